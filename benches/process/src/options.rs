@@ -1,0 +1,82 @@
+//! What the command line asks for.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Result;
+
+pub const HELP: &str = "\
+Times askuser, dialoguer, inquire and a minimal program, each asking one question in a real terminal
+
+Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTIONS]
+
+  --askuser PATH  the binary to measure [default: target/release/askuser of the repository]
+  --only peers    leave askuser out
+  --rounds N      rounds in which each program answers once [default: 50]
+  --truecolor     set COLORTERM=truecolor, otherwise unset
+  --no-idle       skip the 10 s wait that counts wake-ups
+  --json          print JSON instead of a table
+  --help          print this
+";
+
+pub enum Invocation {
+    Run(Options),
+    Help,
+}
+
+pub struct Options {
+    /// `None` when only the peers are measured.
+    pub askuser: Option<PathBuf>,
+    pub rounds: usize,
+    pub colours: Colours,
+    /// How long to wait while counting wake-ups, if at all.
+    pub idle: Option<Duration>,
+    pub format: Format,
+}
+
+/// How many colours the terminal says it has.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Colours {
+    Indexed256,
+    True,
+}
+
+pub enum Format {
+    Text,
+    Json,
+}
+
+pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
+    let mut options = Options {
+        askuser: Some(repository.join("target/release/askuser")),
+        rounds: 50,
+        colours: Colours::Indexed256,
+        idle: Some(Duration::from_secs(10)),
+        format: Format::Text,
+    };
+    while let Some(argument) = arguments.next() {
+        let mut value = |what| arguments.next().ok_or(format!("{argument}: {what} missing"));
+        match argument.as_str() {
+            "--askuser" => options.askuser = Some(value("path")?.into()),
+            "--only" => match value("`peers`")?.as_str() {
+                "peers" => options.askuser = None,
+                other => return Err(format!("--only {other}: only `peers` is known").into()),
+            },
+            "--rounds" => options.rounds = rounds(&value("number")?)?,
+            "--truecolor" => options.colours = Colours::True,
+            "--no-idle" => options.idle = None,
+            "--json" => options.format = Format::Json,
+            "--help" | "-h" => return Ok(Invocation::Help),
+            other => return Err(format!("{other}: no such option\nhint: --help lists them").into()),
+        }
+    }
+    Ok(Invocation::Run(options))
+}
+
+fn rounds(text: &str) -> Result<usize> {
+    match text.parse() {
+        Ok(rounds) if rounds > 0 => Ok(rounds),
+        _ => Err(format!("--rounds {text}: a whole number from 1 up is needed").into()),
+    }
+}

@@ -1,0 +1,73 @@
+//! The programs compared, and building the peers among them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::options::Options;
+
+pub struct Program {
+    pub name: &'static str,
+    pub path: PathBuf,
+    pub arguments: &'static [&'static str],
+}
+
+/// The program that the others are given as a ratio to.
+pub const BASELINE: &str = "dialoguer";
+
+const PEERS: [(&str, &str); 3] =
+    [(BASELINE, "peer-dialoguer"), ("inquire", "peer-inquire"), ("minimal", "peer-minimal")];
+
+const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--json", QUESTION];
+
+const QUESTION: &str = r#"{"questions":[{
+    "question":"Which database should we use for this project?","header":"Database","multiSelect":false,"options":[
+    {"label":"PostgreSQL (Recommended)","description":"Robust relational DB, great for complex queries"},
+    {"label":"MongoDB","description":"Document DB, flexible schema for rapid development"},
+    {"label":"SQLite","description":"Embedded DB, zero configuration, good for small apps"}]}]}"#;
+
+pub fn all(options: &Options) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    if let Some(path) = &options.askuser {
+        programs.push(Program { name: "askuser", path: binary(path)?, arguments: ASKUSER_ARGUMENTS });
+    }
+    let built = build_peers()?;
+    for (name, target) in PEERS {
+        let path = built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == target));
+        let path = path.ok_or(format!("{target}: cargo built it but did not say where"))?.clone();
+        programs.push(Program { name, path, arguments: &[] });
+    }
+    Ok(programs)
+}
+
+/// The absolute path, since the programs are started in another directory.
+fn binary(path: &Path) -> Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(path) if path.is_file() => Ok(path),
+        _ => Err(format!(
+            "askuser: no such binary: {}\nhint: cargo build --release, or --askuser PATH, or --only peers",
+            path.display()
+        )
+        .into()),
+    }
+}
+
+/// Builds the peers as this program was built and returns where they are; `cargo run` builds only what it runs.
+fn build_peers() -> Result<Vec<PathBuf>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let built = Command::new(cargo)
+        .args(["build", "--release", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
+        .args(PEERS.iter().flat_map(|(_, target)| ["--bin", target]))
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo to build the peers: {error}"))?;
+    if !built.status.success() {
+        return Err(format!("cannot build the peers: cargo ended with {}", built.status).into());
+    }
+    let messages = String::from_utf8(built.stdout)?;
+    let executable = |line| serde_json::from_str::<Value>(line).ok()?["executable"].as_str().map(PathBuf::from);
+    Ok(messages.lines().filter_map(executable).collect())
+}

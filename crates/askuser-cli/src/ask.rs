@@ -1,0 +1,112 @@
+//! `askuser ask`: the policy first, then the terminal, then nobody; the result on standard output.
+
+use crate::config::{Format, Settings};
+use crate::failure::{Failure, exit};
+use crate::source;
+use askuser::policy::{Answers, Decision, Policy};
+use askuser::prompt;
+use askuser::{Answer, AskError, Ending, Outcome, QuestionSet, report};
+use askuser_terminal::{Manner, Options};
+use clap::ArgMatches;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let set = source::question_set(args, settings)?;
+    let outcome = ask(&set, settings)?;
+    print(&set, &outcome, settings)?;
+    if let Ending::Unavailable { reason } = outcome.ending() {
+        return Err(Failure::new(format!("nobody can be asked: {reason}"))
+            .hint("run it in a terminal, or say how to answer with --answers FILE or --headless recommended")
+            .code(exit::NOBODY_THERE));
+    }
+    Ok(code(&outcome))
+}
+
+/// The exit code of an outcome.
+pub(crate) fn code(outcome: &Outcome) -> u8 {
+    match outcome.ending() {
+        Ending::Answered => exit::ANSWERED,
+        Ending::Cancelled | Ending::Declined { .. } | Ending::Discuss { .. } | Ending::TimedOut => exit::NOT_ANSWERED,
+        Ending::Unavailable { .. } => exit::NOBODY_THERE,
+    }
+}
+
+/// Asks by the first way there is.
+pub(crate) fn ask(set: &QuestionSet, settings: &Settings) -> Result<Outcome, Failure> {
+    let known = match policy(settings)?.decide(set) {
+        Ok(Decision::Settled(outcome)) => return Ok(outcome),
+        Ok(Decision::Ask(known)) => known,
+        Err(violations) => return Err(misfit(settings, &violations)),
+    };
+    match askuser_terminal::ask(set, &options(settings, known)) {
+        Ok(outcome) => Ok(outcome),
+        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
+        Err(AskError::Signal(signal)) => {
+            // The terminal is restored; now the signal takes its usual effect.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+        }
+        Err(error @ AskError::Surface { .. }) => Err(Failure::new(error).code(exit::NOT_ANSWERED)),
+    }
+}
+
+/// The policy that the settings describe.
+pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
+    let answers = settings.answers.as_deref().map(answers).transpose()?;
+    Ok(Policy { answers, headless: settings.headless })
+}
+
+fn answers(path: &Path) -> Result<Answers, Failure> {
+    let shown = path.display().to_string();
+    let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
+    let text = source::read(&shown, file)?;
+    let value = if path.extension().is_some_and(|extension| extension == "toml") {
+        toml::from_str(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
+    } else {
+        serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
+    };
+    Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
+}
+
+fn misfit(settings: &Settings, violations: &askuser::Violations) -> Failure {
+    unfit(&settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string(), violations)
+}
+
+fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
+    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
+    Failure::new(format!("{path} does not fit, nothing was asked{lines}"))
+}
+
+/// What the settings and the environment make of the terminal.
+pub(crate) fn options(settings: &Settings, known: Vec<Answer>) -> Options {
+    let mut options = Options::detect();
+    if settings.plain {
+        options.manner = Manner::Line;
+    }
+    if let Some(background) = settings.background {
+        options.theme.background = background;
+    }
+    if let Some(depth) = settings.depth {
+        options.theme.depth = depth;
+    }
+    options.confirm = settings.confirm;
+    options.flash = settings.flash;
+    options.settings = prompt::Settings { arm: settings.arm, timeout: settings.timeout };
+    options.known = known;
+    options
+}
+
+/// Prints the result.
+pub(crate) fn print(set: &QuestionSet, outcome: &Outcome, settings: &Settings) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout();
+    let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
+    let text = match format {
+        Format::Text => report::prose(set, outcome),
+        Format::Json => report::json(set, outcome).to_string(),
+        Format::Record => report::record(set, outcome).to_string(),
+    };
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::new(format!("cannot write the result: {error}")).code(exit::NOT_ANSWERED))
+}

@@ -1,0 +1,37 @@
+//! `askuser check`: violations and advice, without asking.
+
+use crate::config::{Format, Settings};
+use crate::docs::write;
+use crate::failure::{Failure, exit};
+use crate::source;
+use askuser::lint::lint;
+use clap::ArgMatches;
+use serde_json::json;
+
+pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let text = source::text(args)?;
+    let machine = settings.format == Some(Format::Json);
+    match source::parse(&text, settings) {
+        Ok(set) => {
+            let lints = lint(&set);
+            if machine {
+                write(&format!("{}\n", json!({"valid": true, "warnings": lints, "mended": set.mended()})))?;
+            } else {
+                let mut out = String::new();
+                set.mended().iter().for_each(|line| out.push_str(&format!("mended: {line}\n")));
+                lints.iter().for_each(|lint| out.push_str(&format!("warning: {lint}\n")));
+                out.push_str(&format!("valid: {} question(s)\n", set.questions().len()));
+                write(&out)?;
+            }
+            Ok(exit::ANSWERED)
+        }
+        Err(violations) if machine => {
+            write(&format!("{}\n", json!({"valid": false, "violations": violations})))?;
+            Ok(exit::BAD_INPUT)
+        }
+        Err(violations) => {
+            let lines: Vec<String> = violations.iter().map(|violation| format!("  {violation}")).collect();
+            Err(Failure::new(format!("invalid input\n{}", lines.join("\n"))))
+        }
+    }
+}

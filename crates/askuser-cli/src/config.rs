@@ -1,0 +1,363 @@
+//! Settings: one table, four layers (user file, project file, environment, flag), and where each value came from.
+//!
+//! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
+
+use crate::failure::Failure;
+use askuser::policy::Headless;
+use askuser_terminal::{Background, Confirm, Depth};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A row of the table.
+pub(crate) struct Setting {
+    /// The key in `askuser.toml`; `--name` as a flag, `ASKUSER_NAME` in the environment.
+    pub(crate) name: &'static str,
+    /// What stands for its value in help; empty for a switch.
+    pub(crate) value: &'static str,
+    pub(crate) default: &'static str,
+    pub(crate) help: &'static str,
+    /// Whether a project's file may set it. What answers in a person's place is theirs alone to say: a repository, or
+    /// an agent that can write to it, must not.
+    pub(crate) by_project: bool,
+}
+
+const fn setting(name: &'static str, value: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { name, value, default, help, by_project: true }
+}
+
+pub(crate) const SETTINGS: &[Setting] = &[
+    setting(
+        "timeout",
+        "DURATION",
+        "none",
+        "Give up after this long, such as 30s or 5m; any key holds it [default: none]",
+    ),
+    Setting {
+        by_project: false,
+        ..setting("answers", "FILE", "none", "Take answers from a JSON or TOML file, keyed by header or question text")
+    },
+    Setting {
+        by_project: false,
+        ..setting("headless", "fail|recommended", "none", "Ask nobody: fail, or take the options marked (Recommended)")
+    },
+    setting("plain", "", "false", "Ask line by line, for screen readers and dumb terminals"),
+    setting("repair", "", "false", "Mend cosmetic faults of the input instead of rejecting it"),
+    setting("arm", "DURATION", "250ms", "Ignore Enter, Space and digits for this long after the first frame; 0 is off"),
+    setting("flash", "DURATION", "80ms", "Show the answered prompt in the colour of success for this long; 0 is off"),
+    setting("confirm", "boxed|inline|none", "inline", "What to leave in the scrollback"),
+    setting("theme", "auto|dark|light", "auto", "Colours for a dark or a light background"),
+    setting("color", "auto|none|16|256|truecolor", "auto", "How many colours to use"),
+    setting(
+        "format",
+        "auto|text|json|record",
+        "auto",
+        "How to print the result; auto is text on a terminal, else json",
+    ),
+];
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File(PathBuf),
+    Environment(String),
+    Flag(&'static str),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Environment(name) => write!(f, "environment, {name}"),
+            Origin::Flag(name) => write!(f, "flag, --{name}"),
+        }
+    }
+}
+
+/// Every setting with its value and origin, in the order of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Layers(Vec<(String, Origin)>);
+
+/// What the layers are made from.
+pub(crate) struct Sources<'a> {
+    /// The user's file and the project's, where they exist.
+    pub(crate) user: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) environment: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) flag: &'a dyn Fn(&'static str) -> Option<String>,
+}
+
+impl Layers {
+    pub(crate) fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
+        let mut layers = Layers(SETTINGS.iter().map(|s| (s.default.to_owned(), Origin::Default)).collect());
+        if let Some(path) = &sources.user {
+            layers.lay_file(path, false)?;
+        }
+        if let Some(path) = &sources.project {
+            layers.lay_file(path, true)?;
+        }
+        for (setting, slot) in SETTINGS.iter().zip(&mut layers.0) {
+            let name = variable(setting);
+            if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
+                *slot = (value, Origin::Environment(name));
+            }
+            if let Some(value) = (sources.flag)(setting.name) {
+                *slot = (value, Origin::Flag(setting.name));
+            }
+        }
+        Ok(layers)
+    }
+
+    fn lay_file(&mut self, path: &Path, project: bool) -> Result<(), Failure> {
+        let shown = path.display();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
+        let table: toml::Table = text.parse().map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        for (key, value) in table {
+            let Some(i) = SETTINGS.iter().position(|setting| setting.name == key) else {
+                let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+                return Err(Failure::new(format!("{shown}: unknown setting {key}"))
+                    .hint(format!("the settings are {}", names.join(", "))));
+            };
+            if project && !SETTINGS[i].by_project {
+                return Err(Failure::new(format!("{shown}: {key} cannot be set by a project's file"))
+                    .hint("only you may say who answers in your place: use your own file, the environment or a flag"));
+            }
+            let value = match value {
+                toml::Value::String(text) => text,
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Boolean(switch) => switch.to_string(),
+                other => return Err(Failure::new(format!("{shown}: {key} is {}, must be a string", other.type_str()))),
+            };
+            // A path in a file is meant from where the file is.
+            let value = match (key.as_str(), path.parent()) {
+                ("answers", Some(folder)) => folder.join(value).display().to_string(),
+                _ => value,
+            };
+            self.0[i] = (value, Origin::File(path.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Name, value and origin of each setting.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
+        SETTINGS.iter().zip(&self.0).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
+    }
+
+    fn read<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
+        let (setting, value, origin) = self
+            .rows()
+            .find(|(setting, ..)| setting.name == name)
+            .ok_or_else(|| Failure::new(format!("no setting {name}")))?;
+        parse(value).ok_or_else(|| {
+            let must = match setting.value {
+                "" => "true or false",
+                "DURATION" => "a duration such as 250ms, 30s, 5m or 1h",
+                choices => choices,
+            };
+            Failure::new(format!("{name}: {value:?} (from {origin}), must be {must}"))
+        })
+    }
+
+    /// Parses every setting.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        let optional = |value: &str| value != "none";
+        Ok(Settings {
+            timeout: self.read("timeout", |v| if optional(v) { duration(v).map(Some) } else { Some(None) })?,
+            answers: self.read("answers", |v| Some(optional(v).then(|| PathBuf::from(v))))?,
+            headless: self.read("headless", |v| match v {
+                "none" => Some(None),
+                "fail" => Some(Some(Headless::Fail)),
+                "recommended" => Some(Some(Headless::Recommended)),
+                _ => None,
+            })?,
+            plain: self.read("plain", switch)?,
+            repair: self.read("repair", switch)?,
+            arm: self.read("arm", duration)?,
+            flash: self.read("flash", duration)?,
+            confirm: self.read("confirm", |v| match v {
+                "boxed" => Some(Confirm::Boxed),
+                "inline" => Some(Confirm::Inline),
+                "none" => Some(Confirm::None),
+                _ => None,
+            })?,
+            background: self.read("theme", |v| match v {
+                "auto" => Some(None),
+                "dark" => Some(Some(Background::Dark)),
+                "light" => Some(Some(Background::Light)),
+                _ => None,
+            })?,
+            depth: self.read("color", |v| match v {
+                "auto" => Some(None),
+                "none" => Some(Some(Depth::None)),
+                "16" => Some(Some(Depth::Ansi16)),
+                "256" => Some(Some(Depth::Ansi256)),
+                "truecolor" => Some(Some(Depth::TrueColor)),
+                _ => None,
+            })?,
+            format: self.read("format", |v| match v {
+                "auto" => Some(None),
+                "text" => Some(Some(Format::Text)),
+                "json" => Some(Some(Format::Json)),
+                "record" => Some(Some(Format::Record)),
+                _ => None,
+            })?,
+        })
+    }
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Record,
+}
+
+/// The settings, parsed.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) answers: Option<PathBuf>,
+    pub(crate) headless: Option<Headless>,
+    pub(crate) plain: bool,
+    pub(crate) repair: bool,
+    pub(crate) arm: Duration,
+    pub(crate) flash: Duration,
+    pub(crate) confirm: Confirm,
+    pub(crate) background: Option<Background>,
+    pub(crate) depth: Option<Depth>,
+    pub(crate) format: Option<Format>,
+}
+
+/// The variable of a setting: `ASKUSER_TIMEOUT`.
+pub(crate) fn variable(setting: &Setting) -> String {
+    format!("ASKUSER_{}", setting.name.to_uppercase())
+}
+
+/// The user's file: `$XDG_CONFIG_HOME/askuser/askuser.toml`, or under `~/.config`.
+pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let folder = environment("XDG_CONFIG_HOME")
+        .filter(|value| Path::new(value).is_absolute())
+        .map(PathBuf::from)
+        .or_else(|| environment("APPDATA").filter(|_| cfg!(windows)).map(PathBuf::from))
+        .or_else(|| environment("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(".config")))?;
+    Some(folder.join("askuser").join("askuser.toml")).filter(|path| path.is_file())
+}
+
+/// The project's file: the nearest `askuser.toml` in this folder or one above.
+pub(crate) fn project_file(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+}
+
+fn switch(value: &str) -> Option<bool> {
+    match value {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// `250ms`, `30s`, `5m`, `1h`; a bare number is seconds. At most a year.
+fn duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return None,
+    };
+    (seconds <= 366.0 * 24.0 * 3600.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lay(
+        user: Option<&str>,
+        project: Option<&str>,
+        environment: &[(&str, &str)],
+        flags: &[(&str, &str)],
+    ) -> Result<Layers, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: Option<&str>| {
+            text.map(|text| {
+                let path = folder.path().join(name);
+                std::fs::write(&path, text).unwrap();
+                path
+            })
+        };
+        let find = |list: &[(&str, &str)], name: &str| {
+            list.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Layers::lay(&Sources {
+            user: write("user.toml", user),
+            project: write("project.toml", project),
+            environment: &|name| find(environment, name),
+            flag: &|name| find(flags, name),
+        })
+    }
+
+    fn check(layers: &Layers, name: &str, value: &str, origin: &str) {
+        let row = layers.rows().find(|(setting, ..)| setting.name == name).unwrap();
+        assert_eq!(row.1, value);
+        assert!(row.2.to_string().contains(origin), "{}", row.2);
+    }
+
+    #[test]
+    fn later_layers_win_and_the_origin_is_known() {
+        let user = Some("timeout = \"1m\"\narm = \"1s\"\ntheme = \"light\"\nconfirm = \"none\"");
+        let project = Some("timeout = \"2m\"\narm = \"2s\"\ntheme = \"dark\"");
+        let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s")];
+        let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();
+        check(&layers, "timeout", "4m", "flag, --timeout");
+        check(&layers, "arm", "3s", "environment, ASKUSER_ARM");
+        check(&layers, "theme", "dark", "project.toml");
+        check(&layers, "confirm", "none", "user.toml");
+        check(&layers, "format", "auto", "default");
+        assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
+    }
+
+    #[test]
+    fn a_project_cannot_say_who_answers_in_the_users_place() {
+        for line in ["headless = \"recommended\"", "answers = \"a.json\""] {
+            assert!(lay(None, Some(line), &[], &[]).unwrap_err().message.contains("cannot be set by a project's file"));
+            assert!(lay(Some(line), None, &[], &[]).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_its_origin_and_what_it_must_be() {
+        let layers = lay(None, None, &[("ASKUSER_TIMEOUT", "5 parsecs")], &[]).unwrap();
+        let message = layers.settings().unwrap_err().message;
+        assert_eq!(
+            message,
+            "timeout: \"5 parsecs\" (from environment, ASKUSER_TIMEOUT), must be a duration such as 250ms, 30s, 5m or 1h"
+        );
+    }
+
+    #[test]
+    fn an_unknown_setting_is_an_error() {
+        assert!(lay(Some("timeot = \"1m\""), None, &[], &[]).unwrap_err().message.contains("unknown setting timeot"));
+    }
+
+    #[test]
+    fn durations_have_units() {
+        let check = |text, millis: Option<u64>| assert_eq!(duration(text), millis.map(Duration::from_millis), "{text}");
+        check("250ms", Some(250));
+        check("0", Some(0));
+        check("30s", Some(30_000));
+        check("1.5m", Some(90_000));
+        check("1h", Some(3_600_000));
+        check("", None);
+        check("-1s", None);
+        check("5x", None);
+        check("999999999999h", None);
+    }
+}

@@ -1,0 +1,31 @@
+//! `askuser demo`: the proposals' four examples, one after the other.
+
+use crate::config::Settings;
+use crate::docs::write;
+use crate::failure::{Failure, exit};
+use crate::{ask, source};
+use askuser::{Ending, report};
+
+const EXAMPLES: [(&str, &str); 4] = [
+    ("1 of 4: choosing one", include_str!("../demo/database.json")),
+    ("2 of 4: choosing several", include_str!("../demo/features.json")),
+    ("3 of 4: two questions with a review", include_str!("../demo/authentication.json")),
+    ("4 of 4: an answer of your own, under Other", include_str!("../demo/package-manager.json")),
+];
+
+pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
+    let mut code = exit::ANSWERED;
+    for (title, json) in EXAMPLES {
+        let set = source::parse(json, settings).map_err(source::invalid)?;
+        write(&format!("\nExample {title}. Press ? for all keys, Ctrl-C to leave.\n"))?;
+        let outcome = ask::ask(&set, settings)?;
+        if let Ending::Unavailable { reason } = outcome.ending() {
+            return Err(Failure::new(format!("nobody can be asked: {reason}"))
+                .hint("run the demo in a terminal")
+                .code(exit::NOBODY_THERE));
+        }
+        write(&format!("\nThe model reads:\n\n{}\n", report::prose(&set, &outcome)))?;
+        code = code.max(ask::code(&outcome));
+    }
+    Ok(code)
+}

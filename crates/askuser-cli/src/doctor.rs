@@ -1,0 +1,71 @@
+//! `askuser doctor`: how a question would be asked here, and why.
+
+use crate::ask;
+use crate::config::{self, Layers};
+use crate::docs::write;
+use crate::failure::{Failure, exit};
+use askuser::policy::Headless;
+use askuser_terminal::Manner;
+
+pub(crate) fn run(layers: &Layers) -> Result<u8, Failure> {
+    let settings = layers.settings()?;
+    // An answers file that cannot be read is found here rather than when somebody is asked.
+    ask::policy(&settings)?;
+    let mut report = Report::default();
+    let environment = |name: &str| std::env::var(name).ok();
+    let terminal = askuser_terminal::has_terminal();
+    let options = ask::options(&settings, Vec::new());
+
+    match &settings.answers {
+        Some(path) => {
+            report.line("answers file", &format!("yes, {}: questions it covers are answered from it", path.display()))
+        }
+        None => report.line("answers file", "no"),
+    }
+    let (surface, code) = match (settings.headless, &terminal) {
+        (Some(Headless::Fail), _) => ("nobody: the policy is to fail", exit::NOBODY_THERE),
+        (Some(Headless::Recommended), _) => ("policy: recommended options, and nobody is asked", exit::ANSWERED),
+        (None, Ok(())) if options.manner == Manner::Line => ("terminal, line by line", exit::ANSWERED),
+        (None, Ok(())) => ("terminal", exit::ANSWERED),
+        (None, Err(_)) if settings.answers.is_some() => ("the answers file alone", exit::ANSWERED),
+        (None, Err(_)) => ("nobody", exit::NOBODY_THERE),
+    };
+    report.line(
+        "policy",
+        settings.headless.map_or("none", |headless| match headless {
+            Headless::Fail => "fail",
+            Headless::Recommended => "recommended",
+        }),
+    );
+    match &terminal {
+        Ok(()) => report.line("terminal", "yes, /dev/tty opens"),
+        Err(error) => report.line("terminal", &format!("no, {error}")),
+    }
+    report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
+    report.line("", &format!("{:?} colours, {:?} background", options.theme.depth, options.theme.background));
+    let manner = match options.manner {
+        Manner::Screen => "drawn inline",
+        Manner::Line => "line by line (--plain, ACCESSIBLE or TERM=dumb)",
+    };
+    report.line("", manner);
+    let editor = environment("VISUAL")
+        .or_else(|| environment("EDITOR"))
+        .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());
+    report.line("editor", &editor);
+    let file =
+        |path: Option<std::path::PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
+    report.line("user file", &file(config::user_file(environment)));
+    report.line("project file", &file(std::env::current_dir().ok().and_then(|folder| config::project_file(&folder))));
+    report.line("would ask", surface);
+    write(&report.0)?;
+    Ok(code)
+}
+
+#[derive(Default)]
+struct Report(String);
+
+impl Report {
+    fn line(&mut self, name: &str, value: &str) {
+        self.0.push_str(&format!("{name:<14}{value}\n"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a question set comes from: a file, standard input, an argument, or the quick form.
+
+use crate::config::Settings;
+use crate::failure::Failure;
+use askuser::input::{Field, Input, OptionInput, QuestionInput};
+use askuser::{Faults, Limits, QuestionSet, Rules, Violations};
+use clap::ArgMatches;
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+
+/// More than any valid input can need.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads the question set that the arguments name.
+pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
+    let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
+    let quick = args.try_get_one::<String>("question").ok().flatten();
+    match quick {
+        Some(question) => {
+            if args.contains_id("file") || args.contains_id("json") {
+                return Err(Failure::new("-q is a question of its own: give it without FILE and --json"));
+            }
+            // In the quick form a description may be left out: whoever types it knows what the labels mean.
+            let mut limits = Limits::DEFAULT;
+            limits.description_chars.min = 0;
+            QuestionSet::new(quick_input(question, args), &Rules { limits, faults }).map_err(invalid)
+        }
+        None => parse(&text(args)?, settings).map_err(invalid),
+    }
+}
+
+/// Reads a question set from a JSON text.
+pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
+    let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
+    QuestionSet::from_json(text, &Rules { limits: Limits::DEFAULT, faults })
+}
+
+/// The text of the input that the arguments name.
+pub(crate) fn text(args: &ArgMatches) -> Result<String, Failure> {
+    if let Some(json) = args.get_one::<String>("json") {
+        return Ok(json.clone());
+    }
+    match args.get_one::<String>("file").map(String::as_str) {
+        None if std::io::stdin().is_terminal() => {
+            Err(Failure::new("no input").hint("give a FILE, --json '{…}', or -q \"Which?\" -o \"A: …\" -o \"B: …\""))
+        }
+        None | Some("-") => read("standard input", std::io::stdin().lock()),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| Failure::new(format!("cannot open {path}: {error}")))?;
+            read(path, file)
+        }
+    }
+}
+
+/// Reads a text of bounded length.
+pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {error}"));
+    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::new(format!("{name}: more than {MOST_BYTES} bytes, at most {MOST_BYTES}")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::new(format!("{name}: not UTF-8 at byte {}, must be UTF-8 text", error.utf8_error().valid_up_to()))
+    })
+}
+
+/// What the operator reads of an invalid input: the violations, as the model would.
+pub(crate) fn invalid(violations: Violations) -> Failure {
+    let mut message = String::from("invalid input, nothing was asked");
+    for violation in violations.iter() {
+        message.push_str(&format!("\n  {violation}"));
+    }
+    Failure::new(message)
+}
+
+fn quick_input(question: &str, args: &ArgMatches) -> Input {
+    let option = |text: &String| {
+        let (label, description) = text.split_once(": ").unwrap_or((text, ""));
+        Field::Given(OptionInput { label: label.trim().into(), description: description.trim().into() })
+    };
+    let options: Vec<Field<OptionInput>> = args.get_many::<String>("option").unwrap_or_default().map(option).collect();
+    let question = QuestionInput {
+        question: question.into(),
+        header: args.get_one::<String>("header").map_or("Question", String::as_str).into(),
+        options: options.into(),
+        multi_select: args.get_flag("multi").into(),
+    };
+    Input { questions: vec![Field::Given(question)].into(), ..Input::default() }
+}

@@ -1,0 +1,812 @@
+//! Terminal input, from bytes to keys and pastes.
+//!
+//! One byte at a time through a small state machine, so it cannot matter how reads cut the stream. Whatever a terminal
+//! may send that is not a key of ours (mouse and focus reports, replies, function keys) is swallowed whole: an unknown
+//! sequence never turns into typed characters. Memory is bounded whatever arrives. There is no clock here: the caller
+//! decides when a lone escape byte has waited long enough and calls [`Decoder::flush`].
+
+use askuser::{Key, KeyCode, Mods};
+
+/// What came out of the terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
+    Paste(String),
+}
+
+/// Turns terminal input bytes into [`Input`]s, however the bytes are split over reads.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    state: State,
+    /// Parameters of the sequence being read, at most [`PARAMS_KEPT`] bytes.
+    params: Vec<u8>,
+    /// What has been pasted so far, at most [`PASTE_KEPT`] bytes.
+    paste: Vec<u8>,
+}
+
+/// The longest key sequence has some thirty bytes; of a longer one only the end matters.
+const PARAMS_KEPT: usize = 64;
+/// Far above what a prompt takes as text; the rest of a longer paste is dropped.
+const PASTE_KEPT: usize = 1 << 20;
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+const ESC: u8 = 0x1b;
+const BEL: u8 = 0x07;
+const CAN: u8 = 0x18;
+const SUB: u8 = 0x1a;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Ground,
+    /// Inside a character of several bytes.
+    Utf8 { bytes: [u8; 4], have: u8, need: u8, lead: Lead },
+    /// After ESC, or after ESC ESC.
+    Escape { lead: Lead },
+    /// Inside `ESC [ …`, `ESC O …`.
+    Sequence { kind: Kind, lead: Lead },
+    /// Inside a string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL.
+    Text { after_esc: bool },
+    /// So many more bytes belong to a report without a final byte.
+    Skip { left: u8 },
+    /// Inside a bracketed paste, with so many bytes of its end mark seen.
+    Paste { matched: usize },
+}
+
+/// Whether an escape byte came before what is being read: it means Alt if that turns out to be a key, and else it was
+/// the Esc key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    None,
+    Escape,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Csi,
+    Ss3,
+}
+
+impl Decoder {
+    /// Takes the next bytes and appends what they complete to `out`.
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Input>) {
+        let mut rest = bytes;
+        while let [byte, tail @ ..] = rest {
+            // Pastes are long: take all up to the next escape byte at once.
+            if self.state == (State::Paste { matched: 0 }) {
+                let plain = rest.iter().position(|&b| b == ESC).unwrap_or(rest.len());
+                self.keep_pasted(&rest[..plain]);
+                rest = &rest[plain..];
+                if let [_, tail @ ..] = rest {
+                    self.state = State::Paste { matched: 1 };
+                    rest = tail;
+                }
+                continue;
+            }
+            self.step(*byte, out);
+            rest = tail;
+        }
+    }
+
+    /// Whether bytes are held back that mean one thing if more follow at once, and another if nothing does.
+    /// An unfinished paste does not count: its end will come.
+    pub fn is_waiting(&self) -> bool {
+        !matches!(self.state, State::Ground | State::Paste { .. })
+    }
+
+    /// Nothing followed for a while: a lone escape byte was the Esc key, and anything else unfinished is dropped.
+    /// An unfinished paste goes on.
+    pub fn flush(&mut self, out: &mut Vec<Input>) {
+        match self.state {
+            State::Ground | State::Paste { .. } => return,
+            State::Escape { lead } => {
+                self.release(lead, out);
+                out.push(Input::Key(KeyCode::Esc.into()));
+            }
+            State::Sequence { lead, .. } => self.release(lead, out),
+            State::Utf8 { .. } | State::Text { .. } | State::Skip { .. } => {}
+        }
+        self.state = State::Ground;
+    }
+
+    fn step(&mut self, byte: u8, out: &mut Vec<Input>) {
+        match self.state {
+            State::Ground if byte == ESC => self.state = State::Escape { lead: Lead::None },
+            State::Ground => self.plain(byte, Lead::None, out),
+            State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead, out),
+            State::Escape { lead } => self.after_escape(byte, lead, out),
+            State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
+            State::Text { after_esc } => match byte {
+                b'\\' if after_esc => self.state = State::Ground,
+                BEL | CAN | SUB => self.state = State::Ground,
+                // Any other sequence breaks the string off.
+                _ if after_esc => self.after_escape(byte, Lead::None, out),
+                _ => self.state = State::Text { after_esc: byte == ESC },
+            },
+            State::Skip { left } => {
+                self.state = if left > 1 { State::Skip { left: left - 1 } } else { State::Ground };
+            }
+            State::Paste { matched } => self.in_paste(byte, matched, out),
+        }
+    }
+
+    /// A byte that is no part of a sequence.
+    fn plain(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+        self.state = State::Ground;
+        let need = match byte {
+            0x00..=0x7f => {
+                let mut key = ascii_key(byte);
+                if lead == Lead::Escape {
+                    // Terminals set up to send a line break for Shift- or Alt-Enter use either line end.
+                    if byte == b'\n' {
+                        key = KeyCode::Enter.into();
+                    }
+                    key.mods.alt = true;
+                }
+                out.push(Input::Key(key));
+                return;
+            }
+            0xc2..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf4 => 4,
+            // Not UTF-8.
+            _ => return,
+        };
+        self.state = State::Utf8 { bytes: [byte, 0, 0, 0], have: 1, need, lead };
+    }
+
+    fn continue_char(&mut self, byte: u8, mut bytes: [u8; 4], have: u8, need: u8, lead: Lead, out: &mut Vec<Input>) {
+        if !(0x80..=0xbf).contains(&byte) {
+            self.state = State::Ground;
+            return self.step(byte, out);
+        }
+        bytes[usize::from(have)] = byte;
+        let have = have + 1;
+        if have < need {
+            self.state = State::Utf8 { bytes, have, need, lead };
+            return;
+        }
+        self.state = State::Ground;
+        let typed = std::str::from_utf8(&bytes[..usize::from(need)]).ok().and_then(|s| s.chars().next());
+        if let Some(c) = typed.filter(|c| !c.is_control()) {
+            let mods = Mods { alt: lead == Lead::Escape, ..Mods::NONE };
+            out.push(Input::Key(Key { code: KeyCode::Char(c), mods }));
+        }
+    }
+
+    fn after_escape(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+        let sequence = match byte {
+            b'[' => Some(Kind::Csi),
+            b'O' => Some(Kind::Ss3),
+            _ => None,
+        };
+        if let Some(kind) = sequence {
+            self.params.clear();
+            self.state = State::Sequence { kind, lead };
+            return;
+        }
+        // Two escape bytes before anything but a sequence: the first was the Esc key.
+        self.release(lead, out);
+        match byte {
+            ESC => self.state = State::Escape { lead: Lead::Escape },
+            b']' | b'P' | b'_' | b'^' | b'X' => self.state = State::Text { after_esc: false },
+            _ => self.plain(byte, Lead::Escape, out),
+        }
+    }
+
+    fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+        let is_csi = kind == Kind::Csi;
+        match byte {
+            // rxvt ends keys held with Shift with `$`, which elsewhere goes before a final byte.
+            b'$' if is_csi && !self.params.is_empty() && self.params.iter().all(u8::is_ascii_digit) => {
+                self.finish(byte, kind, lead, out);
+            }
+            0x20..=0x3f => {
+                // One byte more than is kept marks the sequence as too long.
+                if self.params.len() <= PARAMS_KEPT {
+                    self.params.push(byte);
+                }
+            }
+            // A mouse report of the oldest kind, and a function key of the Linux console, go on behind their end.
+            b'M' if is_csi && self.params.is_empty() => self.skip(3, lead, out),
+            b'[' if is_csi && self.params.is_empty() => self.skip(1, lead, out),
+            b'~' if is_csi && self.params == b"200" => {
+                self.release(lead, out);
+                self.state = State::Paste { matched: 0 };
+            }
+            0x40..=0x7e => self.finish(byte, kind, lead, out),
+            // Broken off: the sequence is dropped, the byte is not.
+            _ => {
+                self.release(lead, out);
+                self.state = State::Ground;
+                match byte {
+                    CAN | SUB => {}
+                    _ => self.step(byte, out),
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, end: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+        self.state = State::Ground;
+        let key = match kind {
+            _ if self.params.len() > PARAMS_KEPT => None,
+            Kind::Csi => csi_key(&self.params, end),
+            Kind::Ss3 => ss3_key(&self.params, end),
+        };
+        match key {
+            Some(mut key) => {
+                key.mods.alt |= lead == Lead::Escape;
+                out.push(Input::Key(key));
+            }
+            None => self.release(lead, out),
+        }
+    }
+
+    fn skip(&mut self, left: u8, lead: Lead, out: &mut Vec<Input>) {
+        self.release(lead, out);
+        self.state = State::Skip { left };
+    }
+
+    /// What followed an escape byte is no key that Alt could go with: it was the Esc key.
+    fn release(&self, lead: Lead, out: &mut Vec<Input>) {
+        if lead == Lead::Escape {
+            out.push(Input::Key(KeyCode::Esc.into()));
+        }
+    }
+
+    fn in_paste(&mut self, byte: u8, matched: usize, out: &mut Vec<Input>) {
+        if byte != PASTE_END[matched] {
+            self.keep_pasted(&PASTE_END[..matched]);
+            // The mark holds one escape byte, its first, so a failed match can only restart here.
+            let restart = byte == ESC;
+            if !restart {
+                self.keep_pasted(&[byte]);
+            }
+            self.state = State::Paste { matched: usize::from(restart) };
+        } else if matched + 1 < PASTE_END.len() {
+            self.state = State::Paste { matched: matched + 1 };
+        } else {
+            self.state = State::Ground;
+            let bytes = std::mem::take(&mut self.paste);
+            let mut text = String::from_utf8_lossy(&bytes).into_owned();
+            // A character cut in two by the limit is no character.
+            if bytes.len() == PASTE_KEPT && text.ends_with(char::REPLACEMENT_CHARACTER) {
+                text.pop();
+            }
+            out.push(Input::Paste(text));
+        }
+    }
+
+    fn keep_pasted(&mut self, bytes: &[u8]) {
+        let room = PASTE_KEPT - self.paste.len();
+        self.paste.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+/// The key that sends a byte below 0x80.
+fn ascii_key(byte: u8) -> Key {
+    match byte {
+        b'\r' => KeyCode::Enter.into(),
+        b'\t' => KeyCode::Tab.into(),
+        ESC => KeyCode::Esc.into(),
+        0x08 | 0x7f => KeyCode::Backspace.into(),
+        0x00 => Key::ctrl(' '),
+        0x01..=0x1a => Key::ctrl(char::from(byte - 1 + b'a')),
+        0x1c..=0x1f => Key::ctrl(char::from(byte + 0x40)),
+        _ => KeyCode::Char(char::from(byte)).into(),
+    }
+}
+
+/// The key that sends `ESC [ params end`.
+fn csi_key(params: &[u8], end: u8) -> Option<Key> {
+    let params = Params::parse(params)?;
+    if let Some(code) = arrow(end) {
+        // Old xterms send the modifiers alone: `CSI 5 C`.
+        let mods = if params.count == 1 { params.mods(0)? } else { params.mods(1)? };
+        return Some(Key { code, mods: mods.known });
+    }
+    match end {
+        b'Z' => Some(Key { code: KeyCode::BackTab, mods: Mods { shift: false, ..params.mods(1)?.known } }),
+        b'a'..=b'd' if params.count == 0 => Some(Key { code: arrow(end.to_ascii_uppercase())?, mods: Mods::SHIFT }),
+        b'~' if params.main(0) == Some(27) => character_key(params.main(2)?, None, params.mods(1)?),
+        b'~' => Some(Key { code: numbered(params.main(0)?)?, mods: params.mods(1)?.known }),
+        b'^' => Some(Key { code: numbered(params.main(0)?)?, mods: Mods::CTRL }),
+        b'$' => Some(Key { code: numbered(params.main(0)?)?, mods: Mods::SHIFT }),
+        b'@' => Some(Key { code: numbered(params.main(0)?)?, mods: Mods { shift: true, ..Mods::CTRL } }),
+        b'u' => character_key(params.main(0)?, params.sub(0), params.mods(1)?),
+        _ => None,
+    }
+}
+
+/// The key that sends `ESC O params end`.
+fn ss3_key(params: &[u8], end: u8) -> Option<Key> {
+    let mods = || {
+        let params = Params::parse(params)?;
+        Some(params.mods(params.count.saturating_sub(1))?.known)
+    };
+    match end {
+        // The Enter key of the keypad.
+        b'M' if params.is_empty() => Some(KeyCode::Enter.into()),
+        // rxvt with Control held.
+        b'a'..=b'd' if params.is_empty() => Some(Key { code: arrow(end.to_ascii_uppercase())?, mods: Mods::CTRL }),
+        _ => Some(Key { code: arrow(end)?, mods: mods()? }),
+    }
+}
+
+fn arrow(end: u8) -> Option<KeyCode> {
+    Some(match end {
+        b'A' => KeyCode::Up,
+        b'B' => KeyCode::Down,
+        b'C' => KeyCode::Right,
+        b'D' => KeyCode::Left,
+        b'H' => KeyCode::Home,
+        b'F' => KeyCode::End,
+        _ => return None,
+    })
+}
+
+fn numbered(number: u32) -> Option<KeyCode> {
+    Some(match number {
+        1 | 7 => KeyCode::Home,
+        4 | 8 => KeyCode::End,
+        3 => KeyCode::Delete,
+        5 => KeyCode::PageUp,
+        6 => KeyCode::PageDown,
+        _ => return None,
+    })
+}
+
+/// The key for a code point as modifyOtherKeys and the kitty protocol report it.
+fn character_key(code: u32, shifted: Option<u32>, mods: Reported) -> Option<Key> {
+    let Reported { known, caps, foreign } = mods;
+    let code = match code {
+        13 | 57414 => KeyCode::Enter,
+        27 => KeyCode::Esc,
+        9 if known.shift => return Some(Key { code: KeyCode::BackTab, mods: Mods { shift: false, ..known } }),
+        9 => KeyCode::Tab,
+        8 | 127 => KeyCode::Backspace,
+        // The keypad, as kitty numbers it.
+        57399..=57408 => KeyCode::Char(char::from_digit(code - 57399, 10)?),
+        57417 => KeyCode::Left,
+        57418 => KeyCode::Right,
+        57419 => KeyCode::Up,
+        57420 => KeyCode::Down,
+        57421 => KeyCode::PageUp,
+        57422 => KeyCode::PageDown,
+        57423 => KeyCode::Home,
+        57424 => KeyCode::End,
+        57426 => KeyCode::Delete,
+        // Other keys without a character.
+        57344..=63743 => return None,
+        _ => {
+            // Super and its like make shortcuts that belong to somebody else.
+            if foreign {
+                return None;
+            }
+            let c = char::from_u32(code).filter(|c| !c.is_control())?;
+            let c = if known.ctrl {
+                c.to_ascii_lowercase()
+            } else if let Some(c) = shifted.filter(|_| known.shift).and_then(char::from_u32).filter(|c| !c.is_control())
+            {
+                c
+            } else if known.shift != caps {
+                single(c.to_uppercase()).unwrap_or(c)
+            } else {
+                c
+            };
+            return Some(Key { code: KeyCode::Char(c), mods: Mods { shift: false, ..known } });
+        }
+    };
+    let shift = known.shift && !matches!(code, KeyCode::Char(_));
+    Some(Key { code, mods: Mods { shift, ..known } })
+}
+
+fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
+    let first = chars.next()?;
+    chars.next().is_none().then_some(first)
+}
+
+/// Modifiers as a terminal reports them.
+#[derive(Clone, Copy)]
+struct Reported {
+    known: Mods,
+    caps: bool,
+    /// Super or Hyper is held.
+    foreign: bool,
+}
+
+/// The numbers in a sequence: up to four, each with at most one sub-number.
+struct Params {
+    values: [(Option<u32>, Option<u32>); 4],
+    count: usize,
+}
+
+impl Params {
+    /// Nothing for sequences that are not keys: with private marks, intermediate bytes, or too many numbers.
+    fn parse(bytes: &[u8]) -> Option<Params> {
+        let mut params = Params { values: [(None, None); 4], count: 0 };
+        if bytes.is_empty() {
+            return Some(params);
+        }
+        for part in bytes.split(|&b| b == b';') {
+            let slot = params.values.get_mut(params.count)?;
+            let mut numbers = part.split(|&b| b == b':').map(number);
+            *slot = (numbers.next()??, numbers.next().unwrap_or(Some(None))?);
+            params.count += 1;
+        }
+        Some(params)
+    }
+
+    fn main(&self, index: usize) -> Option<u32> {
+        self.values.get(index)?.0
+    }
+
+    fn sub(&self, index: usize) -> Option<u32> {
+        self.values.get(index)?.1
+    }
+
+    /// The modifiers in that place; nothing if it says that the key was let go.
+    fn mods(&self, index: usize) -> Option<Reported> {
+        if self.sub(index) == Some(3) {
+            return None;
+        }
+        let bits = self.main(index).unwrap_or(1).saturating_sub(1);
+        let held = |bit: u32| bits & bit != 0;
+        // Bit 8 is Meta (Option on a Mac) to some and Super to others; only for characters does the difference matter.
+        let known = Mods { shift: held(1), alt: held(2 | 8 | 32), ctrl: held(4) };
+        Some(Reported { known, caps: held(64), foreign: held(8 | 16) })
+    }
+}
+
+/// A decimal number, or nothing at all between two separators; `None` if it is neither.
+fn number(digits: &[u8]) -> Option<Option<u32>> {
+    if digits.is_empty() {
+        return Some(None);
+    }
+    digits
+        .iter()
+        .try_fold(0u32, |n, d| {
+            let digit = char::from(*d).to_digit(10)?;
+            n.checked_mul(10)?.checked_add(digit)
+        })
+        .map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all_at_once(bytes: &[u8]) -> Vec<Input> {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.feed(bytes, &mut out);
+        decoder.flush(&mut out);
+        out
+    }
+
+    fn byte_by_byte(bytes: &[u8]) -> Vec<Input> {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        for byte in bytes {
+            decoder.feed(std::slice::from_ref(byte), &mut out);
+        }
+        decoder.flush(&mut out);
+        out
+    }
+
+    #[track_caller]
+    fn check(bytes: impl AsRef<[u8]>, expected: &[Key]) {
+        let expected: Vec<Input> = expected.iter().map(|key| Input::Key(*key)).collect();
+        let bytes = bytes.as_ref();
+        assert_eq!(all_at_once(bytes), expected, "{:?}", bytes.escape_ascii().to_string());
+        assert_eq!(byte_by_byte(bytes), expected, "{:?}", bytes.escape_ascii().to_string());
+    }
+
+    fn key(code: KeyCode) -> Key {
+        Key::plain(code)
+    }
+
+    fn with(mods: Mods, code: KeyCode) -> Key {
+        Key { code, mods }
+    }
+
+    fn typed(text: &str) -> Vec<Key> {
+        text.chars().map(|c| key(KeyCode::Char(c))).collect()
+    }
+
+    const CTRL_SHIFT: Mods = Mods { ctrl: true, shift: true, alt: false };
+    const CTRL_ALT: Mods = Mods { ctrl: true, shift: false, alt: true };
+
+    #[test]
+    fn control_bytes_are_control_keys() {
+        check(b"\r", &[key(KeyCode::Enter)]);
+        check(b"\n", &[Key::ctrl('j')]);
+        check(b"\t", &[key(KeyCode::Tab)]);
+        check(b"\x7f\x08", &[key(KeyCode::Backspace), key(KeyCode::Backspace)]);
+        check(b"\x00", &[Key::ctrl(' ')]);
+        check(b"\x01\x03\x1a", &[Key::ctrl('a'), Key::ctrl('c'), Key::ctrl('z')]);
+        check(b"\x1c\x1d\x1e\x1f", &[Key::ctrl('\\'), Key::ctrl(']'), Key::ctrl('^'), Key::ctrl('_')]);
+    }
+
+    #[test]
+    fn text_is_typed_characters() {
+        check("aZ ~é漢🦀e\u{301}", &typed("aZ ~é漢🦀e\u{301}"));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_dropped() {
+        check(b"a\xffb\xc3c\xe6\xbcd\x80\xbfe\xc0\x80f", &typed("abcdef"));
+        check(b"\xed\xa0\x80x\xf4\x90\x80\x80y\xe0\x80\x80z", &typed("xyz"));
+    }
+
+    #[test]
+    fn control_characters_in_utf8_are_dropped() {
+        check("\u{9b}\u{85}x", &typed("x"));
+    }
+
+    #[test]
+    fn a_lone_escape_byte_is_esc() {
+        check(b"\x1b", &[key(KeyCode::Esc)]);
+        check(b"\x1b\x1b", &[key(KeyCode::Esc), key(KeyCode::Esc)]);
+        check(b"\x1b\x1b\x1b", &[key(KeyCode::Esc), key(KeyCode::Esc), key(KeyCode::Esc)]);
+    }
+
+    #[test]
+    fn arrows_and_their_neighbours_in_every_dialect() {
+        let table: &[(KeyCode, &[&str])] = &[
+            (KeyCode::Up, &["\x1b[A", "\x1bOA", "\x1b[1;1A", "\x1b[57419u"]),
+            (KeyCode::Down, &["\x1b[B", "\x1bOB", "\x1b[57420u"]),
+            (KeyCode::Right, &["\x1b[C", "\x1bOC", "\x1b[57418u"]),
+            (KeyCode::Left, &["\x1b[D", "\x1bOD", "\x1b[57417u"]),
+            (KeyCode::Home, &["\x1b[H", "\x1bOH", "\x1b[1~", "\x1b[7~", "\x1b[57423u"]),
+            (KeyCode::End, &["\x1b[F", "\x1bOF", "\x1b[4~", "\x1b[8~", "\x1b[57424u"]),
+            (KeyCode::PageUp, &["\x1b[5~", "\x1b[57421u"]),
+            (KeyCode::PageDown, &["\x1b[6~", "\x1b[57422u"]),
+            (KeyCode::Delete, &["\x1b[3~", "\x1b[57426u"]),
+            (KeyCode::BackTab, &["\x1b[Z", "\x1b[1;2Z", "\x1b[9;2u", "\x1b[27;2;9~"]),
+            (KeyCode::Enter, &["\x1bOM", "\x1b[13u", "\x1b[57414u"]),
+            (KeyCode::Esc, &["\x1b[27u"]),
+            (KeyCode::Tab, &["\x1b[9u"]),
+            (KeyCode::Backspace, &["\x1b[127u"]),
+        ];
+        for (code, forms) in table {
+            for form in *forms {
+                check(form, &[key(*code)]);
+            }
+        }
+    }
+
+    #[test]
+    fn modifiers_come_along() {
+        check("\x1b[1;2A", &[with(Mods::SHIFT, KeyCode::Up)]);
+        check("\x1b[1;3A", &[with(Mods::ALT, KeyCode::Up)]);
+        check("\x1b[1;5C", &[with(Mods::CTRL, KeyCode::Right)]);
+        check("\x1b[1;6D", &[with(CTRL_SHIFT, KeyCode::Left)]);
+        check("\x1b[1;9D", &[with(Mods::ALT, KeyCode::Left)]);
+        check("\x1b[5C", &[with(Mods::CTRL, KeyCode::Right)]);
+        check("\x1bO5C", &[with(Mods::CTRL, KeyCode::Right)]);
+        check("\x1bO1;5C", &[with(Mods::CTRL, KeyCode::Right)]);
+        check("\x1b[3;5~", &[with(Mods::CTRL, KeyCode::Delete)]);
+        check("\x1b[a", &[with(Mods::SHIFT, KeyCode::Up)]);
+        check("\x1bOd", &[with(Mods::CTRL, KeyCode::Left)]);
+        check("\x1b[7^", &[with(Mods::CTRL, KeyCode::Home)]);
+        check("\x1b[3$", &[with(Mods::SHIFT, KeyCode::Delete)]);
+        check("\x1b[8@", &[with(CTRL_SHIFT, KeyCode::End)]);
+    }
+
+    #[test]
+    fn keys_reported_by_code_point() {
+        check("\x1b[27;5;13~", &[with(Mods::CTRL, KeyCode::Enter)]);
+        check("\x1b[27;6;67~", &[Key::ctrl('c')]);
+        check("\x1b[13;2u", &[with(Mods::SHIFT, KeyCode::Enter)]);
+        check("\x1b[99;5u", &[Key::ctrl('c')]);
+        check("\x1b[97;4u", &[Key::alt(KeyCode::Char('A'))]);
+        check("\x1b[97:65;2u", &typed("A"));
+        check("\x1b[49:33;2u", &typed("!"));
+        check("\x1b[97;65u", &typed("A"));
+        check("\x1b[57402u", &typed("3"));
+        check("\x1b[32;5u", &[Key::ctrl(' ')]);
+    }
+
+    #[test]
+    fn letting_go_of_a_key_is_nothing_and_repeating_it_is() {
+        check("\x1b[97;1:1u\x1b[97;1:2u\x1b[97;1:3u", &typed("aa"));
+        check("\x1b[1;1:1A\x1b[1;1:3A\x1b[3;1:3~", &[key(KeyCode::Up)]);
+    }
+
+    #[test]
+    fn shortcuts_with_super_are_not_typed() {
+        check("\x1b[99;9u\x1b[57441u\x1b[0u\x1b[4294967296u", &[]);
+    }
+
+    #[test]
+    fn an_escape_byte_before_a_key_is_alt() {
+        check("\x1bx", &[Key::alt(KeyCode::Char('x'))]);
+        check("\x1bé", &[Key::alt(KeyCode::Char('é'))]);
+        check("\x1b\r\x1b\n", &[Key::alt(KeyCode::Enter), Key::alt(KeyCode::Enter)]);
+        check("\x1b\x7f", &[Key::alt(KeyCode::Backspace)]);
+        check("\x1b\x02", &[with(CTRL_ALT, KeyCode::Char('b'))]);
+        check("\x1b\x1b[A", &[Key::alt(KeyCode::Up)]);
+        check("\x1b\x1bOA", &[Key::alt(KeyCode::Up)]);
+        check("\x1b\x1b[3~", &[Key::alt(KeyCode::Delete)]);
+        check("\x1b\x1bx", &[key(KeyCode::Esc), Key::alt(KeyCode::Char('x'))]);
+    }
+
+    #[test]
+    fn esc_survives_a_report_right_behind_it() {
+        check("\x1b\x1b[I", &[key(KeyCode::Esc)]);
+        check("\x1b\x1b[M !!", &[key(KeyCode::Esc)]);
+        check("\x1b\x1b[", &[key(KeyCode::Esc)]);
+        check("\x1b\x1b]11;rgb:0/0/0\x07", &[key(KeyCode::Esc)]);
+    }
+
+    #[test]
+    fn what_is_no_key_of_ours_is_swallowed_whole() {
+        let reports: &[&[u8]] = &[
+            b"\x1b[I",
+            b"\x1b[O",
+            b"\x1b[M !!",
+            b"\x1b[M\x1b\xff\x80",
+            b"\x1b[<0;10;20M",
+            b"\x1b[<0;10;20m",
+            b"\x1b[32;10;20M",
+            b"\x1b[?62;22c",
+            b"\x1b[>0;276;0c",
+            b"\x1b[24;80R",
+            b"\x1b[?2026;2$y",
+            b"\x1b[20;2$y",
+            b"\x1b[0n",
+            b"\x1b[?1u",
+            b"\x1b[8;24;80t",
+            b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\",
+            b"\x1b]52;c;aGk=\x07",
+            b"\x1bP>|XTerm(390)\x1b\\",
+            b"\x1b_Gi=1;OK\x1b\\",
+            b"\x1bOP",
+            b"\x1bO2P",
+            b"\x1bOw",
+            b"\x1b[11~",
+            b"\x1b[15;5~",
+            b"\x1b[2~",
+            b"\x1b[201~",
+            b"\x1b[[A",
+            b"\x1b[E",
+            b"\x1b[1;2;3;4;5A",
+            b"\x1b[99999999999~",
+        ];
+        for report in reports {
+            check(report, &[]);
+            check([b"a", *report, b"b"].concat(), &typed("ab"));
+        }
+    }
+
+    #[test]
+    fn a_sequence_broken_off_does_not_take_the_next_key_along() {
+        check("\x1b[1;\x1b[A", &[key(KeyCode::Up)]);
+        check("\x1b[1;\rx", &[key(KeyCode::Enter), key(KeyCode::Char('x'))]);
+        check("\x1b[1;\x18x", &typed("x"));
+        check("\x1b]0;title\x1b[A", &[key(KeyCode::Up)]);
+        check("\x1bOé", &typed("é"));
+    }
+
+    #[test]
+    fn flushing_drops_what_is_unfinished() {
+        for unfinished in ["\x1b[", "\x1b[1;5", "\x1bO", "\x1b]0;t", "\x1b]0;t\x1b", "\x1bP", "\x1b[M!", "\x1b[["] {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            decoder.feed(unfinished.as_bytes(), &mut out);
+            assert!(decoder.is_waiting(), "{unfinished:?}");
+            decoder.flush(&mut out);
+            assert!(!decoder.is_waiting(), "{unfinished:?}");
+            decoder.feed(b"A", &mut out);
+            assert_eq!(out, [Input::Key(KeyCode::Char('A').into())], "{unfinished:?}");
+        }
+    }
+
+    #[test]
+    fn an_endless_sequence_takes_no_memory() {
+        for head in ["\x1b[", "\x1b]", "\x1bO"] {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            decoder.feed(head.as_bytes(), &mut out);
+            for _ in 0..1000 {
+                decoder.feed(&[b'1'; 1000], &mut out);
+            }
+            assert!(decoder.params.capacity() <= 4096);
+            decoder.feed(b"A", &mut out);
+            decoder.flush(&mut out);
+            assert_eq!(out, [], "{head:?}");
+        }
+    }
+
+    #[test]
+    fn a_paste_is_one_input() {
+        let paste = |text: &str| Input::Paste(text.into());
+        assert_eq!(all_at_once(b"\x1b[200~a\rb\x1b[201~"), [paste("a\rb")]);
+        assert_eq!(byte_by_byte("\x1b[200~é漢\x1b[A\x1b\x1b[201~".as_bytes()), [paste("é漢\x1b[A\x1b")]);
+        assert_eq!(all_at_once(b"\x1b[200~\x1b[201~"), [paste("")]);
+        assert_eq!(all_at_once(b"\x1b[200~\xff\x1b[201~"), [paste("\u{fffd}")]);
+    }
+
+    #[test]
+    fn a_paste_waits_for_its_end() {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.feed(b"\x1b[200~one\x1b[20", &mut out);
+        assert!(!decoder.is_waiting());
+        decoder.flush(&mut out);
+        decoder.feed(b"1~x", &mut out);
+        assert_eq!(out, [Input::Paste("one".into()), Input::Key(KeyCode::Char('x').into())]);
+    }
+
+    #[test]
+    fn a_huge_paste_is_cut_at_a_character() {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.feed(b"\x1b[200~", &mut out);
+        for _ in 0..300 {
+            decoder.feed("漢".repeat(2000).as_bytes(), &mut out);
+        }
+        decoder.feed(b"\x1b[201~", &mut out);
+        assert_eq!(out, [Input::Paste("漢".repeat(PASTE_KEPT / 3))]);
+    }
+
+    /// Bytes as they could come: arbitrary ones, and pieces of sequences in any order.
+    fn stream() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop_oneof![
+            2 => prop::collection::vec(any::<u8>(), 0..6),
+            2 => "[a-z0-9;:<>?$~é漢🦀]{0,6}".prop_map(String::into_bytes),
+            6 => prop::sample::select(vec![
+                "\x1b", "\x1b[", "\x1bO", "\x1b]", "\x1bP", "\x1b\\", "\x07", "\x1b[M", "\x1b[[", "\x1b[200~", "\x1b[201~",
+                "\x1b[A", "\x1b[1;5C", "\x1b[97;1:3u", "\x1b[27;5;13~", "\x1b[<0;1;1M", "\x1b[3$", "\r", "\x18", "~", "u", "A",
+            ]).prop_map(|piece| piece.as_bytes().to_vec()),
+        ];
+        prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn it_does_not_matter_where_reads_end(
+            bytes in stream(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.sort_unstable();
+            let (mut decoder, mut out, mut from) = (Decoder::default(), Vec::new(), 0);
+            for to in cuts {
+                decoder.feed(&bytes[from..to], &mut out);
+                from = to;
+            }
+            decoder.feed(&bytes[from..], &mut out);
+            decoder.flush(&mut out);
+            prop_assert_eq!(&out, &all_at_once(&bytes));
+            prop_assert_eq!(&out, &byte_by_byte(&bytes));
+        }
+
+        #[test]
+        fn typed_characters_are_never_controls_and_carry_no_shift(bytes in stream()) {
+            for input in all_at_once(&bytes) {
+                if let Input::Key(Key { code: KeyCode::Char(c), mods }) = input {
+                    prop_assert!(!c.is_control() && !mods.shift, "{:?} {:?}", c, mods);
+                }
+            }
+        }
+
+        #[test]
+        fn flushing_leaves_nothing_to_wait_for(bytes in stream()) {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            decoder.feed(&bytes, &mut out);
+            decoder.flush(&mut out);
+            prop_assert!(!decoder.is_waiting());
+        }
+
+        #[test]
+        fn a_csi_sequence_of_any_kind_types_nothing(params in "[0-9;:<=>?]{0,80}", end in b'@'..=b'~') {
+            // The two that go on behind their end are in the table above.
+            prop_assume!(!(params.is_empty() && (end == b'M' || end == b'[')) && !(params == "200" && end == b'~'));
+            prop_assume!(end != b'u' && !params.starts_with("27;"));
+            let bytes = [b"\x1b[", params.as_bytes(), &[end], b"x"].concat();
+            let out = all_at_once(&bytes);
+            let chars = out.iter().filter(|i| matches!(i, Input::Key(Key { code: KeyCode::Char(_), .. }))).count();
+            prop_assert_eq!(chars, 1, "{:?}", out);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The terminal device: raw mode, waiting for input and signals, writing, and giving it back as it was.
+//!
+//! It knows nothing of what is painted. No escape sequence is written here but the caller's own, on a panic. One device
+//! is in use at a time; every way out (stop, drop, panic, signal) restores the terminal. On unix it is our own code on
+//! file descriptors, elsewhere crossterm.
+
+use std::io;
+use std::panic;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread::{self, ThreadId};
+
+#[cfg(any(not(unix), feature = "crossterm"))]
+#[cfg_attr(unix, allow(dead_code))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use portable::Device;
+#[cfg(unix)]
+pub(crate) use unix::Device;
+
+/// What is read from the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// Each key, as it is pressed.
+    Each,
+    /// Whole lines, edited and echoed by the terminal itself; each ends with Ctrl-J.
+    Lines,
+}
+
+/// Why waiting ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), allow(dead_code))]
+pub(crate) enum Wake {
+    /// There is input.
+    Input,
+    /// The terminal has another size now.
+    Resized,
+    /// The time given is over.
+    TimedOut,
+    /// The process was stopped by others and goes on: raw mode is on again, the screen is anybody's.
+    Resumed,
+    /// The process was asked to stop: clean the screen, then call `suspend`.
+    Suspend,
+    /// The process was asked to end, by this signal.
+    Terminated(i32),
+    /// The terminal is gone.
+    Closed,
+}
+
+/// The size of a terminal that does not tell: what the environment says, or the classic one.
+fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
+    let known = |value: u16, variable: &str, classic: u16| match value {
+        0 => std::env::var(variable).ok().and_then(|v| v.trim().parse().ok()).filter(|v| *v > 0).unwrap_or(classic),
+        _ => value,
+    };
+    (known(columns, "COLUMNS", 80), known(rows, "LINES", 24))
+}
+
+/// How to give the terminal back in a hurry, while a device is in use.
+struct InUse {
+    owner: ThreadId,
+    restore: Box<dyn FnMut() + Send>,
+}
+
+static IN_USE: Mutex<Option<InUse>> = Mutex::new(None);
+
+fn in_use() -> MutexGuard<'static, Option<InUse>> {
+    IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Claims the terminal for the calling thread. From now until [`release`], a panic runs `restore` before its message is
+/// printed; with `panic = "abort"` no destructor gets a chance to.
+fn claim(restore: Box<dyn FnMut() + Send>) -> io::Result<()> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            restore_on_panic();
+            previous(info);
+        }));
+    });
+    let mut in_use = in_use();
+    if in_use.is_some() {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another prompt is using the terminal"));
+    }
+    *in_use = Some(InUse { owner: thread::current().id(), restore });
+    Ok(())
+}
+
+/// Gives up what [`claim`] claimed.
+fn release() {
+    *in_use() = None;
+}
+
+fn restore_on_panic() {
+    // Never wait for the lock: the panic may have come while it was held.
+    let mut in_use = match IN_USE.try_lock() {
+        Ok(in_use) => in_use,
+        Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(std::sync::TryLockError::WouldBlock) => return,
+    };
+    let current = thread::current();
+    if let Some(InUse { owner, restore }) = in_use.as_mut() {
+        // Where panics unwind, another thread may fail without ending the process, and the prompt goes on.
+        if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
+            restore();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The terminal device by way of crossterm, for systems without POSIX terminals.
+//!
+//! Here no signals arrive: Ctrl-C is a key in raw mode, and there is no job control.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{self, Event};
+use crossterm::terminal;
+
+use super::{Keys, Wake};
+use crate::convert::from_crossterm;
+use crate::decode::Input;
+use askuser::{Key, KeyCode};
+
+/// The terminal this process was started on.
+pub(crate) struct Device {
+    output: Arc<Output>,
+    keys: Keys,
+    abandon: Arc<Mutex<Vec<u8>>>,
+    active: bool,
+    /// A change of size that came with input; it is told after that.
+    resized: bool,
+}
+
+/// Where to paint: the console itself, or standard error where there is no such name for it.
+enum Output {
+    Console(File),
+    Stderr,
+}
+
+impl Output {
+    #[cfg(windows)]
+    fn open() -> io::Result<Output> {
+        let console = File::options().read(true).write(true).open("CONOUT$")?;
+        if !crossterm::ansi_support::supports_ansi() {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this console does not understand escape sequences",
+            ));
+        }
+        Ok(Output::Console(console))
+    }
+
+    #[cfg(not(windows))]
+    fn open() -> io::Result<Output> {
+        use std::io::IsTerminal;
+        if !io::stderr().is_terminal() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "standard error is not a terminal"));
+        }
+        Ok(Output::Stderr)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Output::Console(console) => {
+                let mut console = console;
+                console.write_all(bytes)
+            }
+            Output::Stderr => {
+                let mut stderr = io::stderr().lock();
+                stderr.write_all(bytes)?;
+                stderr.flush()
+            }
+        }
+    }
+}
+
+impl Device {
+    /// Opens the terminal. Nothing about it changes before [`Device::start`].
+    pub(crate) fn open(keys: Keys) -> io::Result<Device> {
+        let output = Arc::new(Output::open()?);
+        Ok(Device { output, keys, abandon: Arc::default(), active: false, resized: false })
+    }
+
+    /// Columns and rows, never zero.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        let (columns, rows) = terminal::size().unwrap_or((0, 0));
+        super::size_or_fallback(columns, rows)
+    }
+
+    /// Enters raw mode and discards what was typed before.
+    pub(crate) fn start(&mut self) -> io::Result<()> {
+        if self.active {
+            return Ok(());
+        }
+        let (output, abandon) = (self.output.clone(), self.abandon.clone());
+        super::claim(Box::new(move || {
+            let _ = output.write(&abandon.try_lock().map(|bytes| bytes.clone()).unwrap_or_default());
+            let _ = terminal::disable_raw_mode();
+        }))?;
+        self.active = true;
+        if self.keys == Keys::Lines {
+            return Ok(());
+        }
+        if let Err(error) = terminal::enable_raw_mode() {
+            self.active = false;
+            super::release();
+            return Err(error);
+        }
+        self.discard()
+    }
+
+    /// What to write to the terminal if the process panics while the device is in use.
+    pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
+        *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    }
+
+    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
+        if self.keys == Keys::Lines {
+            return read_line(inputs);
+        }
+        if std::mem::take(&mut self.resized) {
+            return Ok(Wake::Resized);
+        }
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let before = inputs.len();
+        loop {
+            if let Some(deadline) = deadline
+                && !event::poll(deadline.saturating_duration_since(Instant::now()))?
+            {
+                return Ok(Wake::TimedOut);
+            }
+            // Without a deadline reading is the waiting; then take whatever else has come along.
+            self.take(event::read()?, inputs);
+            while event::poll(Duration::ZERO)? {
+                self.take(event::read()?, inputs);
+            }
+            if inputs.len() > before {
+                return Ok(Wake::Input);
+            }
+            if std::mem::take(&mut self.resized) {
+                return Ok(Wake::Resized);
+            }
+        }
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.output.write(bytes)
+    }
+
+    /// Gives the terminal back as it was. Does nothing if the device is not in use.
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.active) {
+            return Ok(());
+        }
+        let restored = if self.keys == Keys::Each { terminal::disable_raw_mode() } else { Ok(()) };
+        super::release();
+        restored
+    }
+
+    /// Gives the terminal to a program started from here, such as an editor, until [`Device::start`].
+    pub(crate) fn lend(&mut self) -> io::Result<()> {
+        self.stop()
+    }
+
+    /// Without job control there is nothing to do.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn take(&mut self, event: Event, inputs: &mut Vec<Input>) {
+        match event {
+            Event::Resize(..) => self.resized = true,
+            event => inputs.extend(from_crossterm(&event)),
+        }
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
+        while event::poll(Duration::ZERO)? {
+            event::read()?;
+        }
+        Ok(())
+    }
+}
+
+/// The console edits lines by itself, but only for whoever reads without end: a time limit does not apply here.
+fn read_line(inputs: &mut Vec<Input>) -> io::Result<Wake> {
+    let mut line = String::new();
+    if io::stdin().read_line(&mut line)? == 0 {
+        return Ok(Wake::Closed);
+    }
+    let keys = line.trim_end_matches(['\r', '\n']).chars().map(|c| Key::plain(KeyCode::Char(c)));
+    inputs.extend(keys.chain([Key::ctrl('j')]).map(Input::Key));
+    Ok(Wake::Input)
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}

@@ -1,0 +1,552 @@
+//! The terminal device on unix: one file descriptor of our own on the controlling terminal, one self-pipe for signals.
+//!
+//! Waiting is a single poll over the two; without a timeout nothing wakes it but the person or a signal. The descriptor
+//! is opened anew, so making it non-blocking concerns nobody else. There is no thread and no global but the signal
+//! actions, which signal-hook cannot take back once installed (see [`Signals`]).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Signal, getpgrp, getsid, kill_current_process_group};
+use rustix::termios::{
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
+    tcgetwinsize, tcsetattr,
+};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::low_level::emulate_default_handler;
+
+use super::{Keys, Wake};
+use crate::decode::{Decoder, Input};
+
+/// How long the rest of a key sequence may take to arrive.
+const SEQUENCE_GAP: Duration = Duration::from_millis(30);
+const READ_SIZE: usize = 64 * 1024;
+
+/// The terminal that controls this process, whatever its standard streams are.
+pub(crate) struct Device {
+    tty: Arc<File>,
+    keys: Keys,
+    mode: Mode,
+    /// How the terminal was before [`Device::start`].
+    saved: Option<Termios>,
+    /// Bytes to write if the process panics.
+    abandon: Arc<Mutex<Vec<u8>>>,
+    decoder: Decoder,
+    buffer: Box<[u8]>,
+    /// The caller knows that the process is to end.
+    told_to_end: bool,
+}
+
+/// Whose the terminal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Not ours.
+    Idle,
+    /// Ours, and raw.
+    Raw,
+    /// Lent to a program that we started.
+    Lent,
+    /// The shell took it back and we are about to end: it must not be touched any more.
+    Lost,
+}
+
+impl Device {
+    /// Opens the terminal. Nothing about it changes before [`Device::start`].
+    pub(crate) fn open(keys: Keys) -> io::Result<Device> {
+        let tty = open_terminal()?;
+        rustix::io::ioctl_fionbio(&tty, true)?;
+        Ok(Device {
+            tty: Arc::new(tty),
+            keys,
+            mode: Mode::Idle,
+            saved: None,
+            abandon: Arc::default(),
+            decoder: Decoder::default(),
+            buffer: vec![0; READ_SIZE].into_boxed_slice(),
+            told_to_end: false,
+        })
+    }
+
+    /// Columns and rows, never zero.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        let (columns, rows) = tcgetwinsize(&self.tty).map_or((0, 0), |size| (size.ws_col, size.ws_row));
+        super::size_or_fallback(columns, rows)
+    }
+
+    /// Takes over the terminal and the signals: raw mode if keys are wanted, with what was typed before discarded.
+    pub(crate) fn start(&mut self) -> io::Result<()> {
+        if matches!(self.mode, Mode::Raw | Mode::Lost) {
+            return Ok(());
+        }
+        // A process in the background is stopped here until it comes to the front, while the signals still have their
+        // usual effect and before the modes are looked at: until then those are the shell's.
+        retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
+        let saved = retry_on_intr(|| tcgetattr(&self.tty))?;
+        let signals = Signals::get()?;
+        if self.mode == Mode::Idle {
+            self.claim(saved.clone())?;
+            self.saved = Some(saved);
+            self.told_to_end = false;
+            signals.forget(|_| true);
+        } else {
+            // What the keyboard sent to the borrower as well was meant for it.
+            signals.forget(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
+        }
+        self.set_mode(Mode::Raw, signals);
+        let entered = self.enter_raw();
+        if entered.is_err() {
+            let _ = self.stop();
+        }
+        entered
+    }
+
+    /// What to write to the terminal if the process panics while the device is in use.
+    pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
+        *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    }
+
+    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
+        let signals = Signals::get()?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let before = inputs.len();
+        loop {
+            if let Some(wake) = self.take_signal(signals)? {
+                return Ok(wake);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN), PollFd::new(&signals.pipe, PollFlags::IN)];
+            match poll(&mut fds, left.map(timespec).as_ref()) {
+                Ok(0) => return Ok(Wake::TimedOut),
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let (tty, pipe) = (fds[0].revents(), fds[1].revents());
+            if !pipe.is_empty() {
+                signals.drain();
+                continue;
+            }
+            if tty.contains(PollFlags::NVAL) {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
+            }
+            let open = self.read(inputs)?;
+            if inputs.len() > before {
+                return Ok(Wake::Input);
+            }
+            if open == Reading::AtEnd {
+                self.told_to_end = true;
+                return Ok(Wake::Closed);
+            }
+        }
+    }
+
+    /// Writes all of it. Fails if the terminal takes no more and a signal asks the process to end.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = if self.mode == Mode::Lost { &[] } else { bytes };
+        while !rest.is_empty() {
+            match rustix::io::write(&self.tty, rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.await_room()?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
+    /// meanwhile stays for whoever reads next. A signal that came too late to be told takes its usual effect now.
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        if self.mode == Mode::Idle {
+            return Ok(());
+        }
+        let restored = self.leave_raw();
+        let signals = Signals::get()?;
+        self.set_mode(Mode::Idle, signals);
+        self.decoder = Decoder::default();
+        super::release();
+        if !self.told_to_end {
+            signals.catch_up();
+        }
+        restored
+    }
+
+    /// Gives the terminal to a program started from here, such as an editor, until [`Device::start`]. Unlike after
+    /// [`Device::stop`], Ctrl-C and Ctrl-\ concern only that program; Ctrl-Z stops both.
+    pub(crate) fn lend(&mut self) -> io::Result<()> {
+        if self.mode != Mode::Raw {
+            return Ok(());
+        }
+        let restored = self.leave_raw();
+        self.decoder = Decoder::default();
+        self.set_mode(Mode::Lent, Signals::get()?);
+        restored
+    }
+
+    /// Stops the process and the pipeline it is part of, as Ctrl-Z does, and takes the terminal over again when it
+    /// goes on. Does nothing where nobody could continue it.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        let signals = Signals::get()?;
+        signals.forget(|signal| signal == SIGTSTP);
+        if self.mode != Mode::Raw || !signals.can_stop() || signals.end_is_asked_for() {
+            return Ok(());
+        }
+        self.leave_raw()?;
+        signals.forget(|signal| signal == SIGCONT);
+        // The others get the signal that they know. Ours is caught and only noted, so we stop by ourselves, in this very
+        // call: whichever thread it were delivered to, we would be in raw mode again before it took effect.
+        kill_current_process_group(Signal::TSTP)?;
+        emulate_default_handler(SIGTSTP)?;
+        signals.drain();
+        signals.forget(|signal| matches!(signal, SIGTSTP | SIGCONT));
+        self.resume(signals)
+    }
+
+    fn claim(&self, saved: Termios) -> io::Result<()> {
+        let (tty, abandon) = (self.tty.clone(), self.abandon.clone());
+        super::claim(Box::new(move || {
+            // In a panic, nothing may block or fail: one attempt each.
+            if let Ok(bytes) = abandon.try_lock() {
+                let _ = rustix::io::write(&tty, &bytes);
+            }
+            let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
+        }))
+    }
+
+    fn set_mode(&mut self, mode: Mode, signals: &Signals) {
+        self.mode = mode;
+        signals.set_defaults(mode);
+    }
+
+    fn enter_raw(&self) -> io::Result<()> {
+        let Some(mut modes) = self.saved.clone() else { return Ok(()) };
+        match self.keys {
+            Keys::Each => modes.make_raw(),
+            // Whoever had the terminal before may have left it raw.
+            Keys::Lines => {
+                modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+                modes.input_modes |= InputModes::ICRNL;
+                modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
+            }
+        }
+        // Flushing in the same call leaves no moment at which a key could slip in before raw mode.
+        Ok(retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Flush, &modes))?)
+    }
+
+    /// Output is processed when it is written, not when it is sent, so there is no need to drain it first; that could
+    /// hang on a terminal that has been stopped. In the background the modes are the shell's, and setting them would
+    /// stop the process.
+    fn leave_raw(&self) -> io::Result<()> {
+        match &self.saved {
+            Some(saved) if self.mode == Mode::Raw && !self.in_background() => {
+                Ok(retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, saved))?)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn in_background(&self) -> bool {
+        tcgetpgrp(&self.tty).is_ok_and(|front| front != getpgrp())
+    }
+
+    /// The process goes on after it was stopped. In the background it stops again, as long as nobody wants it to end.
+    fn resume(&mut self, signals: &Signals) -> io::Result<()> {
+        self.decoder = Decoder::default();
+        while self.in_background() {
+            if signals.end_is_asked_for() {
+                self.mode = Mode::Lost;
+                return Ok(());
+            }
+            kill_current_process_group(Signal::TTOU)?;
+            // Not stopped and continued: the signal is ignored here, and the kernel will know what to do.
+            if !signals.take(SIGCONT) {
+                break;
+            }
+        }
+        self.enter_raw()
+    }
+
+    /// What a signal that arrived means to the caller. The most final one first.
+    fn take_signal(&mut self, signals: &Signals) -> io::Result<Option<Wake>> {
+        for signal in ENDING {
+            if signals.take(signal) {
+                self.told_to_end = true;
+                if self.in_background() {
+                    self.mode = Mode::Lost;
+                }
+                return Ok(Some(Wake::Terminated(signal)));
+            }
+        }
+        if signals.take(SIGCONT) {
+            // A request to stop from before that is over.
+            signals.take(SIGTSTP);
+            self.resume(signals)?;
+            return Ok(Some(Wake::Resumed));
+        }
+        if signals.take(SIGTSTP) {
+            return Ok(Some(Wake::Suspend));
+        }
+        Ok(signals.take(SIGWINCH).then_some(Wake::Resized))
+    }
+
+    /// Reads and decodes all that is there, and what follows at once if it ends inside a sequence.
+    fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+        loop {
+            match rustix::io::read(&self.tty, &mut *self.buffer) {
+                Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),
+                Ok(count) => {
+                    self.decoder.feed(&self.buffer[..count], inputs);
+                    if count == self.buffer.len() {
+                        continue;
+                    }
+                }
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !self.decoder.is_waiting() {
+                return Ok(Reading::Open);
+            }
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+            if retry_on_intr(|| poll(&mut fds, Some(&timespec(SEQUENCE_GAP))))? == 0 {
+                self.decoder.flush(inputs);
+                return Ok(Reading::Open);
+            }
+        }
+    }
+
+    /// Waits until the terminal takes output again.
+    fn await_room(&self) -> io::Result<()> {
+        let signals = Signals::get()?;
+        loop {
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::OUT), PollFd::new(&signals.pipe, PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !fds[0].revents().is_empty() {
+                return Ok(());
+            }
+            signals.drain();
+            // Only noted so far: waiting on would make the process deaf to it.
+            if self.mode == Mode::Raw && signals.end_is_asked_for() {
+                return Err(io::Error::other("a signal arrived while the terminal took no output"));
+            }
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Open,
+    AtEnd,
+}
+
+const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
+const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
+
+/// The signals a prompt has to know about, noted and announced through one pipe.
+///
+/// signal-hook never restores the action a signal had before, and a signal without any registered action is swallowed.
+/// So the actions are installed once, by the first prompt of the process, and stay. For each signal there is a flag that
+/// says whether the default action is to be carried out right in the handler: set while no prompt is active, so that
+/// then Ctrl-C interrupts and SIGTERM kills as before. Signals that were ignored are left alone, and where
+/// the program had a handler of its own already, that one is still called and the default action never.
+/// A handler installed *after* the first prompt is called too, but does not prevent the default action.
+struct Signals {
+    pipe: OwnedFd,
+    watched: Vec<Watched>,
+}
+
+struct Watched {
+    signal: i32,
+    arrived: Arc<AtomicBool>,
+    /// `None` if the default action is not ours to carry out.
+    default: Option<Arc<AtomicBool>>,
+}
+
+impl Signals {
+    /// The signals of this process, watched from the first call on.
+    fn get() -> io::Result<&'static Signals> {
+        static SIGNALS: OnceLock<Signals> = OnceLock::new();
+        static INSTALLING: Mutex<()> = Mutex::new(());
+        if let Some(signals) = SIGNALS.get() {
+            return Ok(signals);
+        }
+        let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signals) = SIGNALS.get() {
+            return Ok(signals);
+        }
+        let signals = Signals::install()?;
+        Ok(SIGNALS.get_or_init(|| signals))
+    }
+
+    fn install() -> io::Result<Signals> {
+        let (pipe, write) = io::pipe()?;
+        let (pipe, write) = (OwnedFd::from(pipe), OwnedFd::from(write));
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        let before = Dispositions::read();
+        let mut watched = Vec::with_capacity(WATCHED.len());
+        for signal in WATCHED.into_iter().filter(|signal| !before.is_ignored(*signal)) {
+            let arrived = Arc::new(AtomicBool::new(false));
+            let mut default = None;
+            // The default of the others is to do nothing.
+            if !before.is_caught(signal) && !matches!(signal, SIGCONT | SIGWINCH) {
+                let condition = Arc::new(AtomicBool::new(true));
+                signal_hook::flag::register_conditional_default(signal, condition.clone())?;
+                default = Some(condition);
+            }
+            // Actions run in this order: the flag is up before the pipe wakes anybody.
+            signal_hook::flag::register(signal, arrived.clone())?;
+            signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            watched.push(Watched { signal, arrived, default });
+        }
+        Ok(Signals { pipe, watched })
+    }
+
+    fn set_defaults(&self, mode: Mode) {
+        for watched in &self.watched {
+            let Some(default) = &watched.default else { continue };
+            let applies = match (mode, watched.signal) {
+                (Mode::Idle | Mode::Lent, SIGTSTP) => self.can_stop(),
+                (Mode::Idle, _) => true,
+                (Mode::Lent, signal) => !matches!(signal, SIGINT | SIGQUIT),
+                (Mode::Raw | Mode::Lost, _) => false,
+            };
+            default.store(applies, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether Ctrl-Z stops this process: not if that signal is ignored, and not in the process group of the session's
+    /// leader, since there is no shell above it to continue it. The kernel makes the same exception, but only for
+    /// the real default action.
+    fn can_stop(&self) -> bool {
+        self.watched.iter().any(|watched| watched.signal == SIGTSTP) && getsid(None) != Ok(getpgrp())
+    }
+
+    fn take(&self, signal: i32) -> bool {
+        self.watched.iter().any(|watched| watched.signal == signal && watched.arrived.swap(false, Ordering::SeqCst))
+    }
+
+    fn end_is_asked_for(&self) -> bool {
+        self.watched.iter().any(|watched| ENDING.contains(&watched.signal) && watched.arrived.load(Ordering::SeqCst))
+    }
+
+    fn forget(&self, which: impl Fn(i32) -> bool) {
+        for watched in self.watched.iter().filter(|watched| which(watched.signal)) {
+            watched.arrived.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Carries out what was noted but not told to anybody, as if it arrived now.
+    fn catch_up(&self) {
+        for watched in &self.watched {
+            let applies = watched.default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst));
+            if watched.arrived.swap(false, Ordering::SeqCst) && applies {
+                let _ = emulate_default_handler(watched.signal);
+            }
+        }
+    }
+
+    fn drain(&self) {
+        let mut bytes = [0; 64];
+        while matches!(rustix::io::read(&self.pipe, &mut bytes), Ok(1..) | Err(Errno::INTR)) {}
+    }
+}
+
+/// What signals did before this process watched them, as sets of bits. Only Linux tells without `unsafe`; elsewhere
+/// they are taken to have their default action.
+#[derive(Default)]
+struct Dispositions {
+    ignored: u64,
+    caught: u64,
+}
+
+impl Dispositions {
+    fn read() -> Dispositions {
+        Dispositions::parse(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+    }
+
+    fn parse(status: &str) -> Dispositions {
+        let set = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0)
+        };
+        Dispositions { ignored: set("SigIgn:"), caught: set("SigCgt:") }
+    }
+
+    fn is_ignored(&self, signal: i32) -> bool {
+        self.ignored >> (signal - 1) & 1 == 1
+    }
+
+    fn is_caught(&self, signal: i32) -> bool {
+        self.caught >> (signal - 1) & 1 == 1
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn open_terminal() -> io::Result<File> {
+    open_path("/dev/tty")
+}
+
+/// On macOS `/dev/tty` cannot be polled, but the same terminal by its own name can.
+#[cfg(target_vendor = "apple")]
+fn open_terminal() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    for stream in [stdin.as_fd(), stderr.as_fd(), stdout.as_fd()] {
+        // Only the controlling terminal tells its foreground process group.
+        let own = tcgetpgrp(stream).and_then(|_| rustix::termios::ttyname(stream, Vec::new()));
+        if let Some(tty) = own.ok().and_then(|name| open_path(name.to_str().ok()?).ok()) {
+            return Ok(tty);
+        }
+    }
+    open_path("/dev/tty")
+}
+
+fn open_path(path: &str) -> io::Result<File> {
+    File::options().read(true).write(true).open(path).map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO | Errno::NOENT | Errno::NOTTY) => {
+            io::Error::new(io::ErrorKind::NotFound, "this process has no controlling terminal")
+        }
+        _ => io::Error::new(error.kind(), format!("{path}: {error}")),
+    })
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // Too long for the clock is as good as for ever.
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dispositions_are_read_from_the_status_of_the_process() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000004002\n";
+        let dispositions = Dispositions::parse(status);
+        let ignored: Vec<i32> = WATCHED.into_iter().filter(|s| dispositions.is_ignored(*s)).collect();
+        let caught: Vec<i32> = WATCHED.into_iter().filter(|s| dispositions.is_caught(*s)).collect();
+        assert_eq!((ignored, caught), (vec![SIGHUP], vec![SIGTERM, SIGINT]));
+    }
+
+    #[test]
+    fn dispositions_that_cannot_be_read_are_the_defaults() {
+        let dispositions = Dispositions::parse("");
+        assert!(!WATCHED.iter().any(|s| dispositions.is_ignored(*s) || dispositions.is_caught(*s)));
+    }
+}

@@ -1,0 +1,127 @@
+//! What the environment says about the terminal. Nothing is asked of the terminal itself: an answer could take a
+//! round trip, or never come.
+
+use crate::view::{Background, Depth, Signs, Theme};
+
+/// How a prompt is presented.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// Drawn, with a cursor to move.
+    #[default]
+    Screen,
+    /// Line by line: for screen readers, dumb terminals and logs.
+    Line,
+}
+
+/// A terminal as its environment describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Environment {
+    /// How to present a prompt.
+    pub manner: Manner,
+    /// What it looks like.
+    pub theme: Theme,
+    /// Whether lines are rewrapped on a resize.
+    pub reflows: bool,
+}
+
+impl Environment {
+    /// Reads variables through `get`.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Environment {
+        let get = |name: &str| get(name).filter(|value| !value.is_empty());
+        let term = get("TERM").unwrap_or_default();
+        let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
+        let manner = if accessible || term == "dumb" { Manner::Line } else { Manner::Screen };
+        let signs = if is_utf8(&term, &get) { Signs::UNICODE } else { Signs::ASCII };
+        let theme = Theme { background: background(&get), depth: depth(&term, &get), signs, dimmed: false };
+        // These two keep lines as they are; a multiplexer inside them has its own way.
+        let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
+        Environment { manner, theme, reflows: !keeps_lines }
+    }
+}
+
+fn depth(term: &str, get: impl Fn(&str) -> Option<String>) -> Depth {
+    let colorterm = get("COLORTERM").unwrap_or_default();
+    if get("NO_COLOR").is_some() || term == "dumb" || term.starts_with("vt") || term.ends_with("-m") {
+        Depth::None
+    } else if matches!(colorterm.as_str(), "truecolor" | "24bit")
+        || term.ends_with("-direct")
+        || get("WT_SESSION").is_some()
+    {
+        Depth::TrueColor
+    } else if term.contains("256color") {
+        Depth::Ansi256
+    } else {
+        Depth::Ansi16
+    }
+}
+
+/// `COLORFGBG` is `foreground;background` (or with something in between), in the numbers of the sixteen colours.
+fn background(get: impl Fn(&str) -> Option<String>) -> Background {
+    let value = get("COLORFGBG").unwrap_or_default();
+    match value.rsplit(';').next().and_then(|number| number.parse::<u8>().ok()) {
+        Some(7 | 9..=15) => Background::Light,
+        _ => Background::Dark,
+    }
+}
+
+/// Almost everything is UTF-8 now, also where no locale is set; a locale that names another charset means it.
+fn is_utf8(term: &str, get: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| get(name)).unwrap_or_default();
+    let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase());
+    let other_charset = charset.is_some_and(|charset| !charset.starts_with("utf"));
+    !other_charset && !term.starts_with("vt")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Environment {
+        Environment::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn colours_are_as_many_as_the_terminal_has() {
+        let check =
+            |variables: &[(&str, &str)], expected| assert_eq!(read(variables).theme.depth, expected, "{variables:?}");
+        check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], Depth::TrueColor);
+        check(&[("TERM", "tmux-256color")], Depth::Ansi256);
+        check(&[("TERM", "linux")], Depth::Ansi16);
+        check(&[("TERM", "vt100")], Depth::None);
+        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")], Depth::None);
+        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "")], Depth::Ansi256);
+    }
+
+    #[test]
+    fn the_background_is_what_colorfgbg_says_and_dark_otherwise() {
+        let check = |value, expected| assert_eq!(read(&[("COLORFGBG", value)]).theme.background, expected, "{value}");
+        check("0;15", Background::Light);
+        check("0;default;7", Background::Light);
+        check("15;0", Background::Dark);
+        check("15;8", Background::Dark);
+        check("nonsense", Background::Dark);
+    }
+
+    #[test]
+    fn screen_readers_and_dumb_terminals_get_lines() {
+        assert_eq!(read(&[("TERM", "dumb")]).manner, Manner::Line);
+        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "1")]).manner, Manner::Line);
+        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "0")]).manner, Manner::Screen);
+    }
+
+    #[test]
+    fn a_serial_terminal_and_an_old_charset_get_ascii() {
+        assert_eq!(read(&[("TERM", "vt100")]).theme.signs, Signs::ASCII);
+        assert_eq!(read(&[("TERM", "xterm"), ("LANG", "de_DE.ISO-8859-1")]).theme.signs, Signs::ASCII);
+        assert_eq!(read(&[("TERM", "xterm"), ("LANG", "C")]).theme.signs, Signs::UNICODE);
+        assert_eq!(read(&[("TERM", "xterm"), ("LANG", "en_GB.UTF-8")]).theme.signs, Signs::UNICODE);
+    }
+
+    #[test]
+    fn xterm_and_screen_keep_lines_on_a_resize_but_not_under_tmux() {
+        assert!(read(&[]).reflows);
+        assert!(!read(&[("XTERM_VERSION", "XTerm(390)")]).reflows);
+        assert!(!read(&[("STY", "1.pts")]).reflows);
+        assert!(read(&[("XTERM_VERSION", "XTerm(390)"), ("TMUX", "/tmp/x")]).reflows);
+    }
+}

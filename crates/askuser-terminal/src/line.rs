@@ -1,0 +1,354 @@
+//! The prompt spoken linearly: one question at a time, numbered options, a line for an answer, no cursor movement.
+//!
+//! [`Dialogue`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
+//! answered here and on a screen is the same. [`ask`] speaks it on the terminal device.
+
+use crate::decode::Input;
+use crate::device::{Device, Wake};
+use crate::paint::Painter;
+use crate::view::closing;
+use crate::{Options, surface};
+use askuser::prompt::{Effect, Event, Field, Mode, Page, Settings};
+use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// A prompt as a conversation of lines.
+#[derive(Clone, Debug)]
+pub struct Dialogue {
+    prompt: Prompt,
+    now: Duration,
+    /// What a line asked for that still needs a text: notes and Other.
+    fields: VecDeque<Field>,
+}
+
+const HELP: &str = "\
+Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
+  n 2   add a note to option 2
+  b     back to the earlier question
+  f     forward to the later question
+  c     talk about it first
+  d     decline to answer
+  q     cancel
+  ?     this help
+Ctrl-C interrupts.
+";
+
+impl Dialogue {
+    /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
+    pub fn new(set: QuestionSet, settings: Settings) -> Dialogue {
+        let prompt = Prompt::new(set, Settings { arm: Duration::ZERO, ..settings });
+        Dialogue { prompt, now: Duration::ZERO, fields: VecDeque::new() }
+    }
+
+    /// The prompt behind the conversation.
+    pub fn prompt(&self) -> &Prompt {
+        &self.prompt
+    }
+
+    /// What to say now; it ends where the person's line begins.
+    pub fn say(&self) -> String {
+        let mut out = String::new();
+        if let Some(notice) = self.prompt.notice() {
+            let _ = writeln!(out, "{}.", notice.text);
+        }
+        match (self.prompt.mode(), self.prompt.page()) {
+            (Mode::Leaving, _) => out.push_str("Cancel and lose what you answered? (y/n): "),
+            (Mode::Help, _) => out.push_str(HELP),
+            (Mode::Typing(Field::Other), _) => out.push_str("Please specify (empty to go back): "),
+            (Mode::Typing(Field::Note(_)), _) => out.push_str("Note (empty for none): "),
+            (Mode::Typing(Field::Discuss), _) => out.push_str("What would you like to talk about first? "),
+            (Mode::Typing(Field::Decline), _) => out.push_str("Reason for declining (empty for none): "),
+            (Mode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
+            (Mode::Choosing, Page::Review) => self.say_review(&mut out),
+        }
+        out
+    }
+
+    fn say_question(&self, out: &mut String, i: usize) {
+        let questions = self.prompt.set().questions();
+        let question = &questions[i];
+        match questions.len() {
+            1 => {}
+            count => {
+                let _ = write!(out, "Question {} of {count}, ", i + 1);
+            }
+        }
+        let _ = writeln!(out, "{}:\n{}", question.header(), question.text());
+        let entry = self.prompt.entry(i);
+        let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
+        for (row, option) in question.options().iter().enumerate() {
+            let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
+            let _ = write!(out, "  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
+            if !option.description().is_empty() {
+                let _ = write!(out, ": {}", option.description().replace('\n', "\n     "));
+            }
+            out.push('\n');
+        }
+        let other = entry.other_row();
+        let _ = writeln!(out, "  {}. Other{}: Type something else", other + 1, chosen(other));
+        if question.is_multi_select() {
+            let _ = write!(out, "Choose one or more, such as 1,{} (? for help): ", other);
+        } else {
+            let _ = write!(out, "Choose 1 to {} (? for help): ", other + 1);
+        }
+    }
+
+    fn say_review(&self, out: &mut String) {
+        out.push_str("Your answers:\n");
+        for (i, question) in self.prompt.set().questions().iter().enumerate() {
+            let _ = write!(out, "  {}. {}: ", i + 1, question.header());
+            match self.prompt.answer(i) {
+                None => out.push_str("not answered yet\n"),
+                Some(answer) => {
+                    let values: Vec<String> = report::names(&answer).chain(answer.custom_input.clone()).collect();
+                    let note = answer.note.map(|note| format!(" (note: {note})")).unwrap_or_default();
+                    let _ = writeln!(out, "{}", (values.join(", ") + &note).replace('\n', "\n     "));
+                }
+            }
+        }
+        out.push_str("Send them? (y to send, a number to change one, ? for help): ");
+    }
+
+    /// Takes a line the person typed; `now` is the time since the first word.
+    pub fn hear(&mut self, line: &str, now: Duration) -> Effect {
+        self.now = now;
+        let word = line.trim();
+        let effect = match self.prompt.mode() {
+            Mode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
+            Mode::Leaving | Mode::Help => self.press(KeyCode::Char('x')),
+            Mode::Typing(field) => self.hear_text(field, line),
+            Mode::Choosing => self.hear_command(word),
+        };
+        // The help page needs no line to be closed.
+        if self.prompt.mode() == Mode::Help { effect } else { self.next_field(effect) }
+    }
+
+    /// Takes the passing of time.
+    pub fn tick(&mut self, now: Duration) -> Effect {
+        self.now = now;
+        self.prompt.update(Event::Tick, now)
+    }
+
+    /// Whether what was just said wants no line before going on.
+    fn is_telling(&self) -> bool {
+        self.prompt.mode() == Mode::Help
+    }
+
+    fn hear_command(&mut self, word: &str) -> Effect {
+        let review = self.prompt.page() == Page::Review;
+        match word {
+            "" => self.complain(),
+            "y" | "yes" if review => self.press(KeyCode::Enter),
+            "?" | "h" | "help" => self.press(KeyCode::Char('?')),
+            "b" | "back" => self.press(KeyCode::Left),
+            "f" | "forward" => self.press(KeyCode::Right),
+            "c" => self.press(KeyCode::Char('c')),
+            "d" => self.press(KeyCode::Char('d')),
+            "q" | "quit" | "cancel" => self.press(KeyCode::Esc),
+            _ => match (numbers(word), word.strip_prefix('n').and_then(numbers)) {
+                (Some(rows), _) if review => self.change(&rows),
+                (Some(rows), _) => self.choose(&rows),
+                (None, Some(rows)) if !review => self.annotate(&rows),
+                (None, _) => self.complain(),
+            },
+        }
+    }
+
+    fn change(&mut self, rows: &[usize]) -> Effect {
+        match (rows, rows.first().and_then(|&n| char::from_digit(n as u32, 10))) {
+            ([_], Some(digit)) => self.press(KeyCode::Char(digit)),
+            _ => self.complain(),
+        }
+    }
+
+    /// Makes exactly these rows the choice, and goes on.
+    fn choose(&mut self, rows: &[usize]) -> Effect {
+        let Page::Question(i) = self.prompt.page() else { return Effect::Continue };
+        let multi = self.prompt.set().questions()[i].is_multi_select();
+        let other = self.prompt.entry(i).other_row();
+        if rows.iter().any(|&n| n == 0 || n > other + 1) || (!multi && rows.len() != 1) {
+            return self.complain();
+        }
+        let wanted = |row: usize| rows.contains(&(row + 1));
+        if multi {
+            for row in 0..=other {
+                // Other is decided by its text, which is asked for next.
+                let is_picked = self.prompt.entry(i).is_picked(row);
+                if if row == other { is_picked && !wanted(row) } else { is_picked != wanted(row) } {
+                    self.focus(row);
+                    self.press(KeyCode::Char(' '));
+                }
+            }
+        }
+        match rows.iter().find(|&&n| n != other + 1) {
+            _ if wanted(other) => self.focus(other),
+            Some(n) => self.focus(n - 1),
+            None => {}
+        }
+        self.press(KeyCode::Enter)
+    }
+
+    fn annotate(&mut self, rows: &[usize]) -> Effect {
+        let Some((_, entry)) = self.prompt.current() else { return Effect::Continue };
+        if rows.is_empty() || rows.iter().any(|&n| n == 0 || n > entry.other_row() + 1) {
+            return self.complain();
+        }
+        self.fields.extend(rows.iter().map(|n| Field::Note(n - 1)));
+        Effect::Continue
+    }
+
+    /// Opens the next field a line asked for.
+    fn next_field(&mut self, effect: Effect) -> Effect {
+        if effect == Effect::Continue
+            && self.prompt.mode() == Mode::Choosing
+            && let Some(Field::Note(row)) = self.fields.pop_front()
+        {
+            self.focus(row);
+            return self.press(KeyCode::Char('n'));
+        }
+        effect
+    }
+
+    fn hear_text(&mut self, field: Field, line: &str) -> Effect {
+        let text = line.trim();
+        if text.is_empty() && field == Field::Other {
+            return self.press(KeyCode::Esc);
+        }
+        let before = self.prompt.text().map(|text| text.as_str().to_owned());
+        self.prompt.update(Event::Edited(text.to_owned()), self.now);
+        // Too long: it was refused, and the reason will be said.
+        if !text.is_empty()
+            && self.prompt.notice().is_some()
+            && self.prompt.text().map(|t| t.as_str().to_owned()) == before
+        {
+            return Effect::Continue;
+        }
+        self.press(KeyCode::Enter)
+    }
+
+    /// Moves to a row without choosing it.
+    fn focus(&mut self, row: usize) {
+        let here = || self.prompt.current().map_or(row, |(_, entry)| entry.focus());
+        let (from, key) = (here(), if here() < row { KeyCode::Down } else { KeyCode::Up });
+        for _ in 0..from.abs_diff(row) {
+            self.press(key);
+        }
+    }
+
+    fn complain(&mut self) -> Effect {
+        let text = match self.prompt.current() {
+            None => "Type y to send, or ? for help".to_owned(),
+            Some((question, entry)) if question.is_multi_select() => {
+                format!("Type numbers from 1 to {}, such as 1,2, or ? for help", entry.other_row() + 1)
+            }
+            Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.other_row() + 1),
+        };
+        self.prompt.warn(text);
+        Effect::Continue
+    }
+
+    fn press(&mut self, code: KeyCode) -> Effect {
+        self.prompt.update(Event::Key(Key::plain(code)), self.now)
+    }
+}
+
+fn is_yes(word: &str) -> bool {
+    matches!(word.to_lowercase().as_str(), "y" | "yes")
+}
+
+/// `1,3` or `1 3`.
+fn numbers(text: &str) -> Option<Vec<usize>> {
+    let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+    let numbers = words.map(|word| word.parse().ok()).collect::<Option<Vec<usize>>>()?;
+    (!numbers.is_empty()).then_some(numbers)
+}
+
+pub(crate) fn ask(set: &QuestionSet, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+    let failed = surface("the terminal failed");
+    device.start().map_err(surface("cannot take over the terminal"))?;
+    let mut dialogue = Dialogue::new(set.clone(), options.settings);
+    dialogue.prompt = dialogue.prompt.prefilled(&options.known);
+    let result = converse(&mut device, &mut dialogue).map_err(&failed)?;
+    if let Ok(outcome) = &result {
+        let mut painter = Painter::new();
+        painter.print(&closing(set, outcome, options.confirm, &options.theme));
+        device.write(&painter.take()).map_err(&failed)?;
+    }
+    device.stop().map_err(&failed)?;
+    result.map(|outcome| outcome.via(Via::Line))
+}
+
+fn converse(device: &mut Device, dialogue: &mut Dialogue) -> io::Result<Result<Outcome, AskError>> {
+    const SIGINT: i32 = 2;
+    let started = Instant::now();
+    let (mut inputs, mut line) = (Vec::new(), String::new());
+    device.write(&opening(dialogue))?;
+    loop {
+        let timeout = dialogue.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
+        let mut effects = Vec::new();
+        match device.wait(timeout, &mut inputs)? {
+            Wake::Input => {
+                for input in inputs.drain(..) {
+                    match input {
+                        Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                            effects.push(dialogue.hear(&std::mem::take(&mut line), started.elapsed()));
+                        }
+                        Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
+                        Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
+                        Input::Key(_) => {}
+                        Input::Paste(text) => line.push_str(&text),
+                    }
+                }
+            }
+            Wake::TimedOut => effects.push(dialogue.tick(started.elapsed())),
+            Wake::Resized => continue,
+            Wake::Resumed => effects.push(Effect::Continue),
+            Wake::Suspend => {
+                device.suspend()?;
+                effects.push(Effect::Continue);
+            }
+            Wake::Terminated(SIGINT) => {
+                device.write(b"\r\n")?;
+                return Ok(Err(AskError::Interrupted));
+            }
+            Wake::Terminated(signal) => return Ok(Err(AskError::Signal(signal))),
+            // Ctrl-D: the person has nothing more to say.
+            Wake::Closed => return Ok(Ok(Outcome::cancelled(dialogue.prompt.answers()))),
+        }
+        for effect in effects {
+            match effect {
+                Effect::Finish(outcome) => return Ok(Ok(outcome)),
+                Effect::Interrupt => return Ok(Err(AskError::Interrupted)),
+                Effect::Continue | Effect::Edit(_) => {
+                    device.write(&spoken(dialogue))?;
+                    if dialogue.is_telling() {
+                        let effect = dialogue.hear("", started.elapsed());
+                        debug_assert_eq!(effect, Effect::Continue);
+                        device.write(&spoken(dialogue))?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whatever stands on this line stays as it is.
+fn opening(dialogue: &Dialogue) -> Vec<u8> {
+    let mut words = b"\r\n".to_vec();
+    if let Some(left) = dialogue.prompt.time_left() {
+        words.extend(format!("Time limit: {} s; any line holds it.\r\n", left.as_secs()).bytes());
+    }
+    words.extend(spoken(dialogue));
+    words
+}
+
+fn spoken(dialogue: &Dialogue) -> Vec<u8> {
+    dialogue.say().into_bytes()
+}
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

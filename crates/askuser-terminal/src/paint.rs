@@ -1,0 +1,377 @@
+//! From cells to bytes: only what changed, with relative moves.
+//!
+//! The frame is drawn where the cursor happens to be, so nothing is ever asked of the terminal and the scrollback above
+//! stays as it is. At rest the cursor waits in the frame's first cell (hidden), or at the caret: a terminal that
+//! rewraps its lines on a resize carries it along, so the frame can be found again. At rest the pen keeps its last
+//! foreground colour, because the next change is likely to want it; everything else is reset.
+
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::{Position, Rect};
+use ratatui_core::style::{Color, Modifier};
+use ratatui_core::text::Line;
+use std::io::Write;
+use unicode_width::UnicodeWidthStr;
+
+/// Draws frames over each other.
+#[derive(Debug)]
+pub(crate) struct Painter {
+    shown: Buffer,
+    /// How many rows below the frame's top the terminal is known to have.
+    room: u16,
+    row: u16,
+    /// `None` when a character's width on this terminal is anybody's guess.
+    column: Option<u16>,
+    pen: Pen,
+    caret: Option<Position>,
+    cursor_visible: bool,
+    out: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pen {
+    fg: Color,
+    bg: Color,
+    modifier: Modifier,
+}
+
+const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
+
+impl Painter {
+    pub(crate) fn new() -> Painter {
+        Painter {
+            shown: Buffer::empty(Rect::ZERO),
+            room: 1,
+            row: 0,
+            column: Some(0),
+            pen: PLAIN,
+            caret: None,
+            cursor_visible: true,
+            out: Vec::new(),
+        }
+    }
+
+    /// The bytes made since the last call.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Adds bytes that move nothing, such as a mode.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Replaces the frame on the screen by this one.
+    pub(crate) fn paint(&mut self, next: Buffer, caret: Option<Position>) {
+        if caret.is_none() {
+            self.show_cursor(false);
+        }
+        let height = next.area.height;
+        // Rows above `room` exist, so they may be painted in either order: begin with what suits the pen.
+        let upwards = height <= self.room && self.last_row_suits_pen(&next);
+        if upwards {
+            (0..height).rev().for_each(|y| self.paint_row(&next, y));
+        } else {
+            (0..height).for_each(|y| self.paint_row(&next, y));
+        }
+        if height < self.shown.area.height {
+            self.go(height, 0);
+            self.put_pen(PLAIN);
+            self.raw(b"\x1b[J");
+        }
+        self.shown = next;
+        self.caret = caret;
+        if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
+            self.put_pen(PLAIN);
+        }
+        match caret {
+            Some(Position { x, y }) => {
+                self.go(y, x);
+                self.show_cursor(true);
+            }
+            None => self.go(0, 0),
+        }
+    }
+
+    /// Takes the frame off the screen and leaves the terminal's modes plain, the cursor where the frame began.
+    pub(crate) fn erase(&mut self) {
+        self.go(0, 0);
+        self.put_pen(PLAIN);
+        self.raw(b"\x1b[J");
+        self.forget();
+        self.show_cursor(true);
+    }
+
+    /// Leaves the frame where it is and goes below it.
+    pub(crate) fn leave(&mut self) {
+        let below = self.shown.area.height;
+        self.put_pen(PLAIN);
+        self.go(below, 0);
+        self.forget();
+        self.show_cursor(true);
+    }
+
+    /// The terminal has a new width: wipes what it made of the frame. With `reflow`, rows that no longer fit have
+    /// become several.
+    pub(crate) fn resized(&mut self, columns: u16, reflow: bool) {
+        let columns = columns.max(1);
+        let mut up = 0;
+        if let Some(caret) = self.caret {
+            up = caret.y;
+            if reflow {
+                let taken = |y| self.row_length(y).max(1).div_ceil(columns);
+                up = (0..caret.y).map(taken).sum::<u16>() + caret.x / columns;
+            }
+        }
+        if up > 0 {
+            let _ = write!(self.out, "\x1b[{up}A");
+        }
+        self.put_pen(PLAIN);
+        self.raw(b"\r\x1b[J");
+        self.forget();
+    }
+
+    /// Writes lines that stay, each ended.
+    pub(crate) fn print(&mut self, lines: &[Line<'_>]) {
+        for line in lines {
+            for span in &line.spans {
+                let style = line.style.patch(span.style);
+                self.put_pen(Pen {
+                    fg: style.fg.unwrap_or(Color::Reset),
+                    bg: style.bg.unwrap_or(Color::Reset),
+                    modifier: style.add_modifier,
+                });
+                self.raw(span.content.as_bytes());
+            }
+            self.put_pen(PLAIN);
+            self.raw(b"\r\n");
+        }
+    }
+
+    fn forget(&mut self) {
+        let cursor_visible = self.cursor_visible;
+        let out = self.take();
+        *self = Painter { out, cursor_visible, ..Painter::new() };
+    }
+
+    fn show_cursor(&mut self, visible: bool) {
+        if self.cursor_visible != visible {
+            self.cursor_visible = visible;
+            self.raw(if visible { b"\x1b[?25h" } else { b"\x1b[?25l" });
+        }
+    }
+
+    // ---- rows ----
+
+    fn paint_row(&mut self, next: &Buffer, y: u16) {
+        let width = next.area.width;
+        let new = |x: u16| &next[(x, y)];
+        let end = (0..width).rev().find(|&x| !is_blank(new(x))).map_or(0, |x| x + 1);
+        let mut stale = false;
+        let mut x = 0;
+        while x < end {
+            let cell = new(x);
+            let wide = cell.symbol().width().max(1) as u16;
+            let old = self.old(x, y);
+            let changed = stale || !looks_same(cell, old);
+            // Half of a wide character that is gone has to be drawn again.
+            stale = changed && old.symbol().width() as u16 > wide;
+            if changed {
+                self.bridge(next, y, x);
+                self.put_cell(cell, wide);
+            }
+            x += wide;
+        }
+        if self.row_length(y) > end || stale {
+            self.go(y, end);
+            self.put_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
+            self.raw(b"\x1b[K");
+        }
+    }
+
+    /// Goes to a cell, drawing over a few cells that need no drawing where that is shorter than a move.
+    fn bridge(&mut self, next: &Buffer, y: u16, x: u16) {
+        if self.row == y
+            && let Some(from) = self.column
+            && from < x
+            && x - from <= 3
+            && (from..x).all(|x| self.is_free(&next[(x, y)]))
+        {
+            (from..x).for_each(|x| self.put_cell(&next[(x, y)], 1));
+        }
+        self.go(y, x);
+    }
+
+    /// Whether a cell can be drawn without touching the pen, for one byte.
+    fn is_free(&self, cell: &Cell) -> bool {
+        (is_blank(cell) && self.pen.bg == Color::Reset && self.pen.modifier.is_empty())
+            || (cell.symbol().len() == 1 && pen_of(cell) == self.pen)
+    }
+
+    fn put_cell(&mut self, cell: &Cell, wide: u16) {
+        let blank = is_blank(cell);
+        if blank && (self.pen.bg != Color::Reset || !self.pen.modifier.is_empty()) {
+            self.put_pen(PLAIN);
+        } else if !blank {
+            self.put_pen(pen_of(cell));
+        }
+        self.raw(cell.symbol().as_bytes());
+        // Terminals disagree about the width of clusters and of emoji; where in doubt, find the column anew.
+        let certain = cell.symbol().chars().count() == 1 && (wide == 1 || !is_emoji(cell.symbol()));
+        self.column = self.column.filter(|_| certain).map(|column| column + wide);
+    }
+
+    fn old(&self, x: u16, y: u16) -> &Cell {
+        self.shown.cell((x, y)).unwrap_or(&Cell::EMPTY)
+    }
+
+    fn row_length(&self, y: u16) -> u16 {
+        if y >= self.shown.area.height {
+            return 0;
+        }
+        (0..self.shown.area.width).rev().find(|&x| !is_blank(self.old(x, y))).map_or(0, |x| x + 1)
+    }
+
+    fn last_row_suits_pen(&self, next: &Buffer) -> bool {
+        let first_drawn = |y: u16| {
+            (0..next.area.width)
+                .map(|x| (&next[(x, y)], x))
+                .find(|&(cell, x)| !is_blank(cell) && !looks_same(cell, self.old(x, y)))
+        };
+        (0..next.area.height).rev().find_map(first_drawn).is_some_and(|(cell, _)| pen_of(cell) == self.pen)
+    }
+
+    // ---- bytes ----
+
+    fn go(&mut self, row: u16, column: u16) {
+        if row > self.row {
+            let down = row - self.row;
+            // Only a line feed makes a row that is not there yet.
+            if row >= self.room || down <= 3 {
+                (0..down).for_each(|_| self.out.push(b'\n'));
+            } else {
+                let _ = write!(self.out, "\x1b[{down}B");
+            }
+            self.room = self.room.max(row + 1);
+        } else if row < self.row {
+            self.sequence(self.row - row, b'A');
+        }
+        self.row = row;
+        match self.column {
+            Some(here) if here == column => {}
+            Some(here) if here < column => self.sequence(column - here, b'C'),
+            Some(here) if here - column <= 4 && column > 0 => (column..here).for_each(|_| self.out.push(b'\x08')),
+            _ => {
+                self.out.push(b'\r');
+                if column > 0 {
+                    self.sequence(column, b'C');
+                }
+            }
+        }
+        self.column = Some(column);
+    }
+
+    fn sequence(&mut self, count: u16, end: u8) {
+        let _ = match count {
+            1 => write!(self.out, "\x1b["),
+            _ => write!(self.out, "\x1b[{count}"),
+        };
+        self.out.push(end);
+    }
+
+    fn put_pen(&mut self, pen: Pen) {
+        if pen == self.pen {
+            return;
+        }
+        if pen == PLAIN {
+            self.raw(b"\x1b[m");
+            self.pen = pen;
+            return;
+        }
+        let mut codes = Codes::default();
+        let mut from = self.pen;
+        if !pen.modifier.contains(from.modifier) || (pen.bg == Color::Reset && from.bg != Color::Reset) {
+            codes.add(format_args!("0"));
+            from = PLAIN;
+        }
+        for (modifier, code) in MODIFIERS {
+            if pen.modifier.contains(modifier) && !from.modifier.contains(modifier) {
+                codes.add(format_args!("{code}"));
+            }
+        }
+        if pen.fg != from.fg {
+            codes.colour(pen.fg, 30);
+        }
+        if pen.bg != from.bg {
+            codes.colour(pen.bg, 40);
+        }
+        let _ = write!(self.out, "\x1b[{}m", codes.0);
+        self.pen = pen;
+    }
+}
+
+const MODIFIERS: [(Modifier, u8); 5] = [
+    (Modifier::BOLD, 1),
+    (Modifier::DIM, 2),
+    (Modifier::ITALIC, 3),
+    (Modifier::UNDERLINED, 4),
+    (Modifier::REVERSED, 7),
+];
+
+/// The numbers of one SGR sequence.
+#[derive(Default)]
+struct Codes(String);
+
+impl Codes {
+    fn add(&mut self, code: std::fmt::Arguments<'_>) {
+        use std::fmt::Write;
+        if !self.0.is_empty() {
+            self.0.push(';');
+        }
+        let _ = self.0.write_fmt(code);
+    }
+
+    /// `base` is 30 for the foreground, 40 for the background.
+    fn colour(&mut self, colour: Color, base: u8) {
+        let bright = base + 60;
+        match colour {
+            Color::Reset => self.add(format_args!("{}", base + 9)),
+            Color::Black => self.add(format_args!("{base}")),
+            Color::Red => self.add(format_args!("{}", base + 1)),
+            Color::Green => self.add(format_args!("{}", base + 2)),
+            Color::Yellow => self.add(format_args!("{}", base + 3)),
+            Color::Blue => self.add(format_args!("{}", base + 4)),
+            Color::Magenta => self.add(format_args!("{}", base + 5)),
+            Color::Cyan => self.add(format_args!("{}", base + 6)),
+            Color::Gray => self.add(format_args!("{}", base + 7)),
+            Color::DarkGray => self.add(format_args!("{bright}")),
+            Color::LightRed => self.add(format_args!("{}", bright + 1)),
+            Color::LightGreen => self.add(format_args!("{}", bright + 2)),
+            Color::LightYellow => self.add(format_args!("{}", bright + 3)),
+            Color::LightBlue => self.add(format_args!("{}", bright + 4)),
+            Color::LightMagenta => self.add(format_args!("{}", bright + 5)),
+            Color::LightCyan => self.add(format_args!("{}", bright + 6)),
+            Color::White => self.add(format_args!("{}", bright + 7)),
+            Color::Indexed(i) => self.add(format_args!("{};5;{i}", base + 8)),
+            Color::Rgb(r, g, b) => self.add(format_args!("{};2;{r};{g};{b}", base + 8)),
+        }
+    }
+}
+
+fn pen_of(cell: &Cell) -> Pen {
+    Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
+}
+
+/// A space that shows nothing: its foreground does not matter.
+fn is_blank(cell: &Cell) -> bool {
+    cell.symbol() == " "
+        && cell.bg == Color::Reset
+        && !cell.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
+}
+
+fn looks_same(a: &Cell, b: &Cell) -> bool {
+    (is_blank(a) && is_blank(b)) || (a.symbol() == b.symbol() && pen_of(a) == pen_of(b))
+}
+
+fn is_emoji(symbol: &str) -> bool {
+    symbol.chars().next().is_some_and(|c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..))
+}

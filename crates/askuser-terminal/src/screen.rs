@@ -1,0 +1,262 @@
+//! The prompt drawn inline on the terminal device: wait, update, lay out, paint, until there is an outcome.
+//!
+//! One wait takes all that was typed, every key counts in order, one write repaints what changed. Nothing runs while
+//! nothing happens.
+
+use crate::decode::Input;
+use crate::device::{Device, Wake};
+use crate::paint::Painter;
+use crate::view::{Confirm, Mood, View, closing};
+use crate::{Options, editor, surface};
+use askuser::prompt::{Effect, Event};
+use askuser::{AskError, Ending, Key, Outcome, Prompt, QuestionSet, Via};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// No wrapping (a character wider than we think must not push the frame about), and pasted text marked as such.
+const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
+const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
+/// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
+const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
+
+const SIGINT: i32 = 2;
+
+pub(crate) fn ask(set: &QuestionSet, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+    device.on_abandon(ABANDON.to_vec());
+    device.start().map_err(surface("cannot take over the terminal"))?;
+    let prompt = Prompt::new(set.clone(), options.settings).prefilled(&options.known);
+    let size = device.size();
+    let mut screen = Screen { device, painter: Painter::new(), prompt, options, size, first_frame: None };
+    let ended = screen.run();
+    screen.close(ended)
+}
+
+struct Screen<'a> {
+    device: Device,
+    painter: Painter,
+    prompt: Prompt,
+    options: &'a Options,
+    size: (u16, u16),
+    first_frame: Option<Instant>,
+}
+
+/// How the loop ended.
+enum End {
+    Outcome(Outcome),
+    Interrupted,
+    Signal(i32),
+    /// The terminal is gone.
+    Closed,
+}
+
+impl Screen<'_> {
+    fn run(&mut self) -> io::Result<End> {
+        // Whatever stands on this line stays as it is.
+        self.painter.raw(b"\r\n");
+        self.painter.raw(ENTER);
+        self.repaint(Mood::Asking)?;
+        self.first_frame = Some(Instant::now());
+        let mut inputs = Vec::new();
+        loop {
+            let timeout = self.prompt.next_change().map(|at| at.saturating_sub(self.now()));
+            let end = match self.device.wait(timeout, &mut inputs)? {
+                Wake::Input => {
+                    let mut end = None;
+                    for input in inputs.drain(..) {
+                        end = self.take(input)?;
+                        if end.is_some() {
+                            break;
+                        }
+                        self.look();
+                    }
+                    end
+                }
+                Wake::TimedOut => self.update(Event::Tick)?,
+                Wake::Resized => {
+                    self.size = self.device.size();
+                    self.painter.resized(self.size.0, self.options.reflows);
+                    None
+                }
+                Wake::Resumed => {
+                    self.start_over();
+                    None
+                }
+                Wake::Suspend => {
+                    self.suspend()?;
+                    None
+                }
+                Wake::Terminated(SIGINT) => Some(End::Interrupted),
+                Wake::Terminated(signal) => Some(End::Signal(signal)),
+                Wake::Closed => Some(End::Closed),
+            };
+            if let Some(end) = end {
+                return Ok(end);
+            }
+            self.repaint(Mood::Asking)?;
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.first_frame.map_or(Duration::ZERO, |first| first.elapsed())
+    }
+
+    fn take(&mut self, input: Input) -> io::Result<Option<End>> {
+        match input {
+            Input::Key(key) if key == Key::ctrl('z') => {
+                self.suspend()?;
+                Ok(None)
+            }
+            Input::Key(key) if key == Key::ctrl('l') => {
+                self.painter.erase();
+                Ok(None)
+            }
+            Input::Key(key) => self.update(Event::Key(key)),
+            Input::Paste(text) => self.update(Event::Paste(text)),
+        }
+    }
+
+    fn update(&mut self, event: Event) -> io::Result<Option<End>> {
+        let now = self.now();
+        Ok(match self.prompt.update(event, now) {
+            Effect::Continue => None,
+            Effect::Edit(text) => {
+                self.edit(&text)?;
+                None
+            }
+            Effect::Finish(outcome) => Some(End::Outcome(outcome)),
+            Effect::Interrupt => Some(End::Interrupted),
+        })
+    }
+
+    // ---- showing ----
+
+    fn view(&self, mood: Mood) -> View<'_> {
+        // The last column stays free, so that no line is ever exactly full; one row stays with the conversation above.
+        let (columns, rows) = (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1));
+        View::new(&self.prompt, &self.options.theme, mood, columns, rows)
+    }
+
+    /// Tells the prompt what is seen now.
+    fn look(&mut self) {
+        let viewport = self.view(Mood::Asking).viewport().clone();
+        self.prompt.look(viewport);
+    }
+
+    fn repaint(&mut self, mood: Mood) -> io::Result<()> {
+        let view = self.view(mood);
+        let (columns, rows) = view.size();
+        let area = Rect::new(0, 0, columns, rows);
+        let mut buffer = Buffer::empty(area);
+        view.render(area, &mut buffer);
+        let (caret, viewport) = (view.caret(), view.viewport().clone());
+        self.prompt.look(viewport);
+        self.painter.paint(buffer, caret);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let bytes = self.painter.take();
+        self.device.write(&bytes)
+    }
+
+    // ---- stepping aside ----
+
+    fn suspend(&mut self) -> io::Result<()> {
+        self.step_aside()?;
+        self.device.suspend()?;
+        self.start_over();
+        Ok(())
+    }
+
+    fn edit(&mut self, text: &str) -> io::Result<()> {
+        self.step_aside()?;
+        self.device.lend()?;
+        let edited = editor::edit(text);
+        self.device.start()?;
+        self.start_over();
+        let now = self.now();
+        match edited {
+            Ok(text) => {
+                self.prompt.update(Event::Edited(text), now);
+            }
+            Err(error) => self.prompt.warn(format!("The editor failed, your text is kept: {error}")),
+        }
+        Ok(())
+    }
+
+    fn step_aside(&mut self) -> io::Result<()> {
+        self.painter.erase();
+        self.painter.raw(LEAVE);
+        self.flush()
+    }
+
+    /// The screen is anybody's: paint everything anew from where the cursor is.
+    fn start_over(&mut self) {
+        self.painter = Painter::new();
+        self.painter.raw(b"\r");
+        self.painter.raw(ENTER);
+        self.size = self.device.size();
+    }
+
+    // ---- ending ----
+
+    fn close(mut self, ended: io::Result<End>) -> Result<Outcome, AskError> {
+        let failed = surface("the terminal failed");
+        let end = match ended {
+            Ok(end) => end,
+            Err(error) => {
+                let _ = self.restore();
+                return Err(failed(error));
+            }
+        };
+        match end {
+            End::Outcome(outcome) => {
+                let outcome = outcome.via(Via::Terminal);
+                self.leave_record(&outcome).and_then(|()| self.restore()).map_err(failed)?;
+                Ok(outcome)
+            }
+            End::Interrupted => {
+                self.painter.erase();
+                self.restore().map_err(failed)?;
+                Err(AskError::Interrupted)
+            }
+            End::Signal(signal) => {
+                self.painter.erase();
+                let _ = self.restore();
+                Err(AskError::Signal(signal))
+            }
+            End::Closed => Err(failed(io::Error::new(io::ErrorKind::UnexpectedEof, "it was closed"))),
+        }
+    }
+
+    fn leave_record(&mut self, outcome: &Outcome) -> io::Result<()> {
+        if self.options.confirm != Confirm::None {
+            match outcome.ending() {
+                Ending::Answered if !self.options.flash.is_zero() => {
+                    self.repaint(Mood::Confirmed)?;
+                    // Not a wait: what is typed now is for whoever reads next.
+                    thread::sleep(self.options.flash);
+                }
+                Ending::TimedOut => {
+                    self.repaint(Mood::Expired)?;
+                    self.painter.leave();
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        self.painter.erase();
+        let lines = closing(self.prompt.set(), outcome, self.options.confirm, &self.options.theme);
+        self.painter.print(&lines);
+        Ok(())
+    }
+
+    fn restore(&mut self) -> io::Result<()> {
+        self.painter.raw(LEAVE);
+        self.flush()?;
+        self.device.stop()
+    }
+}

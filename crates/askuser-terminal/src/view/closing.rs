@@ -1,0 +1,105 @@
+//! What stays in the scrollback once a prompt has closed.
+
+use super::theme::{Role, Theme};
+use askuser::{Answer, Ending, Outcome, QuestionSet, report, sanitize};
+use ratatui_core::text::{Line, Span};
+
+/// How answers are left in the scrollback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confirm {
+    /// `✔ Database: PostgreSQL`
+    #[default]
+    Inline,
+    /// A chip with the answers under it.
+    Boxed,
+    /// Not at all.
+    None,
+}
+
+/// The lines to leave behind.
+pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if confirm == Confirm::None {
+        return lines;
+    }
+    for answer in outcome.answers() {
+        let header = set
+            .questions()
+            .iter()
+            .find(|question| question.text_verbatim() == answer.question)
+            .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
+        match confirm {
+            Confirm::Inline => lines.extend(inline(&header, answer, theme)),
+            Confirm::Boxed => {
+                if !lines.is_empty() {
+                    lines.push(Line::default());
+                }
+                lines.extend(boxed(&header, answer, theme));
+            }
+            Confirm::None => {}
+        }
+    }
+    let (sign, role, words) = match outcome.ending() {
+        Ending::Answered => return lines,
+        Ending::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
+        Ending::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
+        Ending::Discuss { message } => (theme.signs.not_done, Role::Primary, said("Talk first", message.as_deref())),
+        Ending::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
+        Ending::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
+    };
+    let mut words = words.split('\n').map(str::to_owned);
+    let first = words.next().unwrap_or_default();
+    lines.push(Line::from(vec![
+        Span::styled(format!("{sign} "), theme.style(role)),
+        Span::styled(first, theme.style(Role::Text)),
+    ]));
+    lines.extend(words.map(|more| Line::styled(format!("  {more}"), theme.style(Role::Text))));
+    lines
+}
+
+fn said(what: &str, words: Option<&str>) -> String {
+    words.map_or_else(|| what.to_owned(), |words| format!("{what}: {words}"))
+}
+
+fn inline(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
+    let values: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
+    let mut text = values.join(", ");
+    if let Some(note) = &answer.note {
+        text = format!("{text} (note: {note})");
+    }
+    let mut words = text.split('\n').map(str::to_owned);
+    let mut lines = vec![Line::from(vec![
+        Span::styled(format!("{} ", theme.signs.done), theme.style(Role::Success)),
+        Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
+        Span::styled(words.next().unwrap_or_default(), theme.style(Role::Text)),
+    ])];
+    lines.extend(words.map(|more| Line::styled(format!("    {more}"), theme.style(Role::Text))));
+    lines
+}
+
+fn boxed(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
+    let signs = theme.signs;
+    let edge = theme.style(Role::Primary);
+    let inside = super::wrap::width(header) + 2 + 2;
+    let mut lines = vec![Line::from(vec![
+        Span::styled(signs.chip_left, edge),
+        Span::styled(format!(" {header} "), theme.style(Role::Chip)),
+        Span::styled(signs.chip_right, edge),
+    ])];
+    let notes = answer.note.iter().map(|note| ("  ", Role::Muted, format!("Note: {note}")));
+    let values =
+        report::names(answer).chain(answer.custom_input.clone()).map(|value| (signs.done, Role::Success, value));
+    for (sign, role, value) in values.chain(notes) {
+        for (i, words) in value.split('\n').enumerate() {
+            let sign = if i == 0 { format!("{sign} ") } else { "  ".to_owned() };
+            lines.push(Line::from(vec![
+                Span::styled(format!("{} ", signs.vertical), edge),
+                Span::styled(sign, theme.style(role)),
+                Span::styled(words.to_owned(), theme.style(Role::Text)),
+            ]));
+        }
+    }
+    let rule = signs.horizontal.repeat(inside);
+    lines.push(Line::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), edge));
+    lines
+}

@@ -1,0 +1,407 @@
+//! What a prompt says, as lines: the head, a body that may be longer than the screen, and the foot.
+//!
+//! A sheet knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
+
+use super::theme::{Role, Theme};
+use super::wrap::{width, wrap};
+use super::{Mood, Spacing};
+use askuser::prompt::{Entry, Field, Mode, Page, Prompt, help};
+use askuser::{Question, Text, report};
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::text::{Line, Span};
+use std::ops::Range;
+
+/// The columns between the border and the text.
+const INDENT: usize = 2;
+/// Where descriptions start, as the proposals draw them.
+const DESCRIPTION: usize = INDENT + 4;
+
+pub(super) struct Sheet<'a> {
+    pub(super) head: Vec<Line<'a>>,
+    pub(super) body: Vec<Line<'a>>,
+    /// The bottom border, finished by the view, which knows what is hidden.
+    pub(super) foot: Vec<Line<'a>>,
+    /// The lines of the body that each row (option, then Other) takes.
+    pub(super) rows: Vec<Range<usize>>,
+    /// The line of the body and the column of the caret.
+    pub(super) caret: Option<(usize, usize)>,
+}
+
+pub(super) fn compose<'a>(
+    prompt: &'a Prompt,
+    theme: &Theme,
+    mood: Mood,
+    spacing: Spacing,
+    columns: usize,
+) -> Sheet<'a> {
+    let border = match mood {
+        Mood::Confirmed => Role::Success,
+        Mood::Expired => Role::Warning,
+        Mood::Asking if prompt.is_flashing() => Role::Danger,
+        Mood::Asking => Role::Muted,
+    };
+    let sheet = Sheet { head: Vec::new(), body: Vec::new(), foot: Vec::new(), rows: Vec::new(), caret: None };
+    let mut composer = Composer { prompt, theme, mood, spacing, columns, border, sheet };
+    composer.head();
+    match (prompt.mode(), prompt.page()) {
+        (Mode::Help, _) => composer.help(),
+        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.entry(i)),
+        (_, Page::Review) => composer.review(),
+    }
+    match prompt.mode() {
+        Mode::Typing(Field::Discuss) => composer.closing_field("What would you like to talk about first?", "Say: "),
+        Mode::Typing(Field::Decline) => composer.closing_field("You decline to answer.", "Reason (optional): "),
+        Mode::Typing(_) | Mode::Choosing | Mode::Leaving | Mode::Help => {}
+    }
+    composer.gap();
+    composer.foot();
+    composer.sheet
+}
+
+struct Composer<'a, 'b> {
+    prompt: &'a Prompt,
+    theme: &'b Theme,
+    mood: Mood,
+    spacing: Spacing,
+    columns: usize,
+    border: Role,
+    sheet: Sheet<'a>,
+}
+
+impl<'a> Composer<'a, '_> {
+    fn head(&mut self) {
+        let signs = self.theme.signs;
+        let questions = self.prompt.set().questions();
+        let several = questions.len() > 1;
+        let (title, progress) = match (self.prompt.mode(), self.prompt.page()) {
+            (Mode::Help, _) => ("Keys", None),
+            (_, Page::Question(i)) => {
+                (questions[i].header(), several.then(|| format!("  Question {} of {}", i + 1, questions.len())))
+            }
+            (_, Page::Review) => ("Review", Some("  Check your answers before they are sent".to_owned())),
+        };
+        let chip = if self.border == Role::Muted { Role::Primary } else { self.border };
+        let edge = self.style(chip).add_modifier(Modifier::BOLD);
+        let mut line = vec![
+            Span::styled(signs.chip_left, edge),
+            Span::styled(format!(" {title} "), self.style(Role::Chip)),
+            Span::styled(signs.chip_right, edge),
+        ];
+        line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
+        self.sheet.head.push(Line::from(line));
+        if several && self.spacing == Spacing::Airy {
+            self.tabs();
+        }
+    }
+
+    /// `✔ Auth Method  [Providers]  Review`
+    fn tabs(&mut self) {
+        let mut spans = Vec::new();
+        let mut columns = 0;
+        let questions = self.prompt.set().questions();
+        let pages = (0..questions.len()).map(Page::Question).chain([Page::Review]);
+        for page in pages {
+            let (name, answered) = match page {
+                Page::Question(i) => (questions[i].header(), self.prompt.answer(i).is_some()),
+                Page::Review => ("Review", false),
+            };
+            if answered {
+                let done = format!("{} ", self.theme.signs.done);
+                columns += width(&done);
+                spans.push(Span::styled(done, self.style(Role::Success)));
+            }
+            let (text, role) = if page == self.prompt.page() {
+                (format!("[{name}]  "), Role::Primary)
+            } else {
+                (format!("{name}  "), Role::Secondary)
+            };
+            columns += width(&text);
+            spans.push(Span::styled(text, self.style(role)));
+        }
+        // Where they do not fit, "Question 1 of 2" says enough.
+        if columns <= self.room(INDENT) {
+            let line = self.bordered(INDENT, spans);
+            self.sheet.head.push(line);
+        }
+    }
+
+    fn question(&mut self, question: &'a Question, entry: &'a Entry) {
+        self.gap();
+        self.paragraph(INDENT, question.text(), Role::Text);
+        if question.is_multi_select() {
+            self.append(INDENT, " (Select multiple with Space)", Role::Muted);
+        }
+        self.gap();
+        for (row, option) in question.options().iter().enumerate() {
+            let start = self.sheet.body.len();
+            self.label(question, entry, row, option.name());
+            if option.is_recommended() {
+                self.append(self.label_column(), " (Recommended)", Role::Success);
+            }
+            if !option.description().is_empty() {
+                self.paragraph(DESCRIPTION, option.description(), Role::Muted);
+            }
+            self.end_row(entry, row, start);
+        }
+        let (row, start) = (entry.other_row(), self.sheet.body.len());
+        self.label(question, entry, row, "Other");
+        let typing = self.prompt.mode() == Mode::Typing(Field::Other);
+        if typing || !entry.other().is_empty() {
+            self.field(DESCRIPTION, "Please specify: ", entry.other(), typing);
+        } else {
+            let text =
+                if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
+            self.paragraph(DESCRIPTION, text, Role::Muted);
+        }
+        self.end_row(entry, row, start);
+    }
+
+    fn label_column(&self) -> usize {
+        INDENT + 2 + width(self.theme.signs.radio) + 1
+    }
+
+    /// `> ● label`
+    fn label(&mut self, question: &Question, entry: &Entry, row: usize, name: &'a str) {
+        let signs = self.theme.signs;
+        let focused = entry.focus() == row;
+        let sign = match (question.is_multi_select(), entry.is_picked(row)) {
+            (false, false) => signs.radio,
+            (false, true) => signs.radio_on,
+            (true, false) => signs.checkbox,
+            (true, true) => signs.checkbox_on,
+        };
+        let confirmed = self.mood == Mood::Confirmed && entry.is_picked(row);
+        let (text, mark) = match (confirmed, focused) {
+            (true, _) => (Role::Success, Role::Success),
+            (false, true) => (Role::Text, Role::Primary),
+            (false, false) => (Role::Secondary, Role::Primary),
+        };
+        let column = self.label_column();
+        let room = self.room(column);
+        for (i, range) in wrap(name, room, room).into_iter().enumerate() {
+            let label = Span::styled(&name[range], self.style(text));
+            let line = if i == 0 {
+                let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
+                let mark = Span::styled(sign, self.style(mark));
+                self.bordered(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label])
+            } else {
+                self.bordered(column, vec![label])
+            };
+            self.sheet.body.push(line);
+        }
+    }
+
+    /// What follows a row's description: its note, and room.
+    fn end_row(&mut self, entry: &'a Entry, row: usize, start: usize) {
+        let typing = self.prompt.mode() == Mode::Typing(Field::Note(row));
+        if typing || !entry.note(row).is_empty() {
+            self.field(DESCRIPTION, "Note: ", entry.note(row), typing);
+        }
+        self.sheet.rows.push(start..self.sheet.body.len());
+        if row < entry.other_row() {
+            self.gap();
+        }
+    }
+
+    fn review(&mut self) {
+        self.gap();
+        for (i, question) in self.prompt.set().questions().iter().enumerate() {
+            self.paragraph(INDENT, question.text(), Role::Secondary);
+            let signs = self.theme.signs;
+            match self.prompt.answer(i) {
+                Some(answer) => {
+                    let mut lines: Vec<String> = report::names(&answer).collect();
+                    lines.extend(answer.custom_input);
+                    lines.extend(answer.note.map(|note| format!("Note: {note}")));
+                    for text in lines {
+                        self.marked(signs.done, Role::Success, &text);
+                    }
+                }
+                None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
+            }
+            if i + 1 < self.prompt.set().questions().len() {
+                self.gap();
+            }
+        }
+    }
+
+    /// `✔ text`, wrapped under itself.
+    fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
+        let column = INDENT + 2 + width(sign) + 1;
+        let room = self.room(column);
+        for (i, range) in wrap(text, room, room).into_iter().enumerate() {
+            let words = Span::styled(text[range].to_owned(), self.style(Role::Text));
+            let line = if i == 0 {
+                self.bordered(INDENT + 2, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words])
+            } else {
+                self.bordered(column, vec![words])
+            };
+            self.sheet.body.push(line);
+        }
+    }
+
+    fn help(&mut self) {
+        self.gap();
+        let keys: Vec<_> = help(self.prompt.context()).collect();
+        let column = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
+        let beside = self.room(INDENT + column) >= 20;
+        for (spelled, does) in keys {
+            if beside {
+                let keys = Span::styled(format!("{spelled:<column$}"), self.style(Role::Primary));
+                let room = self.room(INDENT + column);
+                for (i, range) in wrap(does, room, room).into_iter().enumerate() {
+                    let words = Span::styled(&does[range], self.style(Role::Secondary));
+                    let line = if i == 0 {
+                        self.bordered(INDENT, vec![keys.clone(), words])
+                    } else {
+                        self.bordered(INDENT + column, vec![words])
+                    };
+                    self.sheet.body.push(line);
+                }
+            } else {
+                self.paragraph(INDENT, spelled, Role::Primary);
+                self.paragraph(DESCRIPTION, does, Role::Secondary);
+            }
+        }
+    }
+
+    fn closing_field(&mut self, title: &'static str, name: &'static str) {
+        self.gap();
+        self.paragraph(INDENT, title, Role::Text);
+        if let Some(text) = self.prompt.text() {
+            self.field(INDENT, name, text, true);
+        }
+    }
+
+    /// `Please specify: bun█`
+    fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
+        let whole = text.as_str();
+        let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
+        // The last column is the caret's.
+        let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
+        let caret = text.caret();
+        let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);
+        for (i, range) in lines.into_iter().enumerate() {
+            let mut spans = Vec::new();
+            let mut column = indent;
+            if i == 0 {
+                spans.push(Span::styled(name, self.style(name_role)));
+                column += width(name);
+            }
+            if typing && i == caret_line {
+                let limit = indent + self.room(indent);
+                let before = &whole[range.start..caret.min(range.end)];
+                self.sheet.caret = Some((self.sheet.body.len(), (column + width(before) + 1).min(limit)));
+                spans.extend(self.with_caret(before, &whole[caret.min(range.end)..range.end]));
+            } else {
+                spans.push(Span::styled(&whole[range], self.style(text_role)));
+            }
+            let line = self.bordered(indent, spans);
+            self.sheet.body.push(line);
+        }
+    }
+
+    fn with_caret(&self, before: &'a str, after: &'a str) -> Vec<Span<'a>> {
+        use unicode_segmentation::UnicodeSegmentation;
+        let text = self.style(Role::Text);
+        let caret = self.style(Role::Primary);
+        match after.graphemes(true).next() {
+            None => vec![Span::styled(before, text), Span::styled(self.theme.signs.caret, caret)],
+            Some(under) => vec![
+                Span::styled(before, text),
+                Span::styled(under, caret.add_modifier(Modifier::REVERSED)),
+                Span::styled(&after[under.len()..], text),
+            ],
+        }
+    }
+
+    fn foot(&mut self) {
+        let notice = match (self.mood, self.prompt.mode(), self.prompt.notice()) {
+            (Mood::Expired, ..) => {
+                Some((format!("{} Time ran out: no answer", self.theme.signs.warning), Role::Warning))
+            }
+            (_, Mode::Leaving, _) => {
+                Some(("Cancel and lose this? Esc again cancels, any other key goes back".to_owned(), Role::Warning))
+            }
+            (_, Mode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
+            (_, _, Some(notice)) => Some((notice.text.clone(), Role::Danger)),
+            _ => None,
+        };
+        match notice {
+            Some((text, role)) => {
+                let room = self.columns.saturating_sub(INDENT);
+                for range in wrap(&text, room, room) {
+                    let words = Span::styled(text[range].to_owned(), self.style(role));
+                    self.sheet.foot.push(Line::from(vec![Span::raw("  "), words]));
+                }
+            }
+            None => {
+                let hints = self.hints();
+                self.sheet.foot.push(hints);
+            }
+        }
+    }
+
+    /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit; the last two, cancel and help, stay longest.
+    fn hints(&self) -> Line<'a> {
+        let mut hints: Vec<String> = self.prompt.hints().map(|(key, word)| format!("{key} {word}")).collect();
+        if self.theme.signs.bullet == "*" {
+            hints.iter_mut().for_each(|hint| *hint = hint.replace("↑↓", "up/down").replace("←→", "left/right"));
+        }
+        let bullet = format!("  {}  ", self.theme.signs.bullet);
+        loop {
+            let line = hints.join(&bullet);
+            if hints.len() <= 1 || width(&line) + INDENT <= self.columns {
+                return Line::from(vec![Span::raw("  "), Span::styled(line, self.style(Role::Muted))]);
+            }
+            hints.remove(if hints.len() > 2 { hints.len() - 3 } else { 0 });
+        }
+    }
+
+    // ---- lines ----
+
+    /// A blank line, where there is room for such luxury.
+    fn gap(&mut self) {
+        if self.spacing == Spacing::Airy {
+            let line = self.bordered(0, Vec::new());
+            self.sheet.body.push(line);
+        }
+    }
+
+    fn paragraph(&mut self, indent: usize, text: &'a str, role: Role) {
+        let room = self.room(indent);
+        for range in wrap(text, room, room) {
+            let words = Span::styled(text[range].trim_end_matches(' '), self.style(role));
+            let line = self.bordered(indent, vec![words]);
+            self.sheet.body.push(line);
+        }
+    }
+
+    /// Adds words to the last line, or under it where they do not fit.
+    fn append(&mut self, indent: usize, text: &'static str, role: Role) {
+        let fits = self.sheet.body.last().is_some_and(|line| line.width() + width(text) <= self.columns);
+        match self.sheet.body.last_mut() {
+            Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
+            _ => self.paragraph(indent, text.trim_start(), role),
+        }
+    }
+
+    fn bordered(&self, indent: usize, spans: Vec<Span<'a>>) -> Line<'a> {
+        const BLANKS: &str = "                ";
+        let mut line = vec![Span::styled(self.theme.signs.vertical, self.style(self.border))];
+        if indent > 0 {
+            line.push(Span::raw(&BLANKS[..indent.min(BLANKS.len())]));
+        }
+        line.extend(spans);
+        Line::from(line)
+    }
+
+    /// The columns left for text at an indent, after the border.
+    fn room(&self, indent: usize) -> usize {
+        self.columns.saturating_sub(indent + 1)
+    }
+
+    fn style(&self, role: Role) -> Style {
+        self.theme.style(role)
+    }
+}

@@ -1,0 +1,237 @@
+//! Colours by role, and the signs that are drawn.
+//!
+//! A view names roles, never colours; a [`Theme`] says what a role looks like on this terminal.
+
+use ratatui_core::style::{Color, Modifier, Style};
+
+/// What a piece of the prompt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Chip, radio buttons, checkboxes, caret.
+    Primary,
+    /// The header inside its chip.
+    Chip,
+    /// What is focused, and what is read first.
+    Text,
+    /// What is not focused.
+    Secondary,
+    /// Descriptions, hints, borders.
+    Muted,
+    /// Recommended, confirmed.
+    Success,
+    /// Time running out.
+    Warning,
+    /// A rejected key.
+    Danger,
+}
+
+/// Whether the terminal's background is dark or light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Background {
+    #[default]
+    Dark,
+    Light,
+}
+
+/// How many colours the terminal has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Depth {
+    None,
+    #[default]
+    Ansi16,
+    Ansi256,
+    TrueColor,
+}
+
+/// The characters the prompt is drawn with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Signs {
+    pub cursor: &'static str,
+    pub radio: &'static str,
+    pub radio_on: &'static str,
+    pub checkbox: &'static str,
+    pub checkbox_on: &'static str,
+    pub chip_left: &'static str,
+    pub chip_right: &'static str,
+    pub box_bottom_left: &'static str,
+    pub box_bottom_right: &'static str,
+    pub vertical: &'static str,
+    pub horizontal: &'static str,
+    pub caret: &'static str,
+    pub done: &'static str,
+    pub not_done: &'static str,
+    pub warning: &'static str,
+    pub bullet: &'static str,
+    pub up: &'static str,
+    pub down: &'static str,
+    pub ellipsis: &'static str,
+}
+
+impl Signs {
+    /// As the proposals draw it.
+    pub const UNICODE: Signs = Signs {
+        cursor: ">",
+        radio: "○",
+        radio_on: "●",
+        checkbox: "☐",
+        checkbox_on: "☑",
+        chip_left: "╭─",
+        chip_right: "─╮",
+        box_bottom_left: "╰",
+        box_bottom_right: "╯",
+        vertical: "│",
+        horizontal: "─",
+        caret: "█",
+        done: "✔",
+        not_done: "✘",
+        warning: "⚠",
+        bullet: "•",
+        up: "↑",
+        down: "↓",
+        ellipsis: "…",
+    };
+
+    /// For terminals that have nothing else.
+    pub const ASCII: Signs = Signs {
+        cursor: ">",
+        radio: "( )",
+        radio_on: "(*)",
+        checkbox: "[ ]",
+        checkbox_on: "[x]",
+        chip_left: "+-",
+        chip_right: "-+",
+        box_bottom_left: "+",
+        box_bottom_right: "+",
+        vertical: "|",
+        horizontal: "-",
+        caret: "_",
+        done: "+",
+        not_done: "x",
+        warning: "!",
+        bullet: "*",
+        up: "^",
+        down: "v",
+        ellipsis: "...",
+    };
+}
+
+/// How the prompt looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Theme {
+    /// For which background.
+    pub background: Background,
+    /// In how many colours.
+    pub depth: Depth,
+    /// With which characters.
+    pub signs: Signs,
+    /// Everything faint: the time is up.
+    pub dimmed: bool,
+}
+
+impl Default for Theme {
+    fn default() -> Theme {
+        Theme { background: Background::Dark, depth: Depth::TrueColor, signs: Signs::UNICODE, dimmed: false }
+    }
+}
+
+/// A role's colour: exact, and by name where there are only sixteen.
+struct Ink(u32, Color);
+
+impl Theme {
+    /// The style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        let style = Style::new().fg(self.colour(ink(role, self.background)));
+        let style = match role {
+            Role::Chip if self.depth == Depth::TrueColor || self.depth == Depth::Ansi256 => {
+                style.bg(self.colour(chip_background(self.background))).add_modifier(Modifier::BOLD)
+            }
+            Role::Chip => style.add_modifier(Modifier::BOLD),
+            _ => style,
+        };
+        if self.dimmed { style.add_modifier(Modifier::DIM) } else { style }
+    }
+
+    fn colour(&self, Ink(rgb, named): Ink) -> Color {
+        let [_, r, g, b] = rgb.to_be_bytes();
+        match self.depth {
+            Depth::None => Color::Reset,
+            Depth::Ansi16 => named,
+            Depth::Ansi256 => Color::Indexed(nearest_256(r, g, b)),
+            Depth::TrueColor => Color::Rgb(r, g, b),
+        }
+    }
+}
+
+fn ink(role: Role, background: Background) -> Ink {
+    match (background, role) {
+        (Background::Dark, Role::Primary | Role::Chip) => Ink(0x818CF8, Color::LightBlue),
+        (Background::Dark, Role::Text) => Ink(0xF1F5F9, Color::White),
+        (Background::Dark, Role::Secondary) => Ink(0x94A3B8, Color::Gray),
+        (Background::Dark, Role::Muted) => Ink(0x64748B, Color::DarkGray),
+        (Background::Dark, Role::Success) => Ink(0x34D399, Color::LightGreen),
+        (Background::Dark, Role::Warning) => Ink(0xFBBF24, Color::LightYellow),
+        (Background::Dark, Role::Danger) => Ink(0xF87171, Color::LightRed),
+        (Background::Light, Role::Primary | Role::Chip) => Ink(0x4F46E5, Color::Blue),
+        (Background::Light, Role::Text) => Ink(0x0F172A, Color::Black),
+        (Background::Light, Role::Secondary) => Ink(0x334155, Color::DarkGray),
+        (Background::Light, Role::Muted) => Ink(0x64748B, Color::DarkGray),
+        (Background::Light, Role::Success) => Ink(0x047857, Color::Green),
+        (Background::Light, Role::Warning) => Ink(0xB45309, Color::Yellow),
+        (Background::Light, Role::Danger) => Ink(0xDC2626, Color::Red),
+    }
+}
+
+fn chip_background(background: Background) -> Ink {
+    match background {
+        Background::Dark => Ink(0x1E293B, Color::Reset),
+        Background::Light => Ink(0xE0E7FF, Color::Reset),
+    }
+}
+
+/// The nearest of the 6×6×6 cube and the grey ramp; the first sixteen are left out, because people redefine them.
+fn nearest_256(r: u8, g: u8, b: u8) -> u8 {
+    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    let level = |v: u8| (0..6u8).min_by_key(|&i| LEVELS[i as usize].abs_diff(v)).unwrap_or(0);
+    let distance = |(cr, cg, cb): (u8, u8, u8)| {
+        let square = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+        square(cr, r) + square(cg, g) + square(cb, b)
+    };
+    let (lr, lg, lb) = (level(r), level(g), level(b));
+    let cube = distance((LEVELS[lr as usize], LEVELS[lg as usize], LEVELS[lb as usize]));
+    let average = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
+    let step = (average.saturating_sub(3) / 10).min(23) as u8;
+    let grey = 8 + 10 * step;
+    if distance((grey, grey, grey)) < cube { 232 + step } else { 16 + 36 * lr + 6 * lg + lb }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(depth: Depth, role: Role, expected: Color) {
+        let theme = Theme { depth, ..Theme::default() };
+        assert_eq!(theme.style(role).fg, Some(expected));
+    }
+
+    #[test]
+    fn truecolor_terminals_get_the_hex_values_of_the_proposals() {
+        check(Depth::TrueColor, Role::Primary, Color::Rgb(0x81, 0x8C, 0xF8));
+        check(Depth::TrueColor, Role::Text, Color::Rgb(0xF1, 0xF5, 0xF9));
+        check(Depth::TrueColor, Role::Secondary, Color::Rgb(0x94, 0xA3, 0xB8));
+        check(Depth::TrueColor, Role::Muted, Color::Rgb(0x64, 0x74, 0x8B));
+        check(Depth::TrueColor, Role::Success, Color::Rgb(0x34, 0xD3, 0x99));
+        let chip = Theme::default().style(Role::Chip);
+        assert_eq!((chip.fg, chip.bg), (Some(Color::Rgb(0x81, 0x8C, 0xF8)), Some(Color::Rgb(0x1E, 0x29, 0x3B))));
+    }
+
+    #[test]
+    fn other_terminals_get_the_nearest() {
+        check(Depth::Ansi256, Role::Primary, Color::Indexed(105));
+        check(Depth::Ansi256, Role::Text, Color::Indexed(255));
+        check(Depth::Ansi16, Role::Success, Color::LightGreen);
+        check(Depth::None, Role::Danger, Color::Reset);
+    }
+}

@@ -1,0 +1,128 @@
+//! Breaking text into lines: nothing is cut off, no grapheme is split, widths are what a terminal shows.
+
+use std::ops::Range;
+use unicode_linebreak::{BreakOpportunity, linebreaks};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// The columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+}
+
+/// Breaks `text` into lines of at most `first` columns, then at most `rest`; gives the byte range of each. Spaces at a
+/// break belong to the line before it and may reach past its end; a newline belongs to no line.
+pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
+    let (first, rest) = (first.max(2), rest.max(2));
+    if text.len() <= first && text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        return vec![0..text.len()];
+    }
+    let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
+    let mut at = 0;
+    for (end, kind) in linebreaks(text) {
+        let segment = &text[at..end];
+        let newline = segment.ends_with('\n');
+        let body = segment.strip_suffix('\n').unwrap_or(segment);
+        lines.add(at, body);
+        if newline {
+            lines.end_at(at + body.len(), end);
+        } else if kind == BreakOpportunity::Mandatory && end < text.len() {
+            lines.end_at(end, end);
+        }
+        at = end;
+    }
+    lines.done.push(lines.start..text.len());
+    lines.done
+}
+
+struct Lines {
+    done: Vec<Range<usize>>,
+    start: usize,
+    column: usize,
+    first: usize,
+    rest: usize,
+}
+
+impl Lines {
+    fn limit(&self) -> usize {
+        if self.done.is_empty() { self.first } else { self.rest }
+    }
+
+    fn end_at(&mut self, end: usize, next: usize) {
+        self.done.push(self.start..end);
+        self.start = next;
+        self.column = 0;
+    }
+
+    fn add(&mut self, at: usize, segment: &str) {
+        let visible = width(segment.trim_end_matches(' '));
+        if self.column > 0 && self.column + visible > self.limit() {
+            self.end_at(at, at);
+        }
+        if self.column + visible <= self.limit() {
+            self.column += width(segment);
+            return;
+        }
+        // A word longer than a line.
+        for (i, grapheme) in segment.grapheme_indices(true) {
+            let wide = grapheme.width();
+            if self.column > 0 && grapheme != " " && self.column + wide > self.limit() {
+                self.end_at(at + i, at + i);
+            }
+            self.column += wide;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(text: &str, columns: usize, expected: &[&str]) {
+        let lines: Vec<&str> =
+            wrap(text, columns, columns).into_iter().map(|r| text[r].trim_end_matches(' ')).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn breaks_between_words() {
+        check("Which database should we use?", 14, &["Which database", "should we use?"]);
+    }
+
+    #[test]
+    fn breaks_inside_a_word_only_when_it_must() {
+        check("a abcdefghij", 5, &["a", "abcde", "fghij"]);
+    }
+
+    #[test]
+    fn breaks_between_ideographs_and_never_inside_one() {
+        check("使用哪个数据库", 5, &["使用", "哪个", "数据", "库"]);
+    }
+
+    #[test]
+    fn keeps_an_emoji_family_whole() {
+        check("👨‍👩‍👧👨‍👩‍👧", 2, &["👨‍👩‍👧", "👨‍👩‍👧"]);
+    }
+
+    #[test]
+    fn keeps_line_ends_and_empty_lines() {
+        check("a\n\nb\n", 10, &["a", "", "b", ""]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_and_nothing_is_too_wide(text in "[ -~\n世界é👍]{0,60}", columns in 2usize..20) {
+            let lines = wrap(&text, columns, columns);
+            let mut kept = String::new();
+            let mut at = 0;
+            for range in &lines {
+                prop_assert!(text[at..range.start].chars().all(|c| c == '\n'));
+                kept.push_str(&text[at..range.end]);
+                at = range.end;
+                prop_assert!(width(text[range.clone()].trim_end_matches(' ')) <= columns);
+            }
+            prop_assert_eq!(kept + &text[at..], text);
+        }
+    }
+}

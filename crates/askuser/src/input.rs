@@ -1,0 +1,151 @@
+//! The JSON as a model sends it.
+//!
+//! Nothing here is checked but shape: each value is a [`Field`] that remembers being missing or of the wrong kind, so
+//! that one fault never hides the next and every violation can be reported at once. The advertised schema is derived
+//! from these same types.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// One call of the tool.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Input {
+    /// The questions to ask.
+    pub questions: Field<Vec<Field<QuestionInput>>>,
+    /// What the call is for, when the caller says. Not advertised: it is for programs, not for models.
+    #[schemars(skip)]
+    pub metadata: Field<Metadata>,
+    // `answers` of the proposals is deliberately absent: it is an unknown field like any other. A model that fills in
+    // the user's answers must never be believed.
+}
+
+/// One question.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct QuestionInput {
+    /// The complete question.
+    pub question: Field<String>,
+    /// A short label, shown as a chip.
+    pub header: Field<String>,
+    /// What can be chosen.
+    pub options: Field<Vec<Field<OptionInput>>>,
+    /// Whether several options may be chosen.
+    pub multi_select: Field<bool>,
+}
+
+/// One option.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OptionInput {
+    /// What is shown and returned.
+    pub label: Field<String>,
+    /// What choosing it means.
+    pub description: Field<String>,
+}
+
+/// Facts about the call.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Metadata {
+    /// Where the call comes from, such as `remember`.
+    pub source: Field<String>,
+}
+
+/// A value as it was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Field<T> {
+    /// The key is absent.
+    #[default]
+    Missing,
+    /// The value is of another kind, which is named: `a number`.
+    Wrong(&'static str),
+    /// The value is of the right kind.
+    Given(T),
+}
+
+/// What kind of JSON value a [`Field`] takes.
+pub trait Shape: DeserializeOwned {
+    /// The kind, as an error names it: `a string`.
+    const KIND: &'static str;
+}
+
+impl Shape for String {
+    const KIND: &'static str = "a string";
+}
+impl Shape for bool {
+    const KIND: &'static str = "true or false";
+}
+impl<T: Shape> Shape for Vec<Field<T>> {
+    const KIND: &'static str = "an array";
+}
+impl Shape for Input {
+    const KIND: &'static str = "an object";
+}
+impl Shape for QuestionInput {
+    const KIND: &'static str = "an object";
+}
+impl Shape for OptionInput {
+    const KIND: &'static str = "an object";
+}
+impl Shape for Metadata {
+    const KIND: &'static str = "an object";
+}
+
+impl<T: Shape> Field<T> {
+    /// Reads a value, noting rather than failing when it is of the wrong kind.
+    pub fn read(value: &Value) -> Field<T> {
+        let kind = kind_of(value);
+        // Serde would take an array for a struct, field by field; the schema would not.
+        if kind != T::KIND {
+            return Field::Wrong(kind);
+        }
+        T::deserialize(value).map_or(Field::Wrong(kind), Field::Given)
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => bool::KIND,
+        Value::Number(_) => "a number",
+        Value::String(_) => String::KIND,
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+impl<T> From<T> for Field<T> {
+    fn from(value: T) -> Field<T> {
+        Field::Given(value)
+    }
+}
+
+impl From<&str> for Field<String> {
+    fn from(value: &str) -> Field<String> {
+        Field::Given(value.to_owned())
+    }
+}
+
+impl<'de, T: Shape> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Field<T>, D::Error> {
+        Ok(Field::read(&Value::deserialize(deserializer)?))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Field<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}

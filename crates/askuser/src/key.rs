@@ -1,0 +1,77 @@
+//! What a person can do at a prompt, in terms no terminal library owns.
+//!
+//! A surface turns its own input (bytes, crossterm events, web requests) into [`Event`]s; nothing in this crate knows
+//! where they came from.
+
+/// A key, with the modifiers held down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Which key.
+    pub code: KeyCode,
+    /// What was held down with it.
+    pub mods: Mods,
+}
+
+/// Which key was pressed. `Char` carries what the key types, so Shift is not repeated in [`Mods`] for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum KeyCode {
+    Char(char),
+    Enter,
+    Esc,
+    Tab,
+    BackTab,
+    Backspace,
+    Delete,
+    Up,
+    Down,
+    Left,
+    Right,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+}
+
+/// Modifier keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub struct Mods {
+    pub ctrl: bool,
+    pub alt: bool,
+    pub shift: bool,
+}
+
+impl Mods {
+    /// No modifier.
+    pub const NONE: Mods = Mods { ctrl: false, alt: false, shift: false };
+    /// Control alone.
+    pub const CTRL: Mods = Mods { ctrl: true, ..Mods::NONE };
+    /// Alt alone.
+    pub const ALT: Mods = Mods { alt: true, ..Mods::NONE };
+    /// Shift alone.
+    pub const SHIFT: Mods = Mods { shift: true, ..Mods::NONE };
+}
+
+impl Key {
+    /// A key without modifiers.
+    pub const fn plain(code: KeyCode) -> Key {
+        Key { code, mods: Mods::NONE }
+    }
+
+    /// A character held with Control, in lower case: `Key::ctrl('c')`.
+    pub const fn ctrl(c: char) -> Key {
+        Key { code: KeyCode::Char(c), mods: Mods::CTRL }
+    }
+
+    /// A key held with Alt.
+    pub const fn alt(code: KeyCode) -> Key {
+        Key { code, mods: Mods::ALT }
+    }
+}
+
+impl From<KeyCode> for Key {
+    fn from(code: KeyCode) -> Key {
+        Key::plain(code)
+    }
+}

@@ -1,0 +1,155 @@
+//! Advice on a valid question set. A lint warns; it never rejects.
+
+use crate::question::{Question, QuestionSet};
+use serde::Serialize;
+use std::fmt;
+
+/// One piece of advice: where and what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lint {
+    /// Where: `questions[0].options[1].label`.
+    pub path: String,
+    /// What could be better.
+    pub advice: String,
+}
+
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.advice)
+    }
+}
+
+/// Everything that could be better about a question set.
+pub fn lint(set: &QuestionSet) -> Vec<Lint> {
+    set.questions()
+        .iter()
+        .enumerate()
+        .flat_map(|(i, question)| lint_question(question, &format!("questions[{i}]")))
+        .collect()
+}
+
+fn lint_question(question: &Question, path: &str) -> Vec<Lint> {
+    let mut lints = Vec::new();
+    let mut add = |option: usize, advice: String| {
+        lints.push(Lint { path: format!("{path}.options[{option}].label"), advice });
+    };
+    for (i, option) in question.options().iter().enumerate() {
+        let words = option.name().split_whitespace().count();
+        if words > 5 {
+            add(i, format!("{words} words, better at most 5"));
+        }
+    }
+    let recommended: Vec<usize> =
+        (0..question.options().len()).filter(|&i| question.options()[i].is_recommended()).collect();
+    match recommended[..] {
+        [] | [0] => {}
+        [i] => add(i, "recommended but not first, better first".into()),
+        [_, second, ..] if !question.is_multi_select() => {
+            add(second, "a second recommended option, better only one".into());
+        }
+        // Several may be recommended where several may be chosen, as long as they lead the list.
+        [..] => {
+            if let Some((_, &i)) = recommended.iter().enumerate().find(|&(place, &i)| place != i) {
+                add(i, "recommended but after one that is not, better first".into());
+            }
+        }
+    }
+    lints
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::question::Rules;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(labels: &[&str], multi_select: bool, lints: &[&str]) {
+        let options: Vec<_> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
+        let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
+        let set = QuestionSet::parse(&json!({"questions": [question]}), &Rules::default()).expect("a valid input");
+        let found: Vec<String> = lint(&set).iter().map(ToString::to_string).collect();
+        assert_eq!(found, lints, "{labels:?}");
+    }
+
+    #[test]
+    fn a_good_question_is_not_criticised() {
+        check(&["PostgreSQL (Recommended)", "MongoDB", "SQLite"], false, &[]);
+        check(&["TypeScript", "ESLint + Prettier"], true, &[]);
+    }
+
+    #[test]
+    fn a_label_is_better_of_at_most_five_words() {
+        check(&["one two three four five", "b"], false, &[]);
+        check(
+            &["a", "one two three four five six"],
+            false,
+            &["questions[0].options[1].label: 6 words, better at most 5"],
+        );
+    }
+
+    #[test]
+    fn recommended_is_not_counted_as_a_word() {
+        check(&["one two three four five (Recommended)", "b"], false, &[]);
+    }
+
+    #[test]
+    fn the_recommended_option_is_better_first() {
+        check(
+            &["npm", "pnpm (recommended)", "yarn"],
+            false,
+            &["questions[0].options[1].label: recommended but not first, better first"],
+        );
+        check(
+            &["npm", "pnpm (recommended)"],
+            true,
+            &["questions[0].options[1].label: recommended but not first, better first"],
+        );
+    }
+
+    #[test]
+    fn only_one_of_exclusive_options_is_better_recommended() {
+        check(
+            &["npm (Recommended)", "pnpm (Recommended)", "yarn"],
+            false,
+            &["questions[0].options[1].label: a second recommended option, better only one"],
+        );
+    }
+
+    #[test]
+    fn several_recommended_options_of_a_multi_select_question_lead_the_list() {
+        check(&["a (Recommended)", "b (Recommended)", "c"], true, &[]);
+        check(
+            &["a (Recommended)", "b", "c (Recommended)"],
+            true,
+            &["questions[0].options[2].label: recommended but after one that is not, better first"],
+        );
+    }
+
+    #[test]
+    fn every_piece_of_advice_is_given() {
+        check(
+            &["a b c d e f", "g h i j k l (Recommended)"],
+            false,
+            &[
+                "questions[0].options[0].label: 6 words, better at most 5",
+                "questions[0].options[1].label: 6 words, better at most 5",
+                "questions[0].options[1].label: recommended but not first, better first",
+            ],
+        );
+    }
+
+    #[test]
+    fn advice_names_the_question_it_is_about() {
+        let question = |text: &str, label: &str| {
+            let options = json!([{"label": "a", "description": "d"}, {"label": label, "description": "d"}]);
+            json!({"question": text, "header": "H", "options": options, "multiSelect": false})
+        };
+        let input = json!({"questions": [question("One?", "b"), question("Two?", "b (Recommended)")]});
+        let lints = lint(&QuestionSet::parse(&input, &Rules::default()).unwrap());
+        assert_eq!(
+            serde_json::to_value(lints).unwrap(),
+            json!([{"path": "questions[1].options[1].label", "advice": "recommended but not first, better first"}])
+        );
+    }
+}

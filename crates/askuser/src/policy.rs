@@ -1,0 +1,239 @@
+//! Answering without a person: answers written beforehand, or a stated rule. Never a guess.
+//!
+//! What a policy does not cover stays unanswered; there is no "first option" fallback.
+
+use crate::outcome::{Answer, Outcome, Via};
+use crate::question::{Question, QuestionSet};
+use crate::violation::{Gathered, Violations};
+use regex_lite::{Regex, RegexBuilder};
+use serde_json::Value;
+
+/// What to do where no person may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headless {
+    /// Leave it unanswered.
+    Fail,
+    /// Take the options marked "(Recommended)"; leave unanswered what has none.
+    Recommended,
+}
+
+/// How to answer before, or instead of, asking.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Answers written beforehand.
+    pub answers: Option<Answers>,
+    /// The rule for the rest. With one, nobody is asked.
+    pub headless: Option<Headless>,
+}
+
+/// What a policy makes of a question set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is settled; nobody is asked.
+    Settled(Outcome),
+    /// A person is asked; these answers are already known.
+    Ask(Vec<Answer>),
+}
+
+impl Policy {
+    /// Applies the policy. Fails where the answers do not fit the questions they match.
+    pub fn decide(&self, set: &QuestionSet) -> Result<Decision, Violations> {
+        let mut bad = Gathered::default();
+        let mut via = Via::AnswersFile;
+        let mut answers = Vec::new();
+        for question in set.questions() {
+            let mut answer = self.answers.as_ref().and_then(|file| file.answer(question, set, &mut bad));
+            if answer.is_none() && self.headless == Some(Headless::Recommended) {
+                answer = recommended(question);
+                via = Via::Policy;
+            }
+            answers.extend(answer);
+        }
+        bad.into_result(Some(()))?;
+        if let Some(outcome) = Outcome::answered(set, answers.clone()) {
+            return Ok(Decision::Settled(outcome.via(via)));
+        }
+        let reason = match self.headless {
+            None => return Ok(Decision::Ask(answers)),
+            Some(Headless::Fail) => "the policy is to fail rather than to ask",
+            Some(Headless::Recommended) => "the policy is to take recommended options, and not every question has one",
+        };
+        Ok(Decision::Settled(Outcome::unavailable(reason, answers)))
+    }
+}
+
+fn recommended(question: &Question) -> Option<Answer> {
+    let options = question.options();
+    let picks: Vec<usize> = (0..options.len()).filter(|&i| options[i].is_recommended()).collect();
+    question.answer(&picks, None, None)
+}
+
+/// Answers written beforehand: an object from header or question text to an answer.
+///
+/// A key is exact, or a regular expression between slashes (`/which .*database/i`); exact keys are tried first, then
+/// expressions in the order of the file. A value is a label, an array of labels (each exact, without "(Recommended)"
+/// if you like, or an expression), or `{"select": …, "other": "typed text", "note": "…"}`.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    path: String,
+    key: Matcher,
+    select: Vec<Matcher>,
+    other: Option<String>,
+    note: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum Matcher {
+    Exact(String),
+    Pattern(String, Regex),
+}
+
+impl Answers {
+    /// Reads an answers file's contents.
+    pub fn parse(value: &Value) -> Result<Answers, Violations> {
+        let mut bad = Gathered::default();
+        let mut answers = Answers::default();
+        match value.as_object() {
+            None => bad.add("answers", "not an object", "must be an object from header or question to answer"),
+            Some(object) => {
+                for (key, value) in object {
+                    answers.entries.extend(Entry::parse(key, value, &mut bad));
+                }
+            }
+        }
+        bad.into_result(Some(answers))
+    }
+
+    /// The answer to a question: `None` where no entry matches it.
+    fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
+        let names = [question.header_verbatim(), question.text_verbatim(), question.header(), question.text()];
+        let exact = |entry: &&Entry| matches!(&entry.key, Matcher::Exact(key) if names.contains(&key.as_str()));
+        let pattern =
+            |entry: &&Entry| matches!(&entry.key, Matcher::Pattern(_, re) if names.iter().any(|n| re.is_match(n)));
+        let entry = self.entries.iter().find(exact).or_else(|| self.entries.iter().find(pattern))?;
+        entry.answer(question, set, bad)
+    }
+}
+
+impl Entry {
+    fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Entry> {
+        let path = format!("answers[{key:?}]");
+        let key = Matcher::parse(key, &path, bad);
+        let (select, other, note) = match value {
+            Value::Object(fields) => {
+                for field in fields.keys().filter(|f| !["select", "other", "note"].contains(&f.as_str())) {
+                    bad.add(format!("{path}.{field}"), "unknown", "must be select, other or note");
+                }
+                (fields.get("select"), fields.get("other"), fields.get("note"))
+            }
+            value => (Some(value), None, None),
+        };
+        let string = |value: Option<&Value>, field: &str, bad: &mut Gathered| match value {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(_) => {
+                bad.add(format!("{path}.{field}"), "not a string", "must be a string");
+                None
+            }
+            None => None,
+        };
+        let (other, note) = (string(other, "other", bad), string(note, "note", bad));
+        let labels: Vec<&Value> = match select {
+            None => Vec::new(),
+            Some(Value::Array(labels)) => labels.iter().collect(),
+            Some(label) => vec![label],
+        };
+        let mut select = Vec::new();
+        for label in labels {
+            match label.as_str() {
+                Some(label) => select.extend(Matcher::parse(label, &path, bad)),
+                None => bad.add(&path, "not a label", "must be a string, an array of strings or an object"),
+            }
+        }
+        Some(Entry { path, key: key?, select, other, note })
+    }
+
+    fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
+        let labels = || question.options().iter().map(|o| format!("{:?}", o.name())).collect::<Vec<_>>().join(", ");
+        let mut picks = Vec::new();
+        for matcher in &self.select {
+            let matching: Vec<usize> = (0..question.options().len())
+                .filter(|&i| {
+                    let option = &question.options()[i];
+                    matcher.matches(option.label_verbatim()) || matcher.matches(option.name())
+                })
+                .collect();
+            match matching[..] {
+                [] => bad.add(
+                    &self.path,
+                    format!("{} is not an option", matcher.shown()),
+                    format!("must be one of {}", labels()),
+                ),
+                [_, _, ..] if !question.is_multi_select() => {
+                    let fact = format!("{} matches {} options", matcher.shown(), matching.len());
+                    bad.add(&self.path, fact, "must match one");
+                }
+                [..] => picks.extend(matching),
+            }
+        }
+        let answer = question.answer(&picks, self.other.clone(), self.note.clone());
+        // One note is one text: it has to fit into the text field in which a person may go on with it.
+        let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= set.limits().typed_chars);
+        match answer {
+            Some(answer) if short && question.admits(&answer, set.limits()) => Some(answer),
+            Some(_) => {
+                let limit = format!("at most {} characters and no control characters", set.limits().typed_chars);
+                bad.add(&self.path, "text too long or with control characters", limit);
+                None
+            }
+            // A label that is no option has been reported already.
+            None if picks.is_empty() && !self.select.is_empty() => None,
+            None if picks.is_empty() => {
+                bad.add(&self.path, "no answer", "must select an option or give other");
+                None
+            }
+            None => {
+                bad.add(&self.path, "several answers to a single-select question", "must be one");
+                None
+            }
+        }
+    }
+}
+
+impl Matcher {
+    fn parse(text: &str, path: &str, bad: &mut Gathered) -> Option<Matcher> {
+        let pattern = text.strip_prefix('/').and_then(|rest| {
+            rest.strip_suffix("/i").map(|p| (p, true)).or_else(|| rest.strip_suffix('/').map(|p| (p, false)))
+        });
+        let Some((pattern, ignore_case)) = pattern else { return Some(Matcher::Exact(text.to_owned())) };
+        match RegexBuilder::new(pattern).case_insensitive(ignore_case).build() {
+            Ok(regex) => Some(Matcher::Pattern(text.to_owned(), regex)),
+            Err(error) => {
+                bad.add(path, format!("{text} is not a regular expression ({error})"), "must be one between slashes");
+                None
+            }
+        }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Matcher::Exact(exact) => exact == text,
+            Matcher::Pattern(_, regex) => regex.is_match(text),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Matcher::Exact(text) => format!("{text:?}"),
+            Matcher::Pattern(text, _) => text.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod tests;

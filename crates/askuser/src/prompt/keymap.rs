@@ -1,0 +1,247 @@
+//! One table of keys: it decides what a key does, and the footer, the help page and the docs are made from it.
+
+use crate::key::{Key, KeyCode, Mods};
+use crate::text::Edit;
+
+/// Where the person is, as far as keys are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// Among the options of a single-select question.
+    Single,
+    /// Among the options of a multi-select question.
+    Multi,
+    /// On the review page.
+    Review,
+    /// In a text field.
+    Typing,
+}
+
+/// What a key means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Action {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Enter,
+    Mark,
+    Number(usize),
+    Previous,
+    Next,
+    Note,
+    Discuss,
+    Decline,
+    Escape,
+    Editor,
+    Help,
+    Interrupt,
+    Edit(Edit),
+}
+
+/// A row of the table.
+pub struct Binding {
+    /// The keys.
+    pub keys: &'static [Key],
+    /// Where they work.
+    pub on: &'static [Context],
+    /// What they mean.
+    pub action: Action,
+    /// The keys as the help page spells them; empty where another row speaks for this one.
+    pub spelled: &'static str,
+    /// What they do, for the help page.
+    pub does: &'static str,
+    /// The footer's words for it, such as `("↑↓", "navigate")`.
+    pub hint: Option<(&'static str, &'static str)>,
+}
+
+use Context::{Multi, Review, Single, Typing};
+use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
+
+const LIST: &[Context] = &[Single, Multi];
+const PAGES: &[Context] = &[Single, Multi, Review];
+const ALL: &[Context] = &[Single, Multi, Review, Typing];
+
+const fn key(code: KeyCode) -> Key {
+    Key::plain(code)
+}
+
+const fn shift(code: KeyCode) -> Key {
+    Key { code, mods: Mods::SHIFT }
+}
+
+const fn ctrl(code: KeyCode) -> Key {
+    Key { code, mods: Mods::CTRL }
+}
+
+const fn row(
+    keys: &'static [Key],
+    on: &'static [Context],
+    action: Action,
+    spelled: &'static str,
+    does: &'static str,
+    hint: Option<(&'static str, &'static str)>,
+) -> Binding {
+    Binding { keys, on, action, spelled, does, hint }
+}
+
+/// A row the help page does not list: an editing key people know from every other text field.
+const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
+    row(keys, &[Typing], Action::Edit(edit), "", "", None)
+}
+
+const DIGITS: &[Key] = &[
+    key(Char('1')),
+    key(Char('2')),
+    key(Char('3')),
+    key(Char('4')),
+    key(Char('5')),
+    key(Char('6')),
+    key(Char('7')),
+    key(Char('8')),
+    key(Char('9')),
+];
+
+/// Every key of the prompt. Footer hints appear in this order.
+pub static TABLE: &[Binding] = &[
+    row(
+        &[key(Up), key(Char('k')), Key::ctrl('p')],
+        LIST,
+        Action::Up,
+        "↑ ↓  k j  Ctrl-P Ctrl-N",
+        "move",
+        Some(("↑↓", "navigate")),
+    ),
+    row(&[key(Down), key(Char('j')), Key::ctrl('n')], LIST, Action::Down, "", "", None),
+    row(&[key(Up), key(Char('k')), Key::ctrl('p')], &[Review], Action::PageUp, "", "", None),
+    row(&[key(Down), key(Char('j')), Key::ctrl('n')], &[Review], Action::PageDown, "", "", None),
+    row(
+        &[key(Enter)],
+        &[Single],
+        Action::Enter,
+        "Enter",
+        "choose and go on; on Other: type",
+        Some(("enter", "select")),
+    ),
+    row(&[key(Enter)], &[Multi], Action::Enter, "Enter", "confirm; on Other: type", Some(("enter", "confirm"))),
+    row(&[key(Enter)], &[Review], Action::Enter, "Enter", "submit the answers", Some(("enter", "submit"))),
+    row(&[key(Enter)], &[Typing], Action::Enter, "Enter", "finish typing", Some(("enter", "done"))),
+    row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
+    row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
+    row(DIGITS, &[Single], Action::Number(0), "1–9", "choose and go on; the last number is Other", None),
+    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", None),
+    row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", None),
+    row(
+        &[key(Left), key(BackTab), shift(Tab)],
+        PAGES,
+        Action::Previous,
+        "← →  Tab Shift-Tab",
+        "earlier and later question",
+        Some(("←→", "questions")),
+    ),
+    row(&[key(Right), key(Tab)], PAGES, Action::Next, "", "", None),
+    row(&[key(Tab)], &[Typing], Action::Next, "Tab Shift-Tab", "later and earlier question, text kept", None),
+    row(&[key(BackTab), shift(Tab)], &[Typing], Action::Previous, "", "", None),
+    row(&[key(PageUp), Key::ctrl('b')], PAGES, Action::PageUp, "PgUp PgDn", "scroll", None),
+    row(&[key(PageDown), Key::ctrl('f')], PAGES, Action::PageDown, "", "", None),
+    row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
+    row(&[key(Char('c'))], PAGES, Action::Discuss, "c", "talk about it first", None),
+    row(&[key(Char('d'))], PAGES, Action::Decline, "d", "decline, with a reason if you like", None),
+    row(&[key(Esc)], PAGES, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),
+    row(&[key(Esc)], &[Typing], Action::Escape, "Esc", "back to the options, text kept", Some(("esc", "back"))),
+    row(
+        &[Key::alt(Enter), Key::ctrl('j'), shift(Enter)],
+        &[Typing],
+        Action::Edit(Edit::Newline),
+        "Alt-Enter  Ctrl-J",
+        "new line",
+        Some(("alt-enter", "new line")),
+    ),
+    row(
+        &[Key::ctrl('g')],
+        &[Single, Multi, Typing],
+        Action::Editor,
+        "Ctrl-G",
+        "edit the text in $VISUAL or $EDITOR",
+        Some(("ctrl-g", "editor")),
+    ),
+    row(&[key(Char('?'))], PAGES, Action::Help, "?", "all keys", Some(("?", "keys"))),
+    row(&[Key::ctrl('c')], ALL, Action::Interrupt, "Ctrl-C", "interrupt", None),
+    edit(&[key(Backspace), shift(Backspace)], Edit::Backspace),
+    edit(&[key(Delete), Key::ctrl('d')], Edit::Delete),
+    edit(&[key(Left), Key::ctrl('b')], Edit::Left),
+    edit(&[key(Right), Key::ctrl('f')], Edit::Right),
+    edit(&[key(Up), Key::ctrl('p')], Edit::Up),
+    edit(&[key(Down), Key::ctrl('n')], Edit::Down),
+    edit(&[key(Home), Key::ctrl('a')], Edit::Home),
+    edit(&[key(End), Key::ctrl('e')], Edit::End),
+    edit(&[ctrl(Home)], Edit::Start),
+    edit(&[ctrl(End)], Edit::Finish),
+    edit(&[ctrl(Left), Key::alt(Left), Key::alt(Char('b'))], Edit::WordLeft),
+    edit(&[ctrl(Right), Key::alt(Right), Key::alt(Char('f'))], Edit::WordRight),
+    edit(&[Key::ctrl('w'), Key::alt(Backspace), ctrl(Backspace)], Edit::DeleteWordLeft),
+    edit(&[Key::alt(Char('d')), ctrl(Delete)], Edit::DeleteWordRight),
+    edit(&[Key::ctrl('k')], Edit::KillToEnd),
+    edit(&[Key::ctrl('u')], Edit::KillToStart),
+];
+
+/// What a key means in a context; `None` where it means nothing.
+pub fn action(key: Key, context: Context) -> Option<Action> {
+    let bound = TABLE.iter().find(|binding| binding.on.contains(&context) && binding.keys.contains(&key));
+    match (bound.map(|binding| &binding.action), key) {
+        (Some(Action::Number(_)), Key { code: Char(c), .. }) => c.to_digit(10).map(|n| Action::Number(n as usize)),
+        (Some(action), _) => Some(action.clone()),
+        (None, Key { code: Char(c), mods: Mods { ctrl: false, alt: false, .. } }) if context == Typing => {
+            Some(Action::Edit(Edit::Insert(c)))
+        }
+        (None, _) => None,
+    }
+}
+
+/// The rows of the help page for a context.
+pub fn help(context: Context) -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE
+        .iter()
+        .filter(move |row| row.on.contains(&context) && !row.spelled.is_empty())
+        .map(|row| (row.spelled, row.does))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things_in_one_place() {
+        for (i, a) in TABLE.iter().enumerate() {
+            for b in &TABLE[i + 1..] {
+                for context in a.on.iter().filter(|context| b.on.contains(context)) {
+                    for key in a.keys {
+                        assert!(!b.keys.contains(key), "{key:?} is bound twice on {context:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_design_means_something_among_options() {
+        let keys = [key(Up), key(Down), key(Char('k')), key(Char('j')), Key::ctrl('p'), Key::ctrl('n'), key(Enter)];
+        let more = [key(Char(' ')), key(Left), key(Right), key(Tab), key(BackTab), key(Esc), Key::ctrl('c')];
+        let letters = "ncd?12345".chars().map(|c| key(Char(c)));
+        for key in keys.into_iter().chain(more).chain(letters) {
+            for context in [Single, Multi] {
+                assert!(action(key, context).is_some(), "{key:?} on {context:?}");
+            }
+        }
+        for key in [Key::ctrl('g'), Key::alt(Enter), Key::ctrl('j'), key(Esc)] {
+            assert!(action(key, Typing).is_some(), "{key:?} while typing");
+        }
+    }
+
+    #[test]
+    fn letters_and_digits_are_text_while_typing() {
+        for c in "kjncd?15 ".chars() {
+            assert_eq!(action(key(Char(c)), Typing), Some(Action::Edit(Edit::Insert(c))));
+        }
+    }
+}

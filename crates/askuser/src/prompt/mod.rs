@@ -1,0 +1,47 @@
+//! The state machine of a prompt: event → action → effect, for every surface.
+//!
+//! ```text
+//! Event ──keymap──▶ Action ──update──▶ new state + Effect
+//! ```
+//!
+//! It reads no clock (time is passed in, counted from the first frame), measures no screen (a surface that scrolls
+//! reports what it shows through [`Prompt::look`]) and draws nothing. A view reads it through `&Prompt`.
+
+mod keymap;
+mod state;
+mod update;
+
+pub use keymap::{Action, Binding, Context, TABLE, action, help};
+pub use state::{Entry, Field, Mode, Notice, Page, Prompt, Scroll, Settings, Viewport};
+
+use crate::key::Key;
+use crate::outcome::Outcome;
+
+/// What happens at a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A key was pressed.
+    Key(Key),
+    /// Text was pasted.
+    Paste(String),
+    /// The external editor came back with this text.
+    Edited(String),
+    /// Time has passed.
+    Tick,
+}
+
+/// What the surface has to do after an event, besides showing the new state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Continue,
+    /// Let the person edit this text elsewhere; answer with [`Event::Edited`].
+    Edit(String),
+    /// Close the prompt: there is an outcome.
+    Finish(Outcome),
+    /// Close the prompt: the person interrupted the turn.
+    Interrupt,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,363 @@
+//! What a prompt remembers, and how a view reads it.
+
+use super::keymap::Context;
+use crate::outcome::Answer;
+use crate::question::{Question, QuestionSet};
+use crate::text::Text;
+use std::time::Duration;
+
+/// How a prompt behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How long after the first frame Enter, Space and digits are ignored, so that a key meant for something else
+    /// answers nothing.
+    pub arm: Duration,
+    /// When to give up waiting. Any key holds it: somebody is there.
+    pub timeout: Option<Duration>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings { arm: Duration::from_millis(250), timeout: None }
+    }
+}
+
+/// What is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// A question.
+    Question(usize),
+    /// All answers, before they are submitted.
+    Review,
+}
+
+/// What the keys are for at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Moving and choosing.
+    Choosing,
+    /// Typing into a field.
+    Typing(Field),
+    /// Asking once more whether to cancel.
+    Leaving,
+    /// Reading the help page.
+    Help,
+}
+
+/// A text field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The answer in the person's own words.
+    Other,
+    /// A note on a row.
+    Note(usize),
+    /// What to talk about first.
+    Discuss,
+    /// Why not.
+    Decline,
+}
+
+/// What the person has done with one question so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The row under the cursor: an option, or Other after the last of them.
+    pub(super) focus: usize,
+    pub(super) picked: Vec<bool>,
+    pub(super) other: Text,
+    pub(super) other_picked: bool,
+    pub(super) notes: Vec<Text>,
+}
+
+/// A word to the person about the key they pressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// What to do.
+    pub text: String,
+    /// Until when it also shows as a red border.
+    pub flash_until: Duration,
+}
+
+/// Where the view of a long page starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scroll {
+    /// At this line.
+    At(usize),
+    /// At this line or as near to it as shows the focused row, or the caret.
+    Reveal(usize),
+}
+
+/// What a view shows of a page that may be longer than the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Viewport {
+    /// The first line shown.
+    pub offset: usize,
+    /// How many lines are shown.
+    pub height: usize,
+    /// How many lines there are.
+    pub total: usize,
+    /// Which rows (options, then Other) are on the screen.
+    pub seen: Vec<bool>,
+}
+
+/// A prompt: questions, and everything the person has done about them so far.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    pub(super) set: QuestionSet,
+    pub(super) settings: Settings,
+    pub(super) entries: Vec<Entry>,
+    pub(super) page: Page,
+    pub(super) mode: Mode,
+    pub(super) discuss: Text,
+    pub(super) decline: Text,
+    pub(super) notice: Option<Notice>,
+    pub(super) scroll: Scroll,
+    pub(super) viewport: Option<Viewport>,
+    pub(super) now: Duration,
+    pub(super) held: bool,
+}
+
+impl Prompt {
+    /// A prompt at its first question.
+    pub fn new(set: QuestionSet, settings: Settings) -> Prompt {
+        let limit = set.limits().typed_chars;
+        let entries = set.questions().iter().map(|question| Entry::new(question, limit)).collect();
+        Prompt {
+            set,
+            settings,
+            entries,
+            page: Page::Question(0),
+            mode: Mode::Choosing,
+            discuss: Text::new(limit),
+            decline: Text::new(limit),
+            notice: None,
+            scroll: Scroll::At(0),
+            viewport: None,
+            now: Duration::ZERO,
+            held: false,
+        }
+    }
+
+    /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question
+    /// without one.
+    pub fn prefilled(mut self, answers: &[Answer]) -> Prompt {
+        for (question, entry) in self.set.questions().iter().zip(&mut self.entries) {
+            if let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) {
+                entry.fill(question, answer);
+            }
+        }
+        self.page = self.next_page(0);
+        self
+    }
+
+    /// The questions.
+    pub fn set(&self) -> &QuestionSet {
+        &self.set
+    }
+
+    /// What is on the screen.
+    pub fn page(&self) -> Page {
+        self.page
+    }
+
+    /// What the keys are for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What the person has done with question `i`.
+    pub fn entry(&self, i: usize) -> &Entry {
+        &self.entries[i]
+    }
+
+    /// The question on the screen with what was done about it; `None` on the review page.
+    pub fn current(&self) -> Option<(&Question, &Entry)> {
+        match self.page {
+            Page::Question(i) => Some((&self.set.questions()[i], &self.entries[i])),
+            Page::Review => None,
+        }
+    }
+
+    /// The answer to question `i` as it stands; `None` while there is none.
+    pub fn answer(&self, i: usize) -> Option<Answer> {
+        self.entries[i].answer(&self.set.questions()[i])
+    }
+
+    /// The answers given so far.
+    pub fn answers(&self) -> Vec<Answer> {
+        (0..self.entries.len()).filter_map(|i| self.answer(i)).collect()
+    }
+
+    /// The text being typed.
+    pub fn text(&self) -> Option<&Text> {
+        match self.mode {
+            Mode::Typing(field) => Some(self.field(field)),
+            Mode::Choosing | Mode::Leaving | Mode::Help => None,
+        }
+    }
+
+    /// The text of a field of the current page.
+    pub fn field(&self, field: Field) -> &Text {
+        match (field, self.page) {
+            (Field::Other, Page::Question(i)) => &self.entries[i].other,
+            (Field::Note(row), Page::Question(i)) => &self.entries[i].notes[row],
+            (Field::Decline, _) => &self.decline,
+            (Field::Discuss, _) | (_, Page::Review) => &self.discuss,
+        }
+    }
+
+    /// What the person is told about the last key.
+    pub fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
+    }
+
+    /// Whether the border shows a rejected key just now.
+    pub fn is_flashing(&self) -> bool {
+        self.notice.as_ref().is_some_and(|notice| self.now < notice.flash_until)
+    }
+
+    /// How much time is left; `None` when there is no limit or somebody holds it.
+    pub fn time_left(&self) -> Option<Duration> {
+        let timeout = self.settings.timeout.filter(|_| !self.held)?;
+        Some(timeout.saturating_sub(self.now))
+    }
+
+    /// When something will change by itself, counted from the first frame; `None` when nothing will until an event.
+    pub fn next_change(&self) -> Option<Duration> {
+        let flash = self.notice.as_ref().map(|notice| notice.flash_until).filter(|&until| until > self.now);
+        let countdown = self.time_left().map(|left| {
+            // The countdown shows minutes while there are many and seconds at the end: wake no oftener than it changes.
+            let step = if left > Duration::from_secs(60) { 60_000 } else { 1_000 };
+            let rest = left.as_millis() % step;
+            self.now
+                + Duration::from_millis(if rest == 0 { step as u64 } else { rest as u64 }.min(left.as_millis() as u64))
+        });
+        flash.into_iter().chain(countdown).min()
+    }
+
+    /// Where the page should start.
+    pub fn scroll(&self) -> Scroll {
+        self.scroll
+    }
+
+    /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread.
+    pub fn look(&mut self, viewport: Viewport) {
+        self.viewport = Some(viewport);
+    }
+
+    /// Where the person is, as far as keys are concerned.
+    pub fn context(&self) -> Context {
+        match (self.mode, self.current()) {
+            (Mode::Typing(_), _) => Context::Typing,
+            (_, None) => Context::Review,
+            (_, Some((question, _))) if question.is_multi_select() => Context::Multi,
+            (_, Some(_)) => Context::Single,
+        }
+    }
+
+    /// The footer: keys and what they do here, most useful first.
+    pub fn hints(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let context = self.context();
+        let several = self.entries.len() > 1;
+        super::TABLE
+            .iter()
+            .filter(move |row| row.on.contains(&context))
+            .filter_map(|row| row.hint)
+            .filter(move |&(_, word)| word != "questions" || several)
+            .filter(move |&(key, _)| key != "ctrl-g" || context == Context::Typing)
+    }
+
+    /// The page after question `from`: the next one without an answer, else the review, or the end of a single question.
+    pub(super) fn next_page(&self, from: usize) -> Page {
+        let count = self.entries.len();
+        let open = (0..count).map(|step| (from + step) % count).find(|&i| self.answer(i).is_none());
+        match open {
+            Some(i) => Page::Question(i),
+            None if count == 1 => Page::Question(0),
+            None => Page::Review,
+        }
+    }
+
+    /// Whether closing now would lose something the person did.
+    pub(super) fn has_something_to_lose(&self) -> bool {
+        let touched = |entry: &Entry| {
+            entry.picked.contains(&true) || !entry.other.is_blank() || entry.notes.iter().any(|note| !note.is_blank())
+        };
+        self.entries.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
+    }
+}
+
+impl Entry {
+    fn new(question: &Question, limit: usize) -> Entry {
+        let options = question.options().len();
+        Entry {
+            focus: 0,
+            picked: vec![false; options],
+            other: Text::new(limit),
+            other_picked: false,
+            notes: vec![Text::new(limit); options + 1],
+        }
+    }
+
+    fn fill(&mut self, question: &Question, answer: &Answer) {
+        for (i, option) in question.options().iter().enumerate() {
+            self.picked[i] = answer.selected_options.iter().any(|label| label == option.label_verbatim());
+        }
+        if let Some(text) = &answer.custom_input {
+            let _ = self.other.set(text);
+            self.other_picked = !self.other.is_blank();
+        }
+        self.focus = self.picked.iter().position(|&picked| picked).unwrap_or(if self.other_picked {
+            self.picked.len()
+        } else {
+            0
+        });
+        if let Some(note) = &answer.note {
+            let _ = self.notes[self.focus].set(note);
+        }
+    }
+
+    /// The row under the cursor: an option, or Other after the last of them.
+    pub fn focus(&self) -> usize {
+        self.focus
+    }
+
+    /// The row of Other.
+    pub fn other_row(&self) -> usize {
+        self.picked.len()
+    }
+
+    /// Whether a row is picked.
+    pub fn is_picked(&self, row: usize) -> bool {
+        self.picked.get(row).copied().unwrap_or(self.other_picked && !self.other.is_blank())
+    }
+
+    /// What is typed under Other, picked or not.
+    pub fn other(&self) -> &Text {
+        &self.other
+    }
+
+    /// The note on a row.
+    pub fn note(&self, row: usize) -> &Text {
+        &self.notes[row]
+    }
+
+    fn answer(&self, question: &Question) -> Option<Answer> {
+        let rows: Vec<usize> = (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect();
+        let other = self.is_picked(self.other_row()).then(|| self.other.as_str().to_owned());
+        question.answer(&rows, other, self.notes_together(question, &rows))
+    }
+
+    /// One note as it was typed where it stands on the only choice; else each with the option it is about.
+    fn notes_together(&self, question: &Question, picked: &[usize]) -> Option<String> {
+        let written: Vec<usize> = (0..self.notes.len()).filter(|&row| !self.notes[row].is_blank()).collect();
+        match written[..] {
+            [] => None,
+            [only] if picked == [only] => Some(self.notes[only].as_str().to_owned()),
+            _ => {
+                let name = |row: usize| question.options().get(row).map_or("Other", |option| option.name());
+                let line = |&row: &usize| format!("{}: {}", name(row), self.notes[row].as_str());
+                Some(written.iter().map(line).collect::<Vec<_>>().join("\n"))
+            }
+        }
+    }
+}

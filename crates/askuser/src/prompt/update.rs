@@ -1,0 +1,407 @@
+//! How events change a prompt.
+//!
+//! Two rules run through all of it: what a person typed is only ever deleted by themselves, and a key answers nothing
+//! that is not on the screen.
+
+use super::keymap::{Action, Context, action};
+use super::state::{Entry, Field, Mode, Notice, Page, Prompt, Scroll};
+use super::{Effect, Event};
+use crate::key::{Key, KeyCode};
+use crate::outcome::Outcome;
+use crate::text::{Edit, Fit, Text};
+use std::time::Duration;
+
+/// How long a rejected key shows as a red border.
+const FLASH: Duration = Duration::from_millis(400);
+
+impl Prompt {
+    /// Takes one event; `now` is the time since the first frame.
+    pub fn update(&mut self, event: Event, now: Duration) -> Effect {
+        self.now = now;
+        match event {
+            Event::Tick => self.tick(),
+            Event::Key(key) => {
+                self.held = true;
+                self.press(key)
+            }
+            Event::Paste(text) => {
+                self.held = true;
+                self.paste(text)
+            }
+            Event::Edited(text) => self.edited(&text),
+        }
+    }
+
+    fn tick(&mut self) -> Effect {
+        match self.time_left() {
+            Some(Duration::ZERO) => Effect::Finish(Outcome::timed_out(self.answers())),
+            _ => Effect::Continue,
+        }
+    }
+
+    fn press(&mut self, key: Key) -> Effect {
+        if key == Key::ctrl('c') {
+            return Effect::Interrupt;
+        }
+        if self.now < self.settings.arm && could_answer(key) {
+            return Effect::Continue;
+        }
+        self.notice = None;
+        match self.mode {
+            Mode::Help => self.read_help(key),
+            Mode::Leaving if key == Key::plain(KeyCode::Esc) => {
+                return Effect::Finish(Outcome::cancelled(self.answers()));
+            }
+            Mode::Leaving => self.mode = Mode::Choosing,
+            Mode::Choosing | Mode::Typing(_) => {
+                return match action(key, self.context()) {
+                    Some(action) => self.act(action),
+                    None => Effect::Continue,
+                };
+            }
+        }
+        Effect::Continue
+    }
+
+    fn act(&mut self, action: Action) -> Effect {
+        match (self.mode, action) {
+            (_, Action::Interrupt) => return Effect::Interrupt,
+            (Mode::Typing(field), Action::Enter) => return self.finish_typing(field),
+            (Mode::Typing(_), Action::Escape) => self.stop_typing(),
+            (Mode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
+            (Mode::Typing(field), Action::Editor) => return Effect::Edit(self.field(field).as_str().to_owned()),
+            (_, Action::Enter) => return self.enter(),
+            (_, Action::Mark) => self.mark(),
+            (_, Action::Number(n)) => return self.number(n),
+            (_, Action::Up) => self.up(),
+            (_, Action::Down) => self.down(),
+            (_, Action::PageUp) => self.scroll_by_page(-1),
+            (_, Action::PageDown) => self.scroll_by_page(1),
+            (_, Action::Previous) => self.turn(-1),
+            (_, Action::Next) => self.turn(1),
+            (_, Action::Note) => {
+                let row = self.current().map_or(0, |(_, entry)| entry.focus);
+                self.type_into(Field::Note(row));
+            }
+            (_, Action::Discuss) => self.type_into(Field::Discuss),
+            (_, Action::Decline) => self.type_into(Field::Decline),
+            (_, Action::Help) => {
+                self.mode = Mode::Help;
+                self.scroll = Scroll::At(0);
+            }
+            (_, Action::Editor) => return self.edit_other(),
+            (_, Action::Escape) if self.has_something_to_lose() => self.mode = Mode::Leaving,
+            (_, Action::Escape) => return Effect::Finish(Outcome::cancelled(self.answers())),
+            (_, Action::Edit(_)) => {}
+        }
+        Effect::Continue
+    }
+
+    // ---- choosing ----
+
+    fn enter(&mut self) -> Effect {
+        let Page::Question(i) = self.page else { return self.submit() };
+        let entry = &self.entries[i];
+        let focus = entry.focus;
+        if !self.is_seen(focus) {
+            self.reveal();
+            return Effect::Continue;
+        }
+        if focus == entry.other_row() {
+            self.type_into(Field::Other);
+            return Effect::Continue;
+        }
+        if !self.set.questions()[i].is_multi_select() {
+            self.entries[i].pick_only(focus);
+        } else if self.answer(i).is_none() {
+            self.entries[i].picked[focus] = true;
+        }
+        self.go_on(i)
+    }
+
+    fn mark(&mut self) {
+        let Some((question, entry)) = self.current() else { return };
+        let (multi, focus) = (question.is_multi_select(), entry.focus);
+        self.toggle(focus, multi);
+    }
+
+    fn toggle(&mut self, row: usize, multi: bool) {
+        let Page::Question(i) = self.page else { return };
+        if !self.is_seen(row) {
+            self.reveal();
+            return;
+        }
+        let entry = &mut self.entries[i];
+        if row == entry.other_row() && entry.other.is_blank() {
+            self.type_into(Field::Other);
+        } else if !multi {
+            entry.pick_only(row);
+        } else if row == entry.other_row() {
+            entry.other_picked = !entry.other_picked;
+        } else {
+            entry.picked[row] = !entry.picked[row];
+        }
+    }
+
+    fn number(&mut self, n: usize) -> Effect {
+        let Page::Question(i) = self.page else {
+            if (1..=self.entries.len()).contains(&n) {
+                self.open(Page::Question(n - 1));
+            } else {
+                self.reject(format!("There are {} questions", self.entries.len()));
+            }
+            return Effect::Continue;
+        };
+        let rows = self.entries[i].other_row() + 1;
+        if !(1..=rows).contains(&n) {
+            self.reject(format!("Choose 1 to {rows}"));
+            return Effect::Continue;
+        }
+        let row = n - 1;
+        let seen = self.is_seen(row);
+        self.entries[i].focus = row;
+        if !seen {
+            self.reveal();
+            return Effect::Continue;
+        }
+        if self.set.questions()[i].is_multi_select() {
+            self.toggle(row, true);
+            Effect::Continue
+        } else {
+            self.enter()
+        }
+    }
+
+    /// Question `i` has its answer: on to the next page, or to the end.
+    fn go_on(&mut self, i: usize) -> Effect {
+        if self.entries.len() == 1 {
+            return self.submit();
+        }
+        self.open(self.next_page(i));
+        Effect::Continue
+    }
+
+    fn submit(&mut self) -> Effect {
+        match Outcome::answered(&self.set, self.answers()) {
+            Some(outcome) => Effect::Finish(outcome),
+            None => {
+                if let Some(open) = (0..self.entries.len()).find(|&i| self.answer(i).is_none()) {
+                    self.open(Page::Question(open));
+                    self.reject(format!("Question {} has no answer yet", open + 1));
+                }
+                Effect::Continue
+            }
+        }
+    }
+
+    fn turn(&mut self, step: isize) {
+        let last = self.entries.len();
+        let here = match self.page {
+            Page::Question(i) => i,
+            Page::Review => last,
+        };
+        let there = here.saturating_add_signed(step).min(last);
+        if there == here || last == 1 {
+            return;
+        }
+        self.open(if there == last { Page::Review } else { Page::Question(there) });
+    }
+
+    fn open(&mut self, page: Page) {
+        self.page = page;
+        self.mode = Mode::Choosing;
+        self.scroll = Scroll::At(0);
+        // What the next page shows is not known until it is laid out.
+        self.viewport = None;
+    }
+
+    // ---- moving ----
+
+    fn up(&mut self) {
+        let Page::Question(i) = self.page else { return };
+        if self.entries[i].focus == 0 || !self.is_seen(self.entries[i].focus) {
+            self.scroll_by_page(-1);
+        } else {
+            self.entries[i].focus -= 1;
+            self.reveal();
+        }
+    }
+
+    fn down(&mut self) {
+        let Page::Question(i) = self.page else { return };
+        let entry = &self.entries[i];
+        // Scroll down to what is under the cursor before moving on from it: a long question is read, not skipped.
+        if entry.focus == entry.other_row() || !self.is_seen(entry.focus) {
+            self.scroll_by_page(1);
+        } else {
+            self.entries[i].focus += 1;
+            self.reveal();
+        }
+    }
+
+    fn scroll_by_page(&mut self, pages: isize) {
+        let Some(viewport) = &self.viewport else { return };
+        // One line of overlap keeps the reader's place.
+        let step = viewport.height.saturating_sub(1).max(1) as isize;
+        let end = viewport.total.saturating_sub(viewport.height);
+        self.scroll = Scroll::At(viewport.offset.saturating_add_signed(pages * step).min(end));
+    }
+
+    fn reveal(&mut self) {
+        self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.offset));
+    }
+
+    fn is_seen(&self, row: usize) -> bool {
+        self.viewport.as_ref().is_none_or(|viewport| viewport.seen.get(row).copied().unwrap_or(true))
+    }
+
+    /// Any key closes the help page, but for those that scroll it where it is longer than the screen.
+    fn read_help(&mut self, key: Key) {
+        let long = self.viewport.as_ref().is_some_and(|viewport| viewport.total > viewport.height);
+        match action(key, Context::Review) {
+            Some(Action::PageUp) if long => self.scroll_by_page(-1),
+            Some(Action::PageDown) if long => self.scroll_by_page(1),
+            _ => {
+                self.mode = Mode::Choosing;
+                self.scroll = Scroll::Reveal(0);
+            }
+        }
+    }
+
+    // ---- typing ----
+
+    fn type_into(&mut self, field: Field) {
+        if field == Field::Other
+            && let Page::Question(i) = self.page
+        {
+            self.entries[i].focus = self.entries[i].other_row();
+        }
+        self.mode = Mode::Typing(field);
+        self.reveal();
+    }
+
+    fn stop_typing(&mut self) {
+        if let Page::Question(i) = self.page {
+            // A choice of nothing is no choice.
+            self.entries[i].other_picked &= !self.entries[i].other.is_blank();
+        }
+        self.mode = Mode::Choosing;
+        self.reveal();
+    }
+
+    fn finish_typing(&mut self, field: Field) -> Effect {
+        let said = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
+        match (field, self.page) {
+            (Field::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.answers())),
+            (Field::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.answers())),
+            (Field::Other, Page::Question(i)) => {
+                if self.entries[i].other.is_blank() {
+                    self.reject("Type an answer, or press Esc to go back".into());
+                    return Effect::Continue;
+                }
+                let row = self.entries[i].other_row();
+                if self.set.questions()[i].is_multi_select() {
+                    self.entries[i].other_picked = true;
+                } else {
+                    self.entries[i].pick_only(row);
+                }
+                self.mode = Mode::Choosing;
+                self.go_on(i)
+            }
+            (Field::Note(_), _) | (_, Page::Review) => {
+                self.stop_typing();
+                Effect::Continue
+            }
+        }
+    }
+
+    fn edit(&mut self, field: Field, edit: Edit) {
+        let refused = match self.field_mut(field).apply(edit) {
+            Fit::Kept => None,
+            Fit::Refused => Some(self.too_long(field)),
+        };
+        if let Some(notice) = refused {
+            self.reject(notice);
+        }
+        self.reveal();
+    }
+
+    fn paste(&mut self, text: String) -> Effect {
+        if self.now < self.settings.arm {
+            return Effect::Continue;
+        }
+        self.notice = None;
+        match self.mode {
+            Mode::Typing(field) => self.edit(field, Edit::Paste(text)),
+            // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
+            Mode::Choosing | Mode::Leaving | Mode::Help => {
+                self.reject("Choose Other or press n before pasting".into());
+            }
+        }
+        Effect::Continue
+    }
+
+    fn edit_other(&mut self) -> Effect {
+        match self.current() {
+            Some((_, entry)) if entry.focus == entry.other_row() => {
+                self.type_into(Field::Other);
+                Effect::Edit(self.field(Field::Other).as_str().to_owned())
+            }
+            _ => {
+                self.reject("Choose Other or press n to have a text to edit".into());
+                Effect::Continue
+            }
+        }
+    }
+
+    fn edited(&mut self, text: &str) -> Effect {
+        if let Mode::Typing(field) = self.mode {
+            // Editors end a file with a newline nobody typed.
+            if self.field_mut(field).set(text.trim_end_matches(['\n', '\r'])) == Fit::Refused {
+                let notice = self.too_long(field);
+                self.reject(notice);
+            }
+            self.reveal();
+        }
+        Effect::Continue
+    }
+
+    fn too_long(&self, field: Field) -> String {
+        let text = self.field(field);
+        format!("At most {} characters and no control characters ({} so far)", text.limit(), text.chars())
+    }
+
+    fn field_mut(&mut self, field: Field) -> &mut Text {
+        match (field, self.page) {
+            (Field::Other, Page::Question(i)) => &mut self.entries[i].other,
+            (Field::Note(row), Page::Question(i)) => &mut self.entries[i].notes[row],
+            (Field::Decline, _) => &mut self.decline,
+            (Field::Discuss, _) | (_, Page::Review) => &mut self.discuss,
+        }
+    }
+
+    /// Tells the person that something a surface did for them went wrong.
+    pub fn warn(&mut self, text: String) {
+        self.reject(text);
+    }
+
+    fn reject(&mut self, text: String) {
+        self.notice = Some(Notice { text, flash_until: self.now + FLASH });
+    }
+}
+
+impl Entry {
+    fn pick_only(&mut self, row: usize) {
+        self.picked.fill(false);
+        self.other_picked = row == self.other_row();
+        if let Some(picked) = self.picked.get_mut(row) {
+            *picked = true;
+        }
+        self.focus = row;
+    }
+}
+
+/// Whether a key could answer a question, and so has to wait until the person can have seen it.
+fn could_answer(key: Key) -> bool {
+    matches!(key.code, KeyCode::Enter | KeyCode::Char(' ' | '0'..='9'))
+}

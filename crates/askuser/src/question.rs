@@ -1,0 +1,424 @@
+//! `QuestionSet`, `Question`, `Choice`: valid by construction.
+//!
+//! The only way in is [`QuestionSet::parse`] (or [`QuestionSet::new`], which it ends in), so nothing past this module
+//! checks a limit or meets unsafe text again. Verbatim text is kept for machines, shown text for people.
+
+use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
+use crate::limits::{Limits, Span};
+use crate::outcome::Answer;
+use crate::repair;
+use crate::sanitize;
+use crate::violation::{Gathered, Violations};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+/// How to read an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// What may be asked.
+    pub limits: Limits,
+    /// What to do about cosmetic faults.
+    pub faults: Faults,
+}
+
+/// What to do about cosmetic faults of an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// Report them like any other.
+    #[default]
+    Reject,
+    /// Mend them, and tell the model what was mended.
+    Repair,
+}
+
+/// One to four questions, asked together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct QuestionSet {
+    questions: Vec<Question>,
+    #[serde(skip)]
+    limits: Limits,
+    #[serde(skip)]
+    source: Option<String>,
+    #[serde(skip)]
+    mended: Vec<String>,
+}
+
+/// One question with its options. Other is not among them: it is always there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    question: Untrusted,
+    header: Untrusted,
+    options: Vec<Choice>,
+    multi_select: bool,
+}
+
+/// One option of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    label: Untrusted,
+    description: Untrusted,
+    #[serde(skip)]
+    recommended: bool,
+}
+
+/// Text from a model: verbatim for machines, safe for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Untrusted {
+    raw: String,
+    /// What a person sees, where that is not the raw text.
+    shown: Option<String>,
+}
+
+impl Untrusted {
+    fn new(raw: String, shown: String) -> Untrusted {
+        let shown = (shown != raw).then_some(shown);
+        Untrusted { raw, shown }
+    }
+
+    fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.raw)
+    }
+}
+
+impl Serialize for Untrusted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.raw)
+    }
+}
+
+impl QuestionSet {
+    /// Reads a JSON text.
+    pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
+        match serde_json::from_str(text) {
+            Ok(value) => QuestionSet::parse(&value, rules),
+            Err(error) => {
+                let mut gathered = Gathered::default();
+                gathered.add("input", format!("not JSON ({error})"), "must be a JSON object");
+                gathered.into_result(None)
+            }
+        }
+    }
+
+    /// Reads a JSON value as a model sent it, or says everything that is wrong with it.
+    pub fn parse(value: &Value, rules: &Rules) -> Result<QuestionSet, Violations> {
+        let mut mended = Vec::new();
+        let value = match rules.faults {
+            Faults::Reject => std::borrow::Cow::Borrowed(value),
+            Faults::Repair => repair::unquote(value, &mut mended),
+        };
+        let mut gathered = Gathered::default();
+        match given(Field::<Input>::read(&value), "input", &mut gathered) {
+            Some(input) => QuestionSet::build(input, rules, mended),
+            None => gathered.into_result(None),
+        }
+    }
+
+    /// Builds a set from input made in code.
+    pub fn new(input: Input, rules: &Rules) -> Result<QuestionSet, Violations> {
+        QuestionSet::build(input, rules, Vec::new())
+    }
+
+    fn build(input: Input, rules: &Rules, mut mended: Vec<String>) -> Result<QuestionSet, Violations> {
+        let mut bad = Gathered::default();
+        let limits = rules.limits;
+        let mut texts = Told::default();
+        let questions =
+            list(input.questions, "questions", "questions", limits.questions, &mut bad, |raw, path, bad| {
+                let mut raw = raw;
+                if rules.faults == Faults::Repair {
+                    repair::drop_other(&mut raw, path, &mut mended);
+                }
+                Question::build(raw, path, rules, &mut texts, &mut mended, bad)
+            });
+        let source = match input.metadata {
+            Field::Given(metadata) => match metadata.source {
+                Field::Given(source) => Some(source),
+                _ => None,
+            },
+            _ => None,
+        };
+        bad.into_result(questions.map(|questions| QuestionSet { questions, limits, source, mended }))
+    }
+
+    /// The questions, in the order they were asked.
+    pub fn questions(&self) -> &[Question] {
+        &self.questions
+    }
+
+    /// The limits the set was read under; they also bound what a person may type.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// `metadata.source`, where the caller gave it.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
+    /// What was mended, as the model is told. Empty in strict reading.
+    pub fn mended(&self) -> &[String] {
+        &self.mended
+    }
+
+    /// Whether each of the answers is a legal answer to a question of this set, no question twice.
+    pub fn admits(&self, answers: &[Answer]) -> bool {
+        let mut open: Vec<&Question> = self.questions.iter().collect();
+        answers.iter().all(|answer| match open.iter().position(|q| q.text_verbatim() == answer.question) {
+            Some(i) => open.remove(i).admits(answer, &self.limits),
+            None => false,
+        })
+    }
+}
+
+impl Question {
+    fn build(
+        raw: QuestionInput,
+        path: &str,
+        rules: &Rules,
+        texts: &mut Told,
+        mended: &mut Vec<String>,
+        bad: &mut Gathered,
+    ) -> Option<Question> {
+        let limits = &rules.limits;
+        let question_path = format!("{path}.question");
+        let question = text(raw.question, &question_path, limits.question_chars, bad).map(|question| {
+            let shown = sanitize::block(&question).trim().to_owned();
+            texts.tell(question_path, &shown, "question texts must differ", bad);
+            Untrusted::new(question, shown)
+        });
+        let header_path = format!("{path}.header");
+        let mut short_header = None;
+        let header = match raw.header {
+            Field::Given(header) if rules.faults == Faults::Repair => {
+                short_header = repair::shorten(&header, limits.header_chars.max, &header_path, mended);
+                let span = Span { max: usize::MAX, ..limits.header_chars };
+                text(Field::Given(header), &header_path, span, bad)
+            }
+            header => text(header, &header_path, limits.header_chars, bad),
+        };
+        let mut names = Told::default();
+        let options =
+            list(raw.options, &format!("{path}.options"), "options", limits.options, bad, |option, path, bad| {
+                Choice::build(option, path, limits, &mut names, bad)
+            });
+        let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
+        let (question, header) = (question?, header?);
+        let shown_header = short_header.unwrap_or_else(|| sanitize::line(&header).trim().to_owned());
+        Some(Question {
+            question,
+            header: Untrusted::new(header, shown_header),
+            options: options?,
+            multi_select: multi_select?,
+        })
+    }
+
+    /// The question as a person reads it: safe, possibly of several lines.
+    pub fn text(&self) -> &str {
+        self.question.shown()
+    }
+
+    /// The question as the model wrote it.
+    pub fn text_verbatim(&self) -> &str {
+        &self.question.raw
+    }
+
+    /// The header as a person reads it: safe, one line.
+    pub fn header(&self) -> &str {
+        self.header.shown()
+    }
+
+    /// The header as the model wrote it.
+    pub fn header_verbatim(&self) -> &str {
+        &self.header.raw
+    }
+
+    /// The options; Other is not among them.
+    pub fn options(&self) -> &[Choice] {
+        &self.options
+    }
+
+    /// Whether several options may be chosen.
+    pub fn is_multi_select(&self) -> bool {
+        self.multi_select
+    }
+
+    /// Builds the answer to this question. `None` when it would not be one: nothing picked and nothing typed, or more
+    /// than one thing for a single-select question.
+    pub fn answer(&self, picks: &[usize], custom_input: Option<String>, note: Option<String>) -> Option<Answer> {
+        let selected_options: Vec<String> = self
+            .options
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| picks.contains(i))
+            .map(|(_, o)| o.label.raw.clone())
+            .collect();
+        let custom_input = custom_input.filter(|text| !sanitize::is_blank(text));
+        let parts = selected_options.len() + usize::from(custom_input.is_some());
+        if parts == 0 || (parts > 1 && !self.multi_select) {
+            return None;
+        }
+        let note = note.filter(|text| !sanitize::is_blank(text));
+        let (question, header) = (self.question.raw.clone(), self.header.raw.clone());
+        Some(Answer { question, header, selected_options, custom_input, note })
+    }
+
+    /// Whether `answer` is a legal answer to this question: its own labels only, as many as allowed, something rather
+    /// than nothing, typed text within bounds and free of control characters.
+    pub fn admits(&self, answer: &Answer, limits: &Limits) -> bool {
+        let Some(picks) = answer
+            .selected_options
+            .iter()
+            .map(|label| self.options.iter().position(|o| o.label.raw == *label))
+            .collect::<Option<Vec<_>>>()
+        else {
+            return false;
+        };
+        let legal = |text: &Option<String>, max: usize| match text {
+            Some(text) => text.chars().count() <= max && !text.chars().any(|c| c.is_control() && c != '\n'),
+            None => true,
+        };
+        // A note may be the notes of several rows, each with its label.
+        let notes = (limits.typed_chars + limits.label_chars.max + ": \n".len()) * (self.options.len() + 1);
+        legal(&answer.custom_input, limits.typed_chars)
+            && legal(&answer.note, notes)
+            && self.answer(&picks, answer.custom_input.clone(), answer.note.clone()).as_ref() == Some(answer)
+    }
+}
+
+impl Choice {
+    fn build(raw: OptionInput, path: &str, limits: &Limits, names: &mut Told, bad: &mut Gathered) -> Option<Choice> {
+        let label_path = format!("{path}.label");
+        let label = text(raw.label, &label_path, limits.label_chars, bad).and_then(|label| {
+            let (name, recommended) = name_of(&label);
+            if sanitize::is_blank(&name) {
+                bad.add(label_path, "only \"(Recommended)\"", "must name the option");
+                return None;
+            }
+            if is_other(&name) {
+                bad.add(label_path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
+                return None;
+            }
+            names.tell(label_path, &name, "labels must differ", bad);
+            Some((Untrusted::new(label, name), recommended))
+        });
+        let description = text(raw.description, &format!("{path}.description"), limits.description_chars, bad);
+        let ((label, recommended), description) = (label?, description?);
+        let shown = sanitize::block(&description).trim().to_owned();
+        Some(Choice { label, description: Untrusted::new(description, shown), recommended })
+    }
+
+    /// The label as a person reads it: safe, one line, without "(Recommended)".
+    pub fn name(&self) -> &str {
+        self.label.shown()
+    }
+
+    /// The label as the model wrote it, and reads it back.
+    pub fn label_verbatim(&self) -> &str {
+        &self.label.raw
+    }
+
+    /// What choosing it means, as a person reads it.
+    pub fn description(&self) -> &str {
+        self.description.shown()
+    }
+
+    /// Whether the model recommends it.
+    pub fn is_recommended(&self) -> bool {
+        self.recommended
+    }
+}
+
+/// A label as a person reads it, and whether "(Recommended)" was left out of it.
+pub(crate) fn name_of(label: &str) -> (String, bool) {
+    let safe = sanitize::line(label);
+    let (name, recommended) = split_recommended(&safe);
+    // Cleaned once more: a joiner at the end of the name has nothing to join any more.
+    (sanitize::line(name).trim().to_owned(), recommended)
+}
+
+/// Splits "(Recommended)", in any case, off the end of a label.
+fn split_recommended(label: &str) -> (&str, bool) {
+    const SUFFIX: &str = "(recommended)";
+    let label = label.trim();
+    match label.len().checked_sub(SUFFIX.len()).and_then(|at| label.split_at_checked(at)) {
+        Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
+        _ => (label, false),
+    }
+}
+
+/// Whether a label stands for the option that is always there.
+pub(crate) fn is_other(name: &str) -> bool {
+    split_recommended(name).0.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other")
+}
+
+/// The value of a field, or a violation.
+fn given<T: Shape>(field: Field<T>, path: &str, bad: &mut Gathered) -> Option<T> {
+    match field {
+        Field::Given(value) => return Some(value),
+        Field::Missing => bad.add(path, "missing", format!("must be {}", T::KIND)),
+        Field::Wrong(kind) => bad.add(path, kind, format!("must be {}", T::KIND)),
+    }
+    None
+}
+
+/// The text of a field: there, not blank, within its length.
+fn text(field: Field<String>, path: &str, span: Span, bad: &mut Gathered) -> Option<String> {
+    let text = given(field, path, bad)?;
+    let chars = text.chars().count();
+    if chars > span.max {
+        bad.add(path, format!("{chars} characters"), format!("at most {}", span.max));
+    } else if chars < span.min {
+        let fact = if chars == 0 { "empty".to_owned() } else { format!("{chars} characters") };
+        bad.add(path, fact, format!("at least {}", span.min));
+    } else if span.min > 0 && sanitize::is_blank(&text) {
+        bad.add(path, "blank", "must have visible text");
+    } else {
+        return Some(text);
+    }
+    None
+}
+
+/// The items of an array: as many as allowed, each well formed.
+fn list<T: Shape, U>(
+    field: Field<Vec<Field<T>>>,
+    path: &str,
+    noun: &str,
+    span: Span,
+    bad: &mut Gathered,
+    mut build: impl FnMut(T, &str, &mut Gathered) -> Option<U>,
+) -> Option<Vec<U>> {
+    let items = given(field, path, bad)?;
+    let count = items.len();
+    let noun = if count == 1 { &noun[..noun.len() - 1] } else { noun };
+    if count < span.min {
+        bad.add(path, format!("{count} {noun}"), format!("at least {}", span.min));
+    } else if count > span.max {
+        bad.add(path, format!("{count} {noun}"), format!("at most {}", span.max));
+    }
+    // Items past the limit are still read for their own faults, but a flood of them adds nothing new.
+    let mut built = Vec::new();
+    for (i, item) in items.into_iter().take(span.max.saturating_mul(2)).enumerate() {
+        let path = format!("{path}[{i}]");
+        let item = given(item, &path, bad).and_then(|item| build(item, &path, bad));
+        built.push(item);
+    }
+    if count < span.min || count > span.max { None } else { built.into_iter().collect() }
+}
+
+/// What has been told so far, and where: two things a person could not tell apart are one thing.
+#[derive(Default)]
+struct Told(Vec<(String, String)>);
+
+impl Told {
+    fn tell(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
+        match self.0.iter().find(|(_, earlier)| earlier == shown) {
+            Some((first, _)) => bad.add(path, format!("repeats {first}"), limit),
+            None => self.0.push((path, shown.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "question_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! Mending cosmetic faults, when asked to. What is mended is said, so that the model learns and nobody is misled.
+//!
+//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never mended: that would be guessing.
+
+use crate::input::{Field, QuestionInput};
+use crate::question::is_other;
+use crate::sanitize;
+use serde_json::Value;
+use std::borrow::Cow;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Parses JSON that was sent as a string: the whole input, `questions`, one question, its `options`, one option, or
+/// `multiSelect`.
+pub(crate) fn unquote<'a>(value: &'a Value, mended: &mut Vec<String>) -> Cow<'a, Value> {
+    let mut value = Cow::Borrowed(value);
+    let mut parsed = |value: &mut Value, path: &str| {
+        if let Value::String(text) = value
+            && let Ok(inner) = serde_json::from_str::<Value>(text)
+            && (inner.is_object() || inner.is_array() || inner.is_boolean())
+        {
+            *value = inner;
+            mended.push(format!("{path}: JSON sent as a string, parsed"));
+        }
+    };
+    if value.is_string() {
+        parsed(value.to_mut(), "input");
+    }
+    if value.get("questions").is_none() {
+        return value;
+    }
+    let questions = &mut value.to_mut()["questions"];
+    parsed(questions, "questions");
+    for (i, question) in questions.as_array_mut().into_iter().flatten().enumerate() {
+        let path = format!("questions[{i}]");
+        parsed(question, &path);
+        if let Some(multi_select) = question.get_mut("multiSelect") {
+            parsed(multi_select, &format!("{path}.multiSelect"));
+        }
+        let Some(options) = question.get_mut("options") else { continue };
+        parsed(options, &format!("{path}.options"));
+        for (j, option) in options.as_array_mut().into_iter().flatten().enumerate() {
+            parsed(option, &format!("{path}.options[{j}]"));
+        }
+    }
+    value
+}
+
+/// Drops options that stand for Other.
+pub(crate) fn drop_other(question: &mut QuestionInput, path: &str, mended: &mut Vec<String>) {
+    let Field::Given(options) = &mut question.options else { return };
+    let mut index = 0;
+    options.retain(|option| {
+        let other = match option {
+            Field::Given(option) => match &option.label {
+                Field::Given(label) => is_other(sanitize::line(label).trim()),
+                _ => false,
+            },
+            _ => false,
+        };
+        if other {
+            mended.push(format!("{path}.options[{index}]: dropped, Other is always offered"));
+        }
+        index += 1;
+        !other
+    });
+}
+
+/// A header that is too long, shortened for display.
+pub(crate) fn shorten(header: &str, max: usize, path: &str, mended: &mut Vec<String>) -> Option<String> {
+    let chars = header.chars().count();
+    if chars <= max {
+        return None;
+    }
+    let safe = sanitize::line(header);
+    let mut short = safe.trim().to_owned();
+    if short.chars().count() > max {
+        short.clear();
+        for grapheme in safe.trim().graphemes(true) {
+            if short.chars().count() + grapheme.chars().count() + 1 > max {
+                break;
+            }
+            short.push_str(grapheme);
+        }
+        short.truncate(short.trim_end().len());
+        short.push('…');
+    }
+    mended.push(format!("{path}: {chars} characters, at most {max}, shown as \"{short}\""));
+    Some(short)
+}

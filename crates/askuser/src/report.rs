@@ -1,0 +1,170 @@
+//! An outcome as the model reads it: prose, JSON, and the record keyed by question text.
+//!
+//! Only [`Ending::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
+//! person types can pass for another answer or for the words around it.
+
+use crate::outcome::{Answer, Ending, Outcome};
+use crate::question::{Question, QuestionSet, name_of};
+use crate::sanitize;
+use crate::violation::Violations;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// The tool result in words.
+pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
+    let mut out = String::new();
+    let answers = outcome.answers();
+    match outcome.ending() {
+        Ending::Answered => {
+            out.push_str("User answered the following questions:\n\n");
+            write_answers(&mut out, set, answers);
+            out.push_str("Proceeding with user selections.");
+        }
+        ending => {
+            write_opening(&mut out, ending);
+            if !answers.is_empty() {
+                out.push_str("\nAnswered so far, but not submitted:\n\n");
+                write_answers(&mut out, set, answers);
+            } else {
+                out.push('\n');
+            }
+            write_unanswered(&mut out, set, answers);
+            out.push_str(advice(ending));
+        }
+    }
+    if !set.mended().is_empty() {
+        out.push_str("\n\nYour input was mended before it was shown; mind this next time:");
+        for line in set.mended() {
+            let _ = write!(out, "\n- {line}");
+        }
+    }
+    out
+}
+
+/// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one.
+pub fn json(set: &QuestionSet, outcome: &Outcome) -> Value {
+    let mut result = Map::new();
+    result.insert("status".into(), outcome.status().into());
+    result.insert("answers".into(), json!(outcome.answers()));
+    result.insert("via".into(), json!(outcome.answered_via()));
+    match outcome.ending() {
+        Ending::Declined { reason: Some(reason) } | Ending::Unavailable { reason } => {
+            result.insert("reason".into(), reason.as_str().into());
+        }
+        Ending::Discuss { message: Some(message) } => {
+            result.insert("message".into(), message.as_str().into());
+        }
+        Ending::Answered
+        | Ending::Cancelled
+        | Ending::Declined { reason: None }
+        | Ending::Discuss { message: None }
+        | Ending::TimedOut => {}
+    }
+    if !set.mended().is_empty() {
+        result.insert("mended".into(), json!(set.mended()));
+    }
+    Value::Object(result)
+}
+
+/// The answers keyed by question text: a string for single-select, an array for multi-select, typed text among them.
+/// Notes are left out; [`json`] has everything.
+pub fn record(set: &QuestionSet, outcome: &Outcome) -> Value {
+    let entry = |question: &Question| {
+        let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim())?;
+        let mut values: Vec<&str> = answer.selected_options.iter().map(String::as_str).collect();
+        values.extend(answer.custom_input.as_deref());
+        let value = if question.is_multi_select() { json!(values) } else { json!(values.first()) };
+        Some((answer.question.clone(), value))
+    };
+    Value::Object(set.questions().iter().filter_map(entry).collect())
+}
+
+/// What the model reads when its input was not asked at all.
+pub fn rejection(violations: &Violations) -> String {
+    let mut out = String::from("Invalid AskUserQuestion input; nothing was asked. Correct this and call again:");
+    for violation in violations.iter() {
+        let _ = write!(out, "\n- {violation}");
+    }
+    out
+}
+
+/// The labels of an answer as a person reads them, without "(Recommended)".
+pub fn names(answer: &Answer) -> impl Iterator<Item = String> {
+    answer.selected_options.iter().map(|label| name_of(label).0)
+}
+
+fn write_answers(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
+    for (i, question) in set.questions().iter().enumerate() {
+        let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) else { continue };
+        let header = sanitize::line(question.header_verbatim());
+        let _ = writeln!(out, "{}. {} ({})", i + 1, header.trim(), sanitize::line(question.text()));
+        let names: Vec<String> = names(answer).collect();
+        if !names.is_empty() {
+            let _ = writeln!(out, "   Selected: {}", names.join(", "));
+        }
+        for (name, text) in [("Other", &answer.custom_input), ("Note", &answer.note)] {
+            if let Some(text) = text {
+                let _ = writeln!(out, "   {name}: {}", indented(text, "     "));
+            }
+        }
+        out.push('\n');
+    }
+}
+
+fn write_opening(out: &mut String, ending: &Ending) {
+    match ending {
+        Ending::Answered => {}
+        Ending::Cancelled => out.push_str("The user cancelled: they dismissed the questions without submitting.\n"),
+        Ending::Declined { reason } => {
+            out.push_str("The user declined to answer.\n");
+            write_words(out, "Reason", reason.as_deref());
+        }
+        Ending::Discuss { message } => {
+            out.push_str("The user wants to talk about this before answering.\n");
+            write_words(out, "They wrote", message.as_deref());
+        }
+        Ending::TimedOut => out.push_str("The time ran out before the user answered. Silence is not consent.\n"),
+        Ending::Unavailable { reason } => {
+            out.push_str("Nobody was asked: no user can be reached here.\n");
+            write_words(out, "Why", Some(reason));
+        }
+    }
+}
+
+fn write_words(out: &mut String, name: &str, words: Option<&str>) {
+    if let Some(words) = words {
+        let _ = writeln!(out, "{name}: {}", indented(words, "  "));
+    }
+}
+
+fn write_unanswered(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
+    let open = |question: &&Question| answers.iter().all(|answer| answer.question != question.text_verbatim());
+    let header = |question: &Question| sanitize::line(question.header_verbatim()).trim().to_owned();
+    let headers: Vec<_> = set.questions().iter().filter(open).map(header).collect();
+    if headers.is_empty() {
+        out.push_str("Every question had an answer, but none was submitted: do not treat them as final. ");
+    } else {
+        let _ = write!(out, "Not answered: {}. Do not assume an answer. ", headers.join(", "));
+    }
+}
+
+fn advice(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Answered => "",
+        Ending::Cancelled => "Stop and wait for the user, or go on only with work that does not depend on it.",
+        Ending::Declined { .. } => "Do not ask the same again; go on without it only where nothing depends on it.",
+        Ending::Discuss { .. } => "Reply to the user in the conversation first; ask again once it is settled.",
+        Ending::TimedOut | Ending::Unavailable { .. } => {
+            "Go on only with work that does not depend on it, and say plainly what is still open."
+        }
+    }
+}
+
+/// Not every text comes from our own text field: whatever ends a line somewhere has to be a line end here.
+fn indented(text: &str, indent: &str) -> String {
+    sanitize::block(text).replace('\n', &format!("\n{indent}"))
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

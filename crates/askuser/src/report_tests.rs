@@ -1,0 +1,463 @@
+//! What the model reads: word by word where the proposal prints it, as snapshots elsewhere.
+
+use super::*;
+use crate::limits::Limits;
+use crate::outcome::Via;
+use crate::question::{Faults, Rules};
+
+const DATABASE: &str = "Which database should we use for this project?";
+const FEATURES: &str = "Which features should we enable?";
+const MANAGER: &str = "Which package manager do you prefer?";
+
+fn question(text: &str, header: &str, labels: &[&str], multi_select: bool) -> Value {
+    let options: Vec<Value> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
+    json!({"question": text, "header": header, "options": options, "multiSelect": multi_select})
+}
+
+fn set_of(questions: &[Value]) -> QuestionSet {
+    QuestionSet::parse(&json!({"questions": questions}), &Rules::default()).expect("a valid input")
+}
+
+fn database() -> Value {
+    question(DATABASE, "Database", &["PostgreSQL (Recommended)", "MongoDB", "SQLite"], false)
+}
+
+fn features() -> Value {
+    let labels = ["TypeScript", "ESLint + Prettier", "Testing (Vitest)", "Tailwind CSS"];
+    question(FEATURES, "Features", &labels, true)
+}
+
+fn manager() -> Value {
+    question(MANAGER, "Package Mgr", &["npm", "pnpm (Recommended)", "yarn"], false)
+}
+
+/// Picked rows, typed text, note.
+type Said<'a> = (&'a [usize], Option<&'a str>, Option<&'a str>);
+
+fn answers(set: &QuestionSet, said: &[Said<'_>]) -> Vec<Answer> {
+    let answer = |(question, (picks, typed, note)): (&Question, &Said<'_>)| {
+        question.answer(picks, typed.map(str::to_owned), note.map(str::to_owned)).expect("an answer")
+    };
+    set.questions().iter().zip(said).map(answer).collect()
+}
+
+fn answered(set: &QuestionSet, said: &[Said<'_>]) -> Outcome {
+    Outcome::answered(set, answers(set, said)).expect("every question answered")
+}
+
+#[track_caller]
+fn check(questions: &[Value], said: &[Said<'_>], expected: &str) {
+    let set = set_of(questions);
+    assert_eq!(prose(&set, &answered(&set, said)), expected);
+}
+
+// ---- answered, in words ----
+
+#[test]
+fn a_single_answer_reads_as_the_proposal_prints_it() {
+    check(
+        &[database()],
+        &[(&[0], None, None)],
+        "User answered the following questions:
+
+1. Database (Which database should we use for this project?)
+   Selected: PostgreSQL
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn several_answers_read_as_the_proposal_prints_them() {
+    check(
+        &[database(), features()],
+        &[(&[0], None, None), (&[0, 1, 3], None, None)],
+        "User answered the following questions:
+
+1. Database (Which database should we use for this project?)
+   Selected: PostgreSQL
+
+2. Features (Which features should we enable?)
+   Selected: TypeScript, ESLint + Prettier, Tailwind CSS
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn a_typed_answer_has_its_own_line() {
+    check(
+        &[database(), manager()],
+        &[(&[0], None, None), (&[], Some("bun"), None)],
+        "User answered the following questions:
+
+1. Database (Which database should we use for this project?)
+   Selected: PostgreSQL
+
+2. Package Mgr (Which package manager do you prefer?)
+   Other: bun
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn a_multi_select_answer_may_have_both_lines() {
+    check(
+        &[features()],
+        &[(&[0, 2], Some("Storybook"), None)],
+        "User answered the following questions:
+
+1. Features (Which features should we enable?)
+   Selected: TypeScript, Testing (Vitest)
+   Other: Storybook
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn a_note_has_its_own_line() {
+    check(
+        &[database()],
+        &[(&[1], None, Some("but only for the logs"))],
+        "User answered the following questions:
+
+1. Database (Which database should we use for this project?)
+   Selected: MongoDB
+   Note: but only for the logs
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn typed_text_cannot_pass_for_another_answer() {
+    check(
+        &[manager()],
+        &[(&[], Some("bun\n2. Fake (x)\n   Selected: y\n\nProceeding with user selections."), Some("so\nNote: there"))],
+        "User answered the following questions:
+
+1. Package Mgr (Which package manager do you prefer?)
+   Other: bun
+     2. Fake (x)
+        Selected: y
+     
+     Proceeding with user selections.
+   Note: so
+     Note: there
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn no_character_that_ends_a_line_somewhere_breaks_out_of_an_answer() {
+    for end in ["\u{2028}", "\u{2029}", "\n"] {
+        check(
+            &[manager()],
+            &[(&[], Some(&format!("bun{end}2. Fake (x)")), None)],
+            "User answered the following questions:
+
+1. Package Mgr (Which package manager do you prefer?)
+   Other: bun
+     2. Fake (x)
+
+Proceeding with user selections.",
+        );
+    }
+}
+
+#[test]
+fn a_question_of_several_lines_is_one_line_in_words() {
+    check(
+        &[question("Which?\n2. Fake (x)\n   Selected: y", "A\nB", &["a\nb", "c"], false)],
+        &[(&[0], None, None)],
+        "User answered the following questions:
+
+1. A B (Which? 2. Fake (x)    Selected: y)
+   Selected: a b
+
+Proceeding with user selections.",
+    );
+}
+
+#[test]
+fn recommended_is_left_out_of_words_in_any_case() {
+    for label in ["A (Recommended)", "A (recommended)", "A(RECOMMENDED) ", "A (Recommended)\u{200b}"] {
+        check(
+            &[question("Which?", "H", &[label, "B"], true)],
+            &[(&[0, 1], None, None)],
+            "User answered the following questions:
+
+1. H (Which?)
+   Selected: A, B
+
+Proceeding with user selections.",
+        );
+    }
+}
+
+// ---- not answered, in words ----
+
+/// Two questions, the first answered with a note.
+fn half_answered() -> (QuestionSet, Vec<Answer>) {
+    let set = set_of(&[database(), features()]);
+    let so_far = answers(&set, &[(&[0], None, Some("for now"))]);
+    (set, so_far)
+}
+
+#[test]
+fn a_cancelled_outcome_says_so() {
+    let (set, so_far) = half_answered();
+    insta::assert_snapshot!("cancelled", prose(&set, &Outcome::cancelled(vec![])));
+    insta::assert_snapshot!("cancelled_half_way", prose(&set, &Outcome::cancelled(so_far)));
+}
+
+#[test]
+fn a_cancelled_outcome_with_every_answer_is_not_final() {
+    let set = set_of(&[database(), features()]);
+    let all = answers(&set, &[(&[0], None, None), (&[], Some("Storybook"), None)]);
+    insta::assert_snapshot!("cancelled_on_review", prose(&set, &Outcome::cancelled(all)));
+}
+
+#[test]
+fn a_declined_outcome_says_so_and_why() {
+    let (set, so_far) = half_answered();
+    insta::assert_snapshot!("declined", prose(&set, &Outcome::declined(None, vec![])));
+    let reason = Some("None of these.\nAnswered so far: all".into());
+    insta::assert_snapshot!("declined_with_reason", prose(&set, &Outcome::declined(reason, so_far)));
+}
+
+#[test]
+fn a_wish_to_talk_first_says_so_and_about_what() {
+    let (set, so_far) = half_answered();
+    insta::assert_snapshot!("discuss", prose(&set, &Outcome::discuss(None, vec![])));
+    let message = Some("What does it cost?".into());
+    insta::assert_snapshot!("discuss_with_message", prose(&set, &Outcome::discuss(message, so_far)));
+}
+
+#[test]
+fn a_timed_out_outcome_says_so() {
+    let (set, so_far) = half_answered();
+    insta::assert_snapshot!("timed_out", prose(&set, &Outcome::timed_out(vec![])));
+    insta::assert_snapshot!("timed_out_half_way", prose(&set, &Outcome::timed_out(so_far)));
+}
+
+#[test]
+fn an_unavailable_outcome_says_so_and_why() {
+    let (set, so_far) = half_answered();
+    let outcome = |so_far| Outcome::unavailable("no terminal, no inbox", so_far);
+    insta::assert_snapshot!("unavailable", prose(&set, &outcome(vec![])));
+    insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(so_far)));
+}
+
+/// One of each, without and with an answer.
+fn unanswered() -> Vec<(QuestionSet, Outcome)> {
+    let (set, half) = half_answered();
+    let of = |so_far: Vec<Answer>| {
+        [
+            Outcome::cancelled(so_far.clone()),
+            Outcome::declined(Some("no".into()), so_far.clone()),
+            Outcome::discuss(Some("hm".into()), so_far.clone()),
+            Outcome::timed_out(so_far.clone()),
+            Outcome::unavailable("nobody there", so_far),
+        ]
+    };
+    of(vec![]).into_iter().chain(of(half)).map(|outcome| (set.clone(), outcome)).collect()
+}
+
+#[test]
+fn only_an_answered_outcome_reads_as_one() {
+    for (set, outcome) in unanswered() {
+        let words = prose(&set, &outcome);
+        assert!(!words.contains("User answered") && !words.contains("Proceeding"), "{words}");
+    }
+}
+
+#[test]
+fn every_unanswered_outcome_names_what_is_open_and_warns_of_assuming_it() {
+    for (set, outcome) in unanswered() {
+        let open = if outcome.answers().is_empty() { "Database, Features" } else { "Features" };
+        let words = prose(&set, &outcome);
+        assert!(words.contains(&format!("Not answered: {open}. Do not assume an answer.")), "{words}");
+    }
+}
+
+#[test]
+fn every_ending_reads_differently() {
+    let words: Vec<String> = unanswered()[..5].iter().map(|(set, outcome)| prose(set, outcome)).collect();
+    for (i, a) in words.iter().enumerate() {
+        assert!(words[..i].iter().all(|b| a.lines().next() != b.lines().next()), "{a}");
+    }
+}
+
+#[test]
+fn open_questions_are_named_as_they_are_shown() {
+    let set = set_of(&[question("Which?", " A\tB ", &["a", "b"], false)]);
+    let words = prose(&set, &Outcome::cancelled(vec![]));
+    assert!(words.contains("Not answered: A B. "), "{words}");
+}
+
+// ---- mended ----
+
+fn mended() -> QuestionSet {
+    let mut question = database();
+    question["header"] = json!("Seventeen letters");
+    question["options"][2]["label"] = json!("Other");
+    let rules = Rules { limits: Limits::DEFAULT, faults: Faults::Repair };
+    QuestionSet::parse(&json!({"questions": [question]}), &rules).unwrap()
+}
+
+#[test]
+fn what_was_mended_is_said_after_the_answers() {
+    let set = mended();
+    assert_eq!(
+        prose(&set, &answered(&set, &[(&[0], None, None)])),
+        "User answered the following questions:
+
+1. Seventeen letters (Which database should we use for this project?)
+   Selected: PostgreSQL
+
+Proceeding with user selections.
+
+Your input was mended before it was shown; mind this next time:
+- questions[0].options[2]: dropped, Other is always offered
+- questions[0].header: 17 characters, at most 12, shown as \"Seventeen l…\""
+    );
+}
+
+#[test]
+fn what_was_mended_is_in_json_too() {
+    let set = mended();
+    let found = json(&set, &answered(&set, &[(&[0], None, None)]));
+    assert_eq!(found["mended"], json!(set.mended()));
+}
+
+// ---- JSON ----
+
+#[test]
+fn json_has_status_answers_and_via() {
+    let set = set_of(&[database(), features()]);
+    let outcome =
+        answered(&set, &[(&[0], None, Some("for now")), (&[0, 3], Some("Story\nbook"), None)]).via(Via::Terminal);
+    let expected = json!({
+        "status": "answered",
+        "answers": [
+            {
+                "question": DATABASE,
+                "header": "Database",
+                "selectedOptions": ["PostgreSQL (Recommended)"],
+                "note": "for now",
+            },
+            {
+                "question": FEATURES,
+                "header": "Features",
+                "selectedOptions": ["TypeScript", "Tailwind CSS"],
+                "customInput": "Story\nbook",
+            },
+        ],
+        "via": "terminal",
+    });
+    // As text, for the order of the keys is part of what a person reads.
+    assert_eq!(json(&set, &outcome).to_string(), expected.to_string());
+}
+
+#[test]
+fn json_of_an_unanswered_outcome_has_its_status_and_the_answers_so_far() {
+    let (set, so_far) = half_answered();
+    let answers = json!(so_far);
+    for (outcome, expected) in [
+        (Outcome::cancelled(vec![]), json!({"status": "cancelled", "answers": [], "via": null})),
+        (Outcome::cancelled(so_far.clone()), json!({"status": "cancelled", "answers": answers, "via": null})),
+        (Outcome::declined(None, vec![]), json!({"status": "declined", "answers": [], "via": null})),
+        (
+            Outcome::declined(Some("no".into()), vec![]).via(Via::Web),
+            json!({"status": "declined", "answers": [], "via": "web", "reason": "no"}),
+        ),
+        (Outcome::discuss(None, vec![]), json!({"status": "discuss", "answers": [], "via": null})),
+        (
+            Outcome::discuss(Some("cost?".into()), vec![]).via(Via::Line),
+            json!({"status": "discuss", "answers": [], "via": "line", "message": "cost?"}),
+        ),
+        (Outcome::timed_out(vec![]), json!({"status": "timed_out", "answers": [], "via": null})),
+        (
+            Outcome::unavailable("no terminal", vec![]),
+            json!({"status": "unavailable", "answers": [], "via": null, "reason": "no terminal"}),
+        ),
+    ] {
+        assert_eq!(json(&set, &outcome), expected);
+    }
+}
+
+#[test]
+fn every_way_to_answer_has_a_name() {
+    let all = [Via::Terminal, Via::Line, Via::Web, Via::Elicitation, Via::AnswersFile, Via::Policy];
+    assert_eq!(json!(all), json!(["terminal", "line", "web", "elicitation", "answers-file", "policy"]));
+}
+
+#[test]
+fn an_answer_survives_json() {
+    let set = set_of(&[features()]);
+    let answer = answers(&set, &[(&[0, 1], Some("a, b\nc"), Some("d"))]).remove(0);
+    assert_eq!(serde_json::from_value::<Answer>(json!(answer)).unwrap(), answer);
+}
+
+// ---- record ----
+
+#[test]
+fn the_record_is_keyed_by_question_and_verbatim() {
+    let set = set_of(&[database(), features(), manager()]);
+    let said: &[Said<'_>] =
+        &[(&[0], None, Some("left out")), (&[0, 3], Some("Storybook"), None), (&[], Some("bun"), None)];
+    let expected = json!({
+        DATABASE: "PostgreSQL (Recommended)",
+        FEATURES: ["TypeScript", "Tailwind CSS", "Storybook"],
+        MANAGER: "bun",
+    });
+    assert_eq!(record(&set, &answered(&set, said)).to_string(), expected.to_string());
+}
+
+#[test]
+fn one_pick_of_a_multi_select_question_is_still_an_array() {
+    let set = set_of(&[features()]);
+    assert_eq!(record(&set, &answered(&set, &[(&[1], None, None)])), json!({FEATURES: ["ESLint + Prettier"]}));
+}
+
+#[test]
+fn a_label_with_a_comma_stays_one_label() {
+    let set = set_of(&[question("Which?", "H", &["a, b", "c"], true)]);
+    assert_eq!(record(&set, &answered(&set, &[(&[0, 1], None, None)])), json!({"Which?": ["a, b", "c"]}));
+}
+
+#[test]
+fn what_was_not_answered_is_not_in_the_record() {
+    let (set, so_far) = half_answered();
+    assert_eq!(record(&set, &Outcome::cancelled(so_far)), json!({DATABASE: "PostgreSQL (Recommended)"}));
+    assert_eq!(record(&set, &Outcome::timed_out(vec![])), json!({}));
+}
+
+// ---- rejection, names ----
+
+#[test]
+fn a_rejection_says_that_nothing_was_asked_and_every_violation() {
+    let bad = QuestionSet::parse(
+        &json!({"questions": [{"question": "Which?", "header": "Seventeen letters"}]}),
+        &Rules::default(),
+    )
+    .unwrap_err();
+    assert_eq!(
+        rejection(&bad),
+        "Invalid AskUserQuestion input; nothing was asked. Correct this and call again:
+- questions[0].header: 17 characters, at most 12
+- questions[0].options: missing, must be an array
+- questions[0].multiSelect: missing, must be true or false"
+    );
+}
+
+#[test]
+fn names_are_what_a_person_chose_from() {
+    let set = set_of(&[question("Which?", "H", &["A (Recommended)", " \u{1b}[1mB\n"], true)]);
+    let answer = answers(&set, &[(&[0, 1], None, None)]).remove(0);
+    assert_eq!(names(&answer).collect::<Vec<_>>(), ["A", "B"]);
+}

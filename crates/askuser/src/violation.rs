@@ -1,0 +1,65 @@
+//! What is wrong with an input, said so that a model can mend it in one go.
+
+use serde::Serialize;
+use std::fmt;
+
+/// One thing wrong: where, what it is, and what it may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Where: `questions[1].header`.
+    pub path: String,
+    /// What was found: `17 characters`.
+    pub fact: String,
+    /// What is allowed: `at most 12`.
+    pub limit: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}, {}", self.path, self.fact, self.limit)
+    }
+}
+
+/// Everything wrong with an input; never empty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Violations(Vec<Violation>);
+
+impl Violations {
+    /// The violations, in the order of the input.
+    pub fn iter(&self) -> impl Iterator<Item = &Violation> {
+        self.0.iter()
+    }
+}
+
+/// One line each.
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, violation) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            violation.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violations {}
+
+/// Gathers violations while an input is read.
+#[derive(Default)]
+pub(crate) struct Gathered(Vec<Violation>);
+
+impl Gathered {
+    pub(crate) fn add(&mut self, path: impl Into<String>, fact: impl Into<String>, limit: impl Into<String>) {
+        self.0.push(Violation { path: path.into(), fact: fact.into(), limit: limit.into() });
+    }
+
+    pub(crate) fn into_result<T>(self, value: Option<T>) -> Result<T, Violations> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(Violations(self.0)),
+        }
+    }
+}
