@@ -10,7 +10,7 @@ Times askuser, dialoguer, inquire and a minimal program, each asking one questio
 
 Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTIONS]
 
-  --askuser PATH  the binary to measure [default: target/release/askuser of the repository]
+  --askuser PATH  the binary to measure [default: the repository's release build]
   --only peers    leave askuser out
   --rounds N      rounds in which each program answers once [default: 50]
   --truecolor     set COLORTERM=truecolor, otherwise unset
@@ -49,7 +49,7 @@ pub enum Format {
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
     let mut options = Options {
-        askuser: Some(repository.join("target/release/askuser")),
+        askuser: Some(release_build(repository)),
         rounds: 50,
         colours: Colours::Indexed256,
         idle: Some(Duration::from_secs(10)),
@@ -79,4 +79,12 @@ fn rounds(text: &str) -> Result<usize> {
         Ok(rounds) if rounds > 0 => Ok(rounds),
         _ => Err(format!("--rounds {text}: a whole number from 1 up is needed").into()),
     }
+}
+
+/// Where `cargo build --release` puts the binary: under the target's name, since the repository names its target.
+fn release_build(repository: &Path) -> PathBuf {
+    let target = repository.join("target");
+    let named = std::fs::read_dir(&target).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut builds: Vec<PathBuf> = named.map(|folder| folder.join("release/askuser")).filter(|path| path.is_file()).collect();
+    builds.pop().unwrap_or_else(|| target.join("release/askuser"))
 }

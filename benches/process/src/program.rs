@@ -54,10 +54,11 @@ fn binary(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Builds the peers as this program was built and returns where they are; `cargo run` builds only what it runs.
+/// Builds the peers as their own users would, without this repository's linker flags, and returns where they are.
 fn build_peers() -> Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let built = Command::new(cargo)
+        .env("RUSTFLAGS", "")
         .args(["build", "--release", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
         .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
         .args(PEERS.iter().flat_map(|(_, target)| ["--bin", target]))

@@ -14,7 +14,8 @@ Exit codes:
 
 pub(crate) const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
 
-/// The whole command. Built once per run, so it holds nothing that has to be computed.
+/// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
+/// first frame.
 pub(crate) fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
@@ -32,6 +33,12 @@ fn ask() -> Command {
             "Ask a person and print the answer.\n\nReads one AskUserQuestion input from FILE, standard input or --json, or \
              makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
         )
+        .after_help(EXIT_CODES)
+        .defer(ask_arguments)
+}
+
+fn ask_arguments(command: Command) -> Command {
+    command
         .args(input())
         .arg(Arg::new("question").short('q').long("question").value_name("TEXT").help("Ask this one question"))
         .arg(
@@ -59,15 +66,16 @@ fn ask() -> Command {
                 .help("Several options may be chosen"),
         )
         .args(settings())
-        .after_help(EXIT_CODES)
 }
 
 fn check() -> Command {
     Command::new("check")
         .about("Say what is wrong with an input, or could be better; ask nobody")
-        .args(input())
-        .args(settings().into_iter().filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str())))
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
+        .defer(|command| {
+            let some = settings().into_iter().filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
+            command.args(input()).args(some)
+        })
 }
 
 fn schema() -> Command {
@@ -82,18 +90,22 @@ fn schema() -> Command {
 }
 
 fn demo() -> Command {
-    Command::new("demo").about("Four example prompts, one after the other").args(settings())
+    Command::new("demo").about("Four example prompts, one after the other").defer(with_settings)
 }
 
 fn doctor() -> Command {
     Command::new("doctor")
         .about("Say how a question would be asked here, and why")
-        .args(settings())
         .after_help("Exit codes: 0 somebody can be asked, 3 nobody can")
+        .defer(with_settings)
 }
 
 fn config() -> Command {
-    Command::new("config").about("Show every setting, its value and where it came from").args(settings())
+    Command::new("config").about("Show every setting, its value and where it came from").defer(with_settings)
+}
+
+fn with_settings(command: Command) -> Command {
+    command.args(settings())
 }
 
 fn completions() -> Command {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Opens `$VISUAL` or `$EDITOR` on a text and returns what was saved.
-pub(crate) fn edit(text: &str) -> io::Result<String> {
+/// Opens `$VISUAL` or `$EDITOR` on a text and returns what was saved, with the file it is in.
+pub(crate) fn edit(text: &str) -> io::Result<(String, Draft)> {
     let file = Draft::create(text)?;
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
@@ -15,7 +15,7 @@ pub(crate) fn edit(text: &str) -> io::Result<String> {
         return Err(io::Error::other(format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK))));
     }
     let bytes = fs::read(&file.0)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), file))
 }
 
 #[cfg(unix)]
@@ -42,9 +42,15 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
 }
 
 /// A file nobody else can read, gone when dropped.
-struct Draft(PathBuf);
+pub(crate) struct Draft(PathBuf);
 
 impl Draft {
+    /// Leaves the file where it is.
+    pub(crate) fn keep(self) -> PathBuf {
+        let mut kept = std::mem::ManuallyDrop::new(self);
+        std::mem::take(&mut kept.0)
+    }
+
     fn create(text: &str) -> io::Result<Draft> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

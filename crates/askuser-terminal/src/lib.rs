@@ -15,6 +15,8 @@ mod decode;
 mod device;
 mod editor;
 mod environment;
+#[cfg(test)]
+mod fixtures;
 mod line;
 mod paint;
 mod screen;

@@ -8,7 +8,7 @@ use crate::device::{Device, Wake};
 use crate::paint::Painter;
 use crate::view::closing;
 use crate::{Options, surface};
-use askuser::prompt::{Effect, Event, Field, Mode, Page, Settings};
+use askuser::prompt::{Effect, Entry, Event, Field, Mode, Page, Settings};
 use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -27,6 +27,7 @@ pub struct Dialogue {
 const HELP: &str = "\
 Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
   n 2   add a note to option 2
+  y     send the answers, at the end of several questions
   b     back to the earlier question
   f     forward to the later question
   c     talk about it first
@@ -58,13 +59,20 @@ impl Dialogue {
             (Mode::Leaving, _) => out.push_str("Cancel and lose what you answered? (y/n): "),
             (Mode::Help, _) => out.push_str(HELP),
             (Mode::Typing(Field::Other), _) => out.push_str("Please specify (empty to go back): "),
-            (Mode::Typing(Field::Note(_)), _) => out.push_str("Note (empty for none): "),
+            (Mode::Typing(Field::Note(row)), _) => {
+                let _ = write!(out, "Note on {} (empty for none): ", self.name(row));
+            }
             (Mode::Typing(Field::Discuss), _) => out.push_str("What would you like to talk about first? "),
             (Mode::Typing(Field::Decline), _) => out.push_str("Reason for declining (empty for none): "),
             (Mode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
             (Mode::Choosing, Page::Review) => self.say_review(&mut out),
         }
         out
+    }
+
+    fn name(&self, row: usize) -> &str {
+        let option = self.prompt.current().and_then(|(question, _)| question.options().get(row));
+        option.map_or("Other", |option| option.name())
     }
 
     fn say_question(&self, out: &mut String, i: usize) {
@@ -83,12 +91,15 @@ impl Dialogue {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
             let _ = write!(out, "  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
             if !option.description().is_empty() {
-                let _ = write!(out, ": {}", option.description().replace('\n', "\n     "));
+                let _ = write!(out, ": {}", indented(option.description()));
             }
             out.push('\n');
+            say_note(out, entry, row);
         }
         let other = entry.other_row();
-        let _ = writeln!(out, "  {}. Other{}: Type something else", other + 1, chosen(other));
+        let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
+        let _ = writeln!(out, "  {}. Other{}: {}", other + 1, chosen(other), indented(typed));
+        say_note(out, entry, other);
         if question.is_multi_select() {
             let _ = write!(out, "Choose one or more, such as 1,{} (? for help): ", other);
         } else {
@@ -105,7 +116,7 @@ impl Dialogue {
                 Some(answer) => {
                     let values: Vec<String> = report::names(&answer).chain(answer.custom_input.clone()).collect();
                     let note = answer.note.map(|note| format!(" (note: {note})")).unwrap_or_default();
-                    let _ = writeln!(out, "{}", (values.join(", ") + &note).replace('\n', "\n     "));
+                    let _ = writeln!(out, "{}", indented(&(values.join(", ") + &note)));
                 }
             }
         }
@@ -158,7 +169,7 @@ impl Dialogue {
     }
 
     fn change(&mut self, rows: &[usize]) -> Effect {
-        match (rows, rows.first().and_then(|&n| char::from_digit(n as u32, 10))) {
+        match (rows, rows.first().and_then(|&n| char::from_digit(u32::try_from(n).ok()?, 10))) {
             ([_], Some(digit)) => self.press(KeyCode::Char(digit)),
             _ => self.complain(),
         }
@@ -217,16 +228,10 @@ impl Dialogue {
         if text.is_empty() && field == Field::Other {
             return self.press(KeyCode::Esc);
         }
-        let before = self.prompt.text().map(|text| text.as_str().to_owned());
+        self.hold();
         self.prompt.update(Event::Edited(text.to_owned()), self.now);
         // Too long: it was refused, and the reason will be said.
-        if !text.is_empty()
-            && self.prompt.notice().is_some()
-            && self.prompt.text().map(|t| t.as_str().to_owned()) == before
-        {
-            return Effect::Continue;
-        }
-        self.press(KeyCode::Enter)
+        if self.prompt.notice().is_some() { Effect::Continue } else { self.press(KeyCode::Enter) }
     }
 
     /// Moves to a row without choosing it.
@@ -246,13 +251,30 @@ impl Dialogue {
             }
             Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.other_row() + 1),
         };
+        self.hold();
         self.prompt.warn(text);
         Effect::Continue
+    }
+
+    /// Somebody is there, and what was said about an earlier line is over: a key that changes nothing says so.
+    fn hold(&mut self) {
+        self.press(KeyCode::Home);
     }
 
     fn press(&mut self, code: KeyCode) -> Effect {
         self.prompt.update(Event::Key(Key::plain(code)), self.now)
     }
+}
+
+fn say_note(out: &mut String, entry: &Entry, row: usize) {
+    if !entry.note(row).is_blank() {
+        let _ = writeln!(out, "     Note: {}", indented(entry.note(row).as_str()));
+    }
+}
+
+/// A text whose further lines stay under its first, so that none can pass for an option.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n     ")
 }
 
 fn is_yes(word: &str) -> bool {

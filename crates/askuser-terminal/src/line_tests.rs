@@ -1,1 +1,390 @@
+//! Conversations in lines, as transcripts; and whatever is answered line by line comes out as on a screen.
 
+use super::*;
+use crate::fixtures::{ARMED, authentication, database, events, features, package_manager, question, set_of};
+use askuser::Limits;
+use proptest::prelude::*;
+
+// ---- transcripts ----
+
+/// The conversation as it reads on the terminal, the person's lines marked by `⏎`, and what came of it.
+fn transcript(set: QuestionSet, lines: &[&str]) -> String {
+    let mut dialogue = Dialogue::new(set, ARMED);
+    let mut out = dialogue.say();
+    for line in lines {
+        let _ = writeln!(out, "{line}⏎");
+        match hear(&mut dialogue, line, &mut out) {
+            Effect::Continue | Effect::Edit(_) => out.push_str(&dialogue.say()),
+            Effect::Interrupt => out.push_str("(interrupted)\n"),
+            Effect::Finish(outcome) => {
+                let _ = writeln!(out, "\n({})\n{}", outcome.status(), report::prose(dialogue.prompt.set(), &outcome));
+            }
+        }
+    }
+    out
+}
+
+/// Hears a line, and goes on by itself after telling something, as [`converse`] does.
+fn hear(dialogue: &mut Dialogue, line: &str, out: &mut String) -> Effect {
+    let effect = dialogue.hear(line, Duration::ZERO);
+    if dialogue.is_telling() {
+        out.push_str(&dialogue.say());
+        return dialogue.hear("", Duration::ZERO);
+    }
+    effect
+}
+
+macro_rules! transcript {
+    ($name:ident, $set:expr, $lines:expr) => {
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), transcript($set, &$lines));
+        }
+    };
+}
+
+transcript!(single, database(), ["2"]);
+transcript!(multi, features(), ["1, 3"]);
+transcript!(other, package_manager(), ["4", "bun"]);
+transcript!(other_and_options_together, features(), ["1 5", "Storybook"]);
+transcript!(other_left_again, package_manager(), ["4", "", "1"]);
+transcript!(two_questions_and_a_review, authentication(), ["1", "1,2", "y"]);
+transcript!(back_and_forth, authentication(), ["2", "b", "f", "1", "b", "b", "3", "yes"]);
+transcript!(a_change_on_the_review, authentication(), ["2", "1", "1", "3", "y"]);
+transcript!(an_incomplete_review, authentication(), ["f", "f", "y", "1", "4", "y"]);
+transcript!(
+    other_once_more,
+    authentication(),
+    ["4", "our own\u{2026}", "b", "n 4", "since 2019", "4", "passkeys", "1", "y"]
+);
+transcript!(notes, authentication(), ["n 2", "for the API", "2", "n 1 3", "soon", "", "1", "y"]);
+transcript!(help, database(), ["?", "h", "1"]);
+transcript!(help_on_the_review, authentication(), ["1", "1", "help", "y"]);
+transcript!(discuss, database(), ["c", "What about licences?"]);
+transcript!(discuss_without_words, authentication(), ["1", "c", ""]);
+transcript!(decline, database(), ["d", "not today"]);
+transcript!(decline_without_a_reason, database(), ["d", ""]);
+transcript!(cancel, database(), ["q"]);
+transcript!(cancel_after_an_answer, authentication(), ["1", "q", "n", "cancel", "y"]);
+transcript!(
+    lines_that_mean_nothing,
+    database(),
+    ["", "postgres", "0", "5", "1,2", "n", "n 9", "99999999999999999999", "1"]
+);
+transcript!(lines_that_mean_nothing_to_many, features(), ["x", "6", "1,,2"]);
+transcript!(lines_that_mean_nothing_on_the_review, authentication(), ["1", "1", "no", "7", "1 2", "n 1", "y"]);
+
+#[test]
+fn text_of_several_lines_stays_under_its_number() {
+    let options = [("One", "first line\nsecond line"), ("Two (Recommended)", "")];
+    let set = set_of(&[question("Which?\nThink well.", "Pick", false, &options)]);
+    insta::assert_snapshot!("several_lines", transcript(set, &["2"]));
+}
+
+#[test]
+fn a_text_that_is_too_long_is_asked_for_again() {
+    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
+    let mut dialogue = Dialogue::new(database(), ARMED);
+    dialogue.hear("4", Duration::ZERO);
+    assert_eq!(dialogue.hear(&long, Duration::ZERO), Effect::Continue);
+    assert!(dialogue.say().starts_with("At most 2000 characters"), "{}", dialogue.say());
+    let Effect::Finish(outcome) = dialogue.hear("short", Duration::ZERO) else { panic!("not answered") };
+    assert_eq!(outcome.answers()[0].custom_input.as_deref(), Some("short"));
+}
+
+#[test]
+fn a_text_that_was_there_already_is_taken_after_one_that_was_too_long() {
+    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
+    let mut dialogue = Dialogue::new(database(), ARMED);
+    for line in ["n 1", "same", "n 1", &long, "same"] {
+        assert_eq!(dialogue.hear(line, Duration::ZERO), Effect::Continue);
+    }
+    assert_eq!(dialogue.prompt().mode(), Mode::Choosing);
+}
+
+#[test]
+fn a_number_too_large_for_a_question_is_no_question() {
+    let mut dialogue = Dialogue::new(authentication(), ARMED);
+    for line in ["1", "1", "4294967297"] {
+        dialogue.hear(line, Duration::ZERO);
+    }
+    assert_eq!(dialogue.prompt().page(), Page::Review);
+}
+
+// ---- time ----
+
+fn timed() -> Dialogue {
+    Dialogue::new(database(), Settings { timeout: Some(Duration::from_secs(60)), ..ARMED })
+}
+
+#[test]
+fn the_time_runs_out_while_nobody_says_anything() {
+    let mut dialogue = timed();
+    assert_eq!(dialogue.tick(Duration::from_secs(59)), Effect::Continue);
+    assert_eq!(dialogue.tick(Duration::from_secs(60)), Effect::Finish(Outcome::timed_out(vec![])));
+}
+
+#[test]
+fn any_line_holds_the_time_even_one_that_means_nothing() {
+    for lines in [vec!["4"], vec!["nonsense"], vec![""], vec!["n 1"], vec!["?"]] {
+        let mut dialogue = timed();
+        for line in &lines {
+            dialogue.hear(line, Duration::from_secs(1));
+        }
+        assert_eq!(dialogue.tick(Duration::from_secs(3_600)), Effect::Continue, "{lines:?}");
+    }
+}
+
+#[test]
+fn no_line_is_ignored_for_coming_early() {
+    let mut dialogue = Dialogue::new(database(), Settings::default());
+    assert!(matches!(dialogue.hear("1", Duration::ZERO), Effect::Finish(_)));
+}
+
+// ---- the same answers as on a screen ----
+
+/// What a person means to answer to one question.
+#[derive(Clone, Debug)]
+struct Intent {
+    /// Rows, Other among them; one for a single-select question.
+    rows: Vec<usize>,
+    other: String,
+    notes: Vec<(usize, String)>,
+}
+
+/// How a person means to end.
+#[derive(Clone, Debug)]
+enum Ending {
+    Answer,
+    Cancel,
+    Decline(String),
+    Discuss(String),
+}
+
+#[derive(Clone, Debug)]
+struct Plan {
+    intents: Vec<Intent>,
+    /// Questions answered once more on the review page.
+    changes: Vec<(usize, Intent)>,
+    /// After how many questions the end comes, unless they are answered.
+    end_after: usize,
+    ending: Ending,
+}
+
+fn any_words() -> impl Strategy<Value = String> {
+    "[a-zA-Z0-9?é語👍][a-zA-Z0-9 ,é語👍]{0,12}[a-z語👍]"
+}
+
+fn any_intent(set: &QuestionSet, i: usize) -> impl Strategy<Value = Intent> + use<> {
+    let question = &set.questions()[i];
+    let count = question.options().len() + 1;
+    let at_most = if question.is_multi_select() { count } else { 1 };
+    let rows = prop::sample::subsequence((0..count).collect::<Vec<_>>(), 1..=at_most);
+    let notes = prop::collection::vec((0..count, any_words()), 0..3);
+    (rows, any_words(), notes).prop_map(|(rows, other, notes)| Intent { rows, other, notes })
+}
+
+fn any_plan() -> impl Strategy<Value = (QuestionSet, Plan)> {
+    prop::sample::select(vec![database(), features(), authentication(), package_manager()]).prop_flat_map(|set| {
+        let count = set.questions().len();
+        let intents: Vec<_> = (0..count).map(|i| any_intent(&set, i)).collect();
+        let change = {
+            let set = set.clone();
+            (0..count).prop_flat_map(move |i| (Just(i), any_intent(&set, i)))
+        };
+        let changes = prop::collection::vec(change, if count > 1 { 0..3 } else { 0..1 });
+        let words = prop_oneof![Just(String::new()), any_words()];
+        let ending = prop_oneof![
+            4 => Just(Ending::Answer),
+            1 => Just(Ending::Cancel),
+            1 => words.clone().prop_map(Ending::Decline),
+            1 => words.prop_map(Ending::Discuss),
+        ];
+        let plan = (intents, changes, 0..count, ending);
+        let plan = plan.prop_map(|(intents, changes, end_after, ending)| Plan { intents, changes, end_after, ending });
+        (Just(set), plan)
+    })
+}
+
+/// A surface a plan can be carried out on.
+trait Surface {
+    fn answer(&mut self, intent: &Intent) -> Effect;
+    fn change(&mut self, i: usize) -> Effect;
+    fn submit(&mut self) -> Effect;
+    fn end(&mut self, ending: &Ending) -> Effect;
+
+    /// Carries out a plan; what comes of it.
+    fn carry_out(&mut self, plan: &Plan) -> Outcome {
+        let stop = match plan.ending {
+            Ending::Answer => usize::MAX,
+            _ => plan.end_after,
+        };
+        let mut effect = Effect::Continue;
+        for intent in plan.intents.iter().take(stop) {
+            effect = self.answer(intent);
+        }
+        if stop == usize::MAX && plan.intents.len() > 1 {
+            for (i, intent) in &plan.changes {
+                assert_eq!(self.change(*i), Effect::Continue);
+                assert_eq!(self.answer(intent), Effect::Continue);
+            }
+            effect = self.submit();
+        } else if stop != usize::MAX {
+            effect = self.end(&plan.ending);
+        }
+        match effect {
+            Effect::Finish(outcome) => outcome,
+            other => panic!("{other:?} at the end of {plan:?}"),
+        }
+    }
+}
+
+struct Keys(Prompt);
+
+impl Keys {
+    fn press(&mut self, script: &str) -> Effect {
+        let apply = |_, event| self.0.update(event, Duration::ZERO);
+        events(script).into_iter().fold(Effect::Continue, apply)
+    }
+
+    fn key(&mut self, key: Key) -> Effect {
+        self.0.update(Event::Key(key), Duration::ZERO)
+    }
+
+    fn focus(&mut self, row: usize) {
+        let focus = self.0.current().expect("a question").1.focus();
+        self.press(&if focus < row { "<down>" } else { "<up>" }.repeat(focus.abs_diff(row)));
+    }
+
+    /// Types over what is in the field.
+    fn write(&mut self, text: &str) {
+        self.key(Key::plain(KeyCode::End));
+        self.key(Key::ctrl('u'));
+        self.press(text);
+    }
+}
+
+impl Surface for Keys {
+    fn answer(&mut self, intent: &Intent) -> Effect {
+        for (row, note) in &intent.notes {
+            self.focus(*row);
+            self.press("n");
+            self.write(note);
+            self.press("<enter>");
+        }
+        let (question, entry) = self.0.current().expect("a question");
+        let (multi, other) = (question.is_multi_select(), entry.other_row());
+        let picked: Vec<bool> = (0..=other).map(|row| entry.is_picked(row)).collect();
+        if multi {
+            for row in 0..=other {
+                let wanted = intent.rows.contains(&row);
+                // Typing under Other picks it.
+                if picked[row] != wanted && !(row == other && wanted) {
+                    self.focus(row);
+                    self.press("<space>");
+                }
+            }
+        }
+        self.focus(*intent.rows.last().expect("something to answer"));
+        if intent.rows.contains(&other) {
+            self.press("<enter>");
+            self.write(&intent.other);
+        }
+        self.press("<enter>")
+    }
+
+    fn change(&mut self, i: usize) -> Effect {
+        self.press(&(i + 1).to_string())
+    }
+
+    fn submit(&mut self) -> Effect {
+        self.press("<enter>")
+    }
+
+    fn end(&mut self, ending: &Ending) -> Effect {
+        match ending {
+            Ending::Answer => Effect::Continue,
+            Ending::Cancel => match self.press("<esc>") {
+                Effect::Continue => self.press("<esc>"),
+                ended => ended,
+            },
+            Ending::Decline(words) => self.press(&format!("d{words}<enter>")),
+            Ending::Discuss(words) => self.press(&format!("c{words}<enter>")),
+        }
+    }
+}
+
+impl Surface for Dialogue {
+    fn answer(&mut self, intent: &Intent) -> Effect {
+        for (row, note) in &intent.notes {
+            self.hear(&format!("n {}", row + 1), Duration::ZERO);
+            self.hear(note, Duration::ZERO);
+        }
+        let other = self.prompt.current().expect("a question").1.other_row();
+        let rows: Vec<String> = intent.rows.iter().map(|row| (row + 1).to_string()).collect();
+        let effect = self.hear(&rows.join(","), Duration::ZERO);
+        if intent.rows.contains(&other) { self.hear(&intent.other, Duration::ZERO) } else { effect }
+    }
+
+    fn change(&mut self, i: usize) -> Effect {
+        self.hear(&(i + 1).to_string(), Duration::ZERO)
+    }
+
+    fn submit(&mut self) -> Effect {
+        self.hear("y", Duration::ZERO)
+    }
+
+    fn end(&mut self, ending: &Ending) -> Effect {
+        let (command, words) = match ending {
+            Ending::Answer => return Effect::Continue,
+            Ending::Cancel => ("q", "y"),
+            Ending::Decline(words) => ("d", words.as_str()),
+            Ending::Discuss(words) => ("c", words.as_str()),
+        };
+        match self.hear(command, Duration::ZERO) {
+            Effect::Continue => self.hear(words, Duration::ZERO),
+            ended => ended,
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_and_keys_come_to_the_same_outcome((set, plan) in any_plan()) {
+        let by_keys = Keys(Prompt::new(set.clone(), ARMED)).carry_out(&plan);
+        let by_lines = Dialogue::new(set.clone(), ARMED).carry_out(&plan);
+        prop_assert_eq!(&by_keys, &by_lines);
+        prop_assert!(set.admits(by_lines.answers()));
+        if matches!(plan.ending, Ending::Answer) {
+            prop_assert_eq!(by_lines.status(), "answered");
+        }
+    }
+
+    #[test]
+    fn no_lines_yield_an_answer_that_does_not_satisfy_its_question(
+        set in crate::fixtures::nasty_set(),
+        lines in prop::collection::vec(
+            prop_oneof![
+                prop::sample::select(vec!["", "1", "2", "1,2", "5", "b", "f", "c", "d", "q", "y", "?", "n 1", "n 1 2"])
+                    .prop_map(str::to_owned),
+                crate::fixtures::nasty_text(),
+            ],
+            0..30,
+        ),
+    ) {
+        let mut dialogue = Dialogue::new(set, ARMED);
+        for line in lines {
+            let said = dialogue.say();
+            prop_assert!(!said.chars().any(|c| c != '\n' && c.is_control()), "{:?}", said);
+            match hear(&mut dialogue, &line, &mut String::new()) {
+                Effect::Finish(outcome) => {
+                    prop_assert!(dialogue.prompt().set().admits(outcome.answers()));
+                    break;
+                }
+                effect => prop_assert_eq!(effect, Effect::Continue),
+            }
+        }
+    }
+}

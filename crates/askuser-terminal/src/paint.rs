@@ -1,21 +1,23 @@
-//! From cells to bytes: only what changed, with relative moves.
+//! From lines to bytes: only the rows, and in them only the cells, that changed, with relative moves.
 //!
 //! The frame is drawn where the cursor happens to be, so nothing is ever asked of the terminal and the scrollback above
 //! stays as it is. At rest the cursor waits in the frame's first cell (hidden), or at the caret: a terminal that
 //! rewraps its lines on a resize carries it along, so the frame can be found again. At rest the pen keeps its last
 //! foreground colour, because the next change is likely to want it; everything else is reset.
 
-use ratatui_core::buffer::{Buffer, Cell};
-use ratatui_core::layout::{Position, Rect};
+use crate::view::is_plain;
+use ratatui_core::buffer::{Cell, CellWidth};
+use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
 use std::io::Write;
-use unicode_width::UnicodeWidthStr;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Draws frames over each other.
 #[derive(Debug)]
 pub(crate) struct Painter {
-    shown: Buffer,
+    /// What is on the screen.
+    shown: Vec<Row>,
     /// How many rows below the frame's top the terminal is known to have.
     room: u16,
     row: u16,
@@ -26,6 +28,9 @@ pub(crate) struct Painter {
     cursor_visible: bool,
     out: Vec<u8>,
 }
+
+/// A row of cells, without the blanks at its end.
+type Row = Vec<Cell>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pen {
@@ -39,7 +44,7 @@ const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier:
 impl Painter {
     pub(crate) fn new() -> Painter {
         Painter {
-            shown: Buffer::empty(Rect::ZERO),
+            shown: Vec::new(),
             room: 1,
             row: 0,
             column: Some(0),
@@ -60,25 +65,28 @@ impl Painter {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Replaces the frame on the screen by this one.
-    pub(crate) fn paint(&mut self, next: Buffer, caret: Option<Position>) {
+    /// Replaces the frame on the screen by these lines, each cut at `columns`.
+    pub(crate) fn paint(&mut self, lines: &[Line<'_>], columns: u16, caret: Option<Position>) {
         if caret.is_none() {
             self.show_cursor(false);
         }
-        let height = next.area.height;
+        let mut changed = self.changed_rows(lines, columns);
         // Rows above `room` exist, so they may be painted in either order: begin with what suits the pen.
-        let upwards = height <= self.room && self.last_row_suits_pen(&next);
-        if upwards {
-            (0..height).rev().for_each(|y| self.paint_row(&next, y));
-        } else {
-            (0..height).for_each(|y| self.paint_row(&next, y));
+        if lines.len() <= usize::from(self.room) && self.last_suits_pen(&changed) {
+            changed.reverse();
         }
-        if height < self.shown.area.height {
-            self.go(height, 0);
+        let surplus = self.shown.len() > lines.len();
+        self.shown.resize_with(lines.len(), Row::default);
+        for (y, row) in changed {
+            let before = std::mem::take(&mut self.shown[y]);
+            self.paint_row(&row, &before, y as u16);
+            self.shown[y] = row;
+        }
+        if surplus {
+            self.go(lines.len() as u16, 0);
             self.put_pen(PLAIN);
             self.raw(b"\x1b[J");
         }
-        self.shown = next;
         self.caret = caret;
         if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
             self.put_pen(PLAIN);
@@ -89,6 +97,14 @@ impl Painter {
                 self.show_cursor(true);
             }
             None => self.go(0, 0),
+        }
+    }
+
+    /// Takes up the first of these colours, unless the pen has one of them: the next change is likely to want it, and
+    /// an arrow key then costs one change of colour, not two.
+    pub(crate) fn rest_in(&mut self, colours: [Color; 2]) {
+        if !colours.contains(&self.pen.fg) {
+            self.put_pen(Pen { fg: colours[0], ..self.pen });
         }
     }
 
@@ -103,7 +119,7 @@ impl Painter {
 
     /// Leaves the frame where it is and goes below it.
     pub(crate) fn leave(&mut self) {
-        let below = self.shown.area.height;
+        let below = self.shown.len() as u16;
         self.put_pen(PLAIN);
         self.go(below, 0);
         self.forget();
@@ -118,8 +134,9 @@ impl Painter {
         if let Some(caret) = self.caret {
             up = caret.y;
             if reflow {
-                let taken = |y| self.row_length(y).max(1).div_ceil(columns);
-                up = (0..caret.y).map(taken).sum::<u16>() + caret.x / columns;
+                let above = self.shown.iter().take(usize::from(caret.y));
+                let taken = above.map(|row| length(row).max(1).div_ceil(columns));
+                up = taken.sum::<u16>() + caret.x / columns;
             }
         }
         if up > 0 {
@@ -162,41 +179,46 @@ impl Painter {
 
     // ---- rows ----
 
-    fn paint_row(&mut self, next: &Buffer, y: u16) {
-        let width = next.area.width;
-        let new = |x: u16| &next[(x, y)];
-        let end = (0..width).rev().find(|&x| !is_blank(new(x))).map_or(0, |x| x + 1);
-        let mut stale = false;
+    /// The rows that are not on the screen yet.
+    fn changed_rows(&self, lines: &[Line<'_>], columns: u16) -> Vec<(usize, Row)> {
+        let rows = lines.iter().map(|line| cells(line, usize::from(columns))).enumerate();
+        rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect()
+    }
+
+    fn paint_row(&mut self, new: &[Cell], old: &[Cell], y: u16) {
+        // Up to here wide characters are gone, or half gone: what is there has to be drawn again.
+        let mut stale = 0;
         let mut x = 0;
-        while x < end {
-            let cell = new(x);
-            let wide = cell.symbol().width().max(1) as u16;
-            let old = self.old(x, y);
-            let changed = stale || !looks_same(cell, old);
-            // Half of a wide character that is gone has to be drawn again.
-            stale = changed && old.symbol().width() as u16 > wide;
-            if changed {
-                self.bridge(next, y, x);
+        while let Some(cell) = new.get(x) {
+            let wide = columns(cell);
+            let end = x + usize::from(wide);
+            let before = old.get(x).unwrap_or(&Cell::EMPTY);
+            if x < stale || !looks_same(cell, before) {
+                let covered = old.iter().enumerate().take(end).skip(x);
+                stale = covered.map(|(x, cell)| x + usize::from(columns(cell))).fold(stale, usize::max);
+                self.bridge(new, y, x as u16);
                 self.put_cell(cell, wide);
             }
-            x += wide;
+            x = end;
         }
-        if self.row_length(y) > end || stale {
-            self.go(y, end);
+        if usize::from(length(old)).max(stale) > x {
+            self.go(y, x as u16);
             self.put_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
             self.raw(b"\x1b[K");
         }
     }
 
     /// Goes to a cell, drawing over a few cells that need no drawing where that is shorter than a move.
-    fn bridge(&mut self, next: &Buffer, y: u16, x: u16) {
+    fn bridge(&mut self, row: &[Cell], y: u16, x: u16) {
         if self.row == y
             && let Some(from) = self.column
             && from < x
             && x - from <= 3
-            && (from..x).all(|x| self.is_free(&next[(x, y)]))
         {
-            (from..x).for_each(|x| self.put_cell(&next[(x, y)], 1));
+            let gap = &row[usize::from(from)..usize::from(x)];
+            if gap.iter().all(|cell| self.is_free(cell)) {
+                gap.iter().for_each(|cell| self.put_cell(cell, 1));
+            }
         }
         self.go(y, x);
     }
@@ -220,24 +242,15 @@ impl Painter {
         self.column = self.column.filter(|_| certain).map(|column| column + wide);
     }
 
-    fn old(&self, x: u16, y: u16) -> &Cell {
-        self.shown.cell((x, y)).unwrap_or(&Cell::EMPTY)
-    }
-
-    fn row_length(&self, y: u16) -> u16 {
-        if y >= self.shown.area.height {
-            return 0;
-        }
-        (0..self.shown.area.width).rev().find(|&x| !is_blank(self.old(x, y))).map_or(0, |x| x + 1)
-    }
-
-    fn last_row_suits_pen(&self, next: &Buffer) -> bool {
-        let first_drawn = |y: u16| {
-            (0..next.area.width)
-                .map(|x| (&next[(x, y)], x))
-                .find(|&(cell, x)| !is_blank(cell) && !looks_same(cell, self.old(x, y)))
+    /// Whether the lowest thing to draw has the colour of the pen.
+    fn last_suits_pen(&self, changed: &[(usize, Row)]) -> bool {
+        let first_drawn = |(y, row): &(usize, Row)| {
+            let old = self.shown.get(*y).map_or(&[][..], Vec::as_slice);
+            let different =
+                |(x, cell): &(usize, &Cell)| !is_blank(cell) && !looks_same(cell, old.get(*x).unwrap_or(&Cell::EMPTY));
+            row.iter().enumerate().find(different).map(|(_, cell)| pen_of(cell))
         };
-        (0..next.area.height).rev().find_map(first_drawn).is_some_and(|(cell, _)| pen_of(cell) == self.pen)
+        changed.iter().rev().find_map(first_drawn) == Some(self.pen)
     }
 
     // ---- bytes ----
@@ -357,6 +370,46 @@ impl Codes {
     }
 }
 
+/// A line as cells, as many as fit. The second half of a wide character is an empty cell.
+fn cells(line: &Line<'_>, columns: usize) -> Row {
+    let mut row = Row::with_capacity(columns.min(line.width()));
+    for span in &line.spans {
+        let mut cell = Cell::EMPTY;
+        cell.set_style(line.style.patch(span.style));
+        let room = columns - row.len();
+        if is_plain(&span.content) {
+            row.extend(span.content.chars().take(room).map(|c| {
+                let mut cell = cell.clone();
+                cell.set_char(c);
+                cell
+            }));
+            continue;
+        }
+        for grapheme in span.content.graphemes(true) {
+            let wide = usize::from(grapheme.cell_width());
+            if row.len() + wide > columns {
+                break;
+            }
+            if wide > 0 && !grapheme.contains(char::is_control) {
+                cell.set_symbol(grapheme);
+                row.push(cell.clone());
+                row.resize(row.len() + wide - 1, Cell::EMPTY);
+            }
+        }
+    }
+    row.truncate(row.iter().rposition(|cell| !is_blank(cell)).map_or(0, |x| x + 1));
+    row
+}
+
+/// The columns a row takes: its last character may be wider than the cell it is in.
+fn length(row: &[Cell]) -> u16 {
+    row.len() as u16 + row.last().map_or(0, |cell| columns(cell) - 1)
+}
+
+fn columns(cell: &Cell) -> u16 {
+    if cell.symbol().len() == 1 { 1 } else { cell.cell_width().max(1) }
+}
+
 fn pen_of(cell: &Cell) -> Pen {
     Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
 }
@@ -375,3 +428,7 @@ fn looks_same(a: &Cell, b: &Cell) -> bool {
 fn is_emoji(symbol: &str) -> bool {
     symbol.chars().next().is_some_and(|c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..))
 }
+
+#[cfg(test)]
+#[path = "paint_tests.rs"]
+mod tests;

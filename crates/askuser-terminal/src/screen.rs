@@ -6,12 +6,10 @@
 use crate::decode::Input;
 use crate::device::{Device, Wake};
 use crate::paint::Painter;
-use crate::view::{Confirm, Mood, View, closing};
+use crate::view::{Confirm, Mood, Role, View, closing};
 use crate::{Options, editor, surface};
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Ending, Key, Outcome, Prompt, QuestionSet, Via};
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +17,7 @@ use std::time::{Duration, Instant};
 /// No wrapping (a character wider than we think must not push the frame about), and pasted text marked as such.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
+const WRAP: &[u8] = b"\x1b[?7h";
 /// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
 const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
@@ -65,12 +64,15 @@ impl Screen<'_> {
             let end = match self.device.wait(timeout, &mut inputs)? {
                 Wake::Input => {
                     let mut end = None;
-                    for input in inputs.drain(..) {
+                    let mut keys = inputs.drain(..).peekable();
+                    while end.is_none()
+                        && let Some(input) = keys.next()
+                    {
                         end = self.take(input)?;
-                        if end.is_some() {
-                            break;
+                        // The next key may depend on what this one has brought onto the screen.
+                        if keys.peek().is_some() {
+                            self.look();
                         }
-                        self.look();
                     }
                     end
                 }
@@ -133,27 +135,29 @@ impl Screen<'_> {
 
     // ---- showing ----
 
-    fn view(&self, mood: Mood) -> View<'_> {
-        // The last column stays free, so that no line is ever exactly full; one row stays with the conversation above.
-        let (columns, rows) = (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1));
-        View::new(&self.prompt, &self.options.theme, mood, columns, rows)
+    /// The cells there are for the frame: the last column stays free, so that no line is ever exactly full, and one row
+    /// stays with the conversation above.
+    fn room(&self) -> (u16, u16) {
+        (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
     }
 
     /// Tells the prompt what is seen now.
     fn look(&mut self) {
-        let viewport = self.view(Mood::Asking).viewport().clone();
+        let (columns, rows) = self.room();
+        let view = View::new(&self.prompt, &self.options.theme, Mood::Asking, columns, rows);
+        let viewport = view.viewport().clone();
         self.prompt.look(viewport);
     }
 
     fn repaint(&mut self, mood: Mood) -> io::Result<()> {
-        let view = self.view(mood);
-        let (columns, rows) = view.size();
-        let area = Rect::new(0, 0, columns, rows);
-        let mut buffer = Buffer::empty(area);
-        view.render(area, &mut buffer);
-        let (caret, viewport) = (view.caret(), view.viewport().clone());
+        let (columns, rows) = self.room();
+        let view = View::new(&self.prompt, &self.options.theme, mood, columns, rows);
+        self.painter.paint(view.lines(), view.size().0, view.caret());
+        if view.caret().is_none() {
+            self.painter.rest_in([Role::Secondary, Role::Text].map(|role| self.options.theme.colour(role)));
+        }
+        let viewport = view.viewport().clone();
         self.prompt.look(viewport);
-        self.painter.paint(buffer, caret);
         self.flush()
     }
 
@@ -179,8 +183,16 @@ impl Screen<'_> {
         self.start_over();
         let now = self.now();
         match edited {
-            Ok(text) => {
+            Ok((text, file)) => {
+                let chars = text.chars().count();
                 self.prompt.update(Event::Edited(text), now);
+                // Refused, but typed: it must not be lost with the file.
+                if self.prompt.notice().is_some() {
+                    let limit = self.prompt.set().limits().typed_chars;
+                    let path = file.keep();
+                    self.prompt
+                        .warn(format!("{chars} characters, at most {limit}; your text is in {}", path.display()));
+                }
             }
             Err(error) => self.prompt.warn(format!("The editor failed, your text is kept: {error}")),
         }
@@ -249,6 +261,8 @@ impl Screen<'_> {
             }
         }
         self.painter.erase();
+        // What stays is not ours to repaint: a long answer wraps like any other text.
+        self.painter.raw(WRAP);
         let lines = closing(self.prompt.set(), outcome, self.options.confirm, &self.options.theme);
         self.painter.print(&lines);
         Ok(())

@@ -1,18 +1,15 @@
 //! The JSON as a model sends it.
 //!
 //! Nothing here is checked but shape: each value is a [`Field`] that remembers being missing or of the wrong kind, so
-//! that one fault never hides the next and every violation can be reported at once. The advertised schema is derived
-//! from these same types.
+//! that one fault never hides the next and every violation can be reported at once. Reading and the advertised schema
+//! both follow from these types.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// One call of the tool.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, JsonSchema)]
 pub struct Input {
     /// The questions to ask.
     pub questions: Field<Vec<Field<QuestionInput>>>,
@@ -24,8 +21,8 @@ pub struct Input {
 }
 
 /// One question.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(rename_all = "camelCase")]
 pub struct QuestionInput {
     /// The complete question.
     pub question: Field<String>,
@@ -38,8 +35,7 @@ pub struct QuestionInput {
 }
 
 /// One option.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, JsonSchema)]
 pub struct OptionInput {
     /// What is shown and returned.
     pub label: Field<String>,
@@ -48,8 +44,7 @@ pub struct OptionInput {
 }
 
 /// Facts about the call.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, JsonSchema)]
 pub struct Metadata {
     /// Where the call comes from, such as `remember`.
     pub source: Field<String>,
@@ -67,43 +62,63 @@ pub enum Field<T> {
     Given(T),
 }
 
-/// What kind of JSON value a [`Field`] takes.
-pub trait Shape: DeserializeOwned {
-    /// The kind, as an error names it: `a string`.
+/// What a [`Field`] holds, and how it is read.
+pub trait Shape: Sized {
+    /// The kind of JSON value it takes, as an error names it: `a string`.
     const KIND: &'static str;
+
+    /// Reads a value; `None` where it is of another kind.
+    fn read(value: Value) -> Option<Self>;
 }
 
 impl Shape for String {
     const KIND: &'static str = "a string";
+
+    fn read(value: Value) -> Option<String> {
+        if let Value::String(text) = value { Some(text) } else { None }
+    }
 }
+
 impl Shape for bool {
     const KIND: &'static str = "true or false";
+
+    fn read(value: Value) -> Option<bool> {
+        value.as_bool()
+    }
 }
+
 impl<T: Shape> Shape for Vec<Field<T>> {
     const KIND: &'static str = "an array";
+
+    fn read(value: Value) -> Option<Self> {
+        if let Value::Array(items) = value { Some(items.into_iter().map(Field::read).collect()) } else { None }
+    }
 }
-impl Shape for Input {
-    const KIND: &'static str = "an object";
+
+/// Reads an object field by field; what else it holds is ignored.
+macro_rules! object {
+    ($type:ident { $($field:ident: $key:literal),* }) => {
+        impl Shape for $type {
+            const KIND: &'static str = "an object";
+
+            fn read(value: Value) -> Option<$type> {
+                let Value::Object(mut object) = value else { return None };
+                Some($type { $($field: object.swap_remove($key).map_or(Field::Missing, Field::read)),* })
+            }
+        }
+    };
 }
-impl Shape for QuestionInput {
-    const KIND: &'static str = "an object";
-}
-impl Shape for OptionInput {
-    const KIND: &'static str = "an object";
-}
-impl Shape for Metadata {
-    const KIND: &'static str = "an object";
-}
+
+object!(Input { questions: "questions", metadata: "metadata" });
+object!(QuestionInput { question: "question", header: "header", options: "options", multi_select: "multiSelect" });
+object!(OptionInput { label: "label", description: "description" });
+object!(Metadata { source: "source" });
 
 impl<T: Shape> Field<T> {
     /// Reads a value, noting rather than failing when it is of the wrong kind.
-    pub fn read(value: &Value) -> Field<T> {
-        let kind = kind_of(value);
-        // Serde would take an array for a struct, field by field; the schema would not.
-        if kind != T::KIND {
-            return Field::Wrong(kind);
-        }
-        T::deserialize(value).map_or(Field::Wrong(kind), Field::Given)
+    pub fn read(value: Value) -> Field<T> {
+        let kind = kind_of(&value);
+        T::read(value).map_or(Field::Wrong(kind), Field::Given)
     }
 }
 
@@ -127,12 +142,6 @@ impl<T> From<T> for Field<T> {
 impl From<&str> for Field<String> {
     fn from(value: &str) -> Field<String> {
         Field::Given(value.to_owned())
-    }
-}
-
-impl<'de, T: Shape> Deserialize<'de> for Field<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Field<T>, D::Error> {
-        Ok(Field::read(&Value::deserialize(deserializer)?))
     }
 }
 

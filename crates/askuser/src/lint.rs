@@ -67,7 +67,7 @@ mod tests {
     fn check(labels: &[&str], multi_select: bool, lints: &[&str]) {
         let options: Vec<_> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
         let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
-        let set = QuestionSet::parse(&json!({"questions": [question]}), &Rules::default()).expect("a valid input");
+        let set = QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).expect("a valid input");
         let found: Vec<String> = lint(&set).iter().map(ToString::to_string).collect();
         assert_eq!(found, lints, "{labels:?}");
     }
@@ -146,7 +146,7 @@ mod tests {
             json!({"question": text, "header": "H", "options": options, "multiSelect": false})
         };
         let input = json!({"questions": [question("One?", "b"), question("Two?", "b (Recommended)")]});
-        let lints = lint(&QuestionSet::parse(&input, &Rules::default()).unwrap());
+        let lints = lint(&QuestionSet::parse(input.clone(), &Rules::default()).unwrap());
         assert_eq!(
             serde_json::to_value(lints).unwrap(),
             json!([{"path": "questions[1].options[1].label", "advice": "recommended but not first, better first"}])

@@ -26,7 +26,7 @@ fn set() -> QuestionSet {
             "multiSelect": true,
         },
     ]});
-    QuestionSet::parse(&input, &Rules::default()).expect("a valid input")
+    QuestionSet::parse(input.clone(), &Rules::default()).expect("a valid input")
 }
 
 /// Decides on the set with these answers and this rule; renders what comes of it in a line.
@@ -117,7 +117,7 @@ fn a_key_for_another_question_is_no_fault() {
 fn the_header_as_it_is_shown_is_a_key_too() {
     let mut input = serde_json::to_value(set()).unwrap();
     input["questions"][0]["header"] = json!(" Data\u{200b}base ");
-    let set = QuestionSet::parse(&input, &Rules::default()).unwrap();
+    let set = QuestionSet::parse(input.clone(), &Rules::default()).unwrap();
     let answers = Some(Answers::parse(&json!({"Database": "SQLite"})).unwrap());
     let decision = Policy { answers, headless: None }.decide(&set).unwrap();
     assert!(matches!(decision, Decision::Ask(known) if known.len() == 1));
@@ -335,7 +335,7 @@ fn recommend(labels: &[&str], multi_select: bool) -> Vec<String> {
     let options: Vec<Value> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
     let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
     let rules = Rules { limits: Limits::DEFAULT, ..Rules::default() };
-    let set = QuestionSet::parse(&json!({"questions": [question]}), &rules).unwrap();
+    let set = QuestionSet::parse(json!({"questions": [question]}), &rules).unwrap();
     match (Policy { answers: None, headless: Some(Headless::Recommended) }).decide(&set).unwrap() {
         Decision::Settled(outcome) => outcome.answers().iter().flat_map(|a| a.selected_options.clone()).collect(),
         Decision::Ask(_) => panic!("somebody was asked"),

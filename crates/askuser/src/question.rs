@@ -91,7 +91,7 @@ impl QuestionSet {
     /// Reads a JSON text.
     pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
         match serde_json::from_str(text) {
-            Ok(value) => QuestionSet::parse(&value, rules),
+            Ok(value) => QuestionSet::parse(value, rules),
             Err(error) => {
                 let mut gathered = Gathered::default();
                 gathered.add("input", format!("not JSON ({error})"), "must be a JSON object");
@@ -101,14 +101,13 @@ impl QuestionSet {
     }
 
     /// Reads a JSON value as a model sent it, or says everything that is wrong with it.
-    pub fn parse(value: &Value, rules: &Rules) -> Result<QuestionSet, Violations> {
+    pub fn parse(mut value: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
         let mut mended = Vec::new();
-        let value = match rules.faults {
-            Faults::Reject => std::borrow::Cow::Borrowed(value),
-            Faults::Repair => repair::unquote(value, &mut mended),
-        };
+        if rules.faults == Faults::Repair {
+            repair::unquote(&mut value, &mut mended);
+        }
         let mut gathered = Gathered::default();
-        match given(Field::<Input>::read(&value), "input", &mut gathered) {
+        match given(Field::<Input>::read(value), "input", &mut gathered) {
             Some(input) => QuestionSet::build(input, rules, mended),
             None => gathered.into_result(None),
         }
@@ -183,7 +182,7 @@ impl Question {
         let limits = &rules.limits;
         let question_path = format!("{path}.question");
         let question = text(raw.question, &question_path, limits.question_chars, bad).map(|question| {
-            let shown = sanitize::block(&question).trim().to_owned();
+            let shown = sanitize::trim(&sanitize::block(&question)).to_owned();
             texts.tell(question_path, &shown, "question texts must differ", bad);
             Untrusted::new(question, shown)
         });
@@ -204,7 +203,7 @@ impl Question {
             });
         let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
         let (question, header) = (question?, header?);
-        let shown_header = short_header.unwrap_or_else(|| sanitize::line(&header).trim().to_owned());
+        let shown_header = short_header.unwrap_or_else(|| sanitize::trim(&sanitize::line(&header)).to_owned());
         Some(Question {
             question,
             header: Untrusted::new(header, shown_header),
@@ -304,7 +303,7 @@ impl Choice {
         });
         let description = text(raw.description, &format!("{path}.description"), limits.description_chars, bad);
         let ((label, recommended), description) = (label?, description?);
-        let shown = sanitize::block(&description).trim().to_owned();
+        let shown = sanitize::trim(&sanitize::block(&description)).to_owned();
         Some(Choice { label, description: Untrusted::new(description, shown), recommended })
     }
 
@@ -334,13 +333,13 @@ pub(crate) fn name_of(label: &str) -> (String, bool) {
     let safe = sanitize::line(label);
     let (name, recommended) = split_recommended(&safe);
     // Cleaned once more: a joiner at the end of the name has nothing to join any more.
-    (sanitize::line(name).trim().to_owned(), recommended)
+    (sanitize::trim(&sanitize::line(name)).to_owned(), recommended)
 }
 
-/// Splits "(Recommended)", in any case, off the end of a label.
+/// Splits "(Recommended)", in any case, off the end of a safe label.
 fn split_recommended(label: &str) -> (&str, bool) {
     const SUFFIX: &str = "(recommended)";
-    let label = label.trim();
+    let label = sanitize::trim(label);
     match label.len().checked_sub(SUFFIX.len()).and_then(|at| label.split_at_checked(at)) {
         Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
         _ => (label, false),
@@ -349,7 +348,10 @@ fn split_recommended(label: &str) -> (&str, bool) {
 
 /// Whether a label stands for the option that is always there.
 pub(crate) fn is_other(name: &str) -> bool {
-    split_recommended(name).0.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other")
+    let name = split_recommended(name).0;
+    // "Other (please specify)" is Other too; "Other database" is not.
+    let name = name.split_once('(').map_or(name, |(before, _)| before);
+    name.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other")
 }
 
 /// The value of a field, or a violation.

@@ -6,13 +6,11 @@ use crate::input::{Field, QuestionInput};
 use crate::question::is_other;
 use crate::sanitize;
 use serde_json::Value;
-use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Parses JSON that was sent as a string: the whole input, `questions`, one question, its `options`, one option, or
 /// `multiSelect`.
-pub(crate) fn unquote<'a>(value: &'a Value, mended: &mut Vec<String>) -> Cow<'a, Value> {
-    let mut value = Cow::Borrowed(value);
+pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
     let mut parsed = |value: &mut Value, path: &str| {
         if let Value::String(text) = value
             && let Ok(inner) = serde_json::from_str::<Value>(text)
@@ -22,13 +20,8 @@ pub(crate) fn unquote<'a>(value: &'a Value, mended: &mut Vec<String>) -> Cow<'a,
             mended.push(format!("{path}: JSON sent as a string, parsed"));
         }
     };
-    if value.is_string() {
-        parsed(value.to_mut(), "input");
-    }
-    if value.get("questions").is_none() {
-        return value;
-    }
-    let questions = &mut value.to_mut()["questions"];
+    parsed(value, "input");
+    let Some(questions) = value.get_mut("questions") else { return };
     parsed(questions, "questions");
     for (i, question) in questions.as_array_mut().into_iter().flatten().enumerate() {
         let path = format!("questions[{i}]");
@@ -42,7 +35,6 @@ pub(crate) fn unquote<'a>(value: &'a Value, mended: &mut Vec<String>) -> Cow<'a,
             parsed(option, &format!("{path}.options[{j}]"));
         }
     }
-    value
 }
 
 /// Drops options that stand for Other.
@@ -52,7 +44,7 @@ pub(crate) fn drop_other(question: &mut QuestionInput, path: &str, mended: &mut 
     options.retain(|option| {
         let other = match option {
             Field::Given(option) => match &option.label {
-                Field::Given(label) => is_other(sanitize::line(label).trim()),
+                Field::Given(label) => is_other(&sanitize::line(label)),
                 _ => false,
             },
             _ => false,
@@ -72,10 +64,10 @@ pub(crate) fn shorten(header: &str, max: usize, path: &str, mended: &mut Vec<Str
         return None;
     }
     let safe = sanitize::line(header);
-    let mut short = safe.trim().to_owned();
+    let mut short = sanitize::trim(&safe).to_owned();
     if short.chars().count() > max {
         short.clear();
-        for grapheme in safe.trim().graphemes(true) {
+        for grapheme in sanitize::trim(&safe).graphemes(true) {
             if short.chars().count() + grapheme.chars().count() + 1 > max {
                 break;
             }

@@ -97,7 +97,7 @@ fn write_answers(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
     for (i, question) in set.questions().iter().enumerate() {
         let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) else { continue };
         let header = sanitize::line(question.header_verbatim());
-        let _ = writeln!(out, "{}. {} ({})", i + 1, header.trim(), sanitize::line(question.text()));
+        let _ = writeln!(out, "{}. {} ({})", i + 1, sanitize::trim(&header), sanitize::line(question.text()));
         let names: Vec<String> = names(answer).collect();
         if !names.is_empty() {
             let _ = writeln!(out, "   Selected: {}", names.join(", "));
@@ -139,7 +139,7 @@ fn write_words(out: &mut String, name: &str, words: Option<&str>) {
 
 fn write_unanswered(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
     let open = |question: &&Question| answers.iter().all(|answer| answer.question != question.text_verbatim());
-    let header = |question: &Question| sanitize::line(question.header_verbatim()).trim().to_owned();
+    let header = |question: &Question| sanitize::trim(&sanitize::line(question.header_verbatim())).to_owned();
     let headers: Vec<_> = set.questions().iter().filter(open).map(header).collect();
     if headers.is_empty() {
         out.push_str("Every question had an answer, but none was submitted: do not treat them as final. ");

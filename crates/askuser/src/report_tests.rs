@@ -15,7 +15,7 @@ fn question(text: &str, header: &str, labels: &[&str], multi_select: bool) -> Va
 }
 
 fn set_of(questions: &[Value]) -> QuestionSet {
-    QuestionSet::parse(&json!({"questions": questions}), &Rules::default()).expect("a valid input")
+    QuestionSet::parse(json!({"questions": questions}), &Rules::default()).expect("a valid input")
 }
 
 fn database() -> Value {
@@ -306,7 +306,7 @@ fn mended() -> QuestionSet {
     question["header"] = json!("Seventeen letters");
     question["options"][2]["label"] = json!("Other");
     let rules = Rules { limits: Limits::DEFAULT, faults: Faults::Repair };
-    QuestionSet::parse(&json!({"questions": [question]}), &rules).unwrap()
+    QuestionSet::parse(json!({"questions": [question]}), &rules).unwrap()
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn what_was_not_answered_is_not_in_the_record() {
 #[test]
 fn a_rejection_says_that_nothing_was_asked_and_every_violation() {
     let bad = QuestionSet::parse(
-        &json!({"questions": [{"question": "Which?", "header": "Seventeen letters"}]}),
+        json!({"questions": [{"question": "Which?", "header": "Seventeen letters"}]}),
         &Rules::default(),
     )
     .unwrap_err();

@@ -41,6 +41,13 @@ pub fn is_blank(text: &str) -> bool {
     line(text).chars().all(|c| c.is_whitespace() || c == '\u{2800}')
 }
 
+/// Safe text without the blanks around it. Unlike [`str::trim`] it takes no blank away from the mark that stands on it.
+pub(crate) fn trim(safe: &str) -> &str {
+    let text = safe.trim_end();
+    let start = text.grapheme_indices(true).find(|(_, cluster)| !cluster.trim().is_empty());
+    &text[start.map_or(text.len(), |(at, _)| at)..]
+}
+
 /// Whether `c` is a zero-width joiner or non-joiner: kept between two visible characters, dropped elsewhere.
 pub(crate) fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
@@ -542,6 +549,20 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn trimming_leaves_no_mark_without_its_base() {
+        for (text, trimmed) in [
+            ("  a b \n", "a b"),
+            (" \u{301}a", " \u{301}a"),
+            ("  \u{301}a", " \u{301}a"),
+            ("a \u{301} ", "a \u{301}"),
+            ("\n \n", ""),
+            ("", ""),
+        ] {
+            assert_eq!(trim(&block(text)), trimmed);
+        }
+    }
+
+    #[test]
     fn typed_text_has_plain_line_ends_and_no_tabs() {
         assert_eq!(typed("a\r\n\tb\x1b[200~"), "a\n    b");
     }
@@ -594,6 +615,13 @@ pub(crate) mod tests {
             prop_assert_eq!(line(&once), once.as_str());
             prop_assert_eq!(block(&lines), lines.as_str());
             prop_assert!(matches!(line(&once), Cow::Borrowed(_)) && matches!(block(&lines), Cow::Borrowed(_)));
+        }
+
+        #[test]
+        fn trimmed_text_is_still_safe(text in nasty_text()) {
+            let (as_line, as_block) = (line(&text), block(&text));
+            prop_assert_eq!(line(trim(&as_line)), trim(&as_line));
+            prop_assert_eq!(block(trim(&as_block)), trim(&as_block));
         }
 
         #[test]

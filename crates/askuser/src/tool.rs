@@ -72,18 +72,13 @@ pub fn definition(provider: Provider, limits: &Limits) -> Value {
     }
 }
 
-/// Leaves out titles and descriptions: the tool's own description says it once. Everything advertised is required; the
-/// derive cannot know it, for a [`Field`](crate::input::Field) has a default: missing.
+/// Leaves out titles and descriptions: the tool's own description says it once.
 struct Bare;
 
 impl Transform for Bare {
     fn transform(&mut self, schema: &mut Schema) {
         schema.remove("title");
         schema.remove("description");
-        if let Some(Value::Object(properties)) = schema.get("properties") {
-            let required: Vec<String> = properties.keys().cloned().collect();
-            schema.insert("required".into(), required.into());
-        }
         transform_subschemas(self, schema);
     }
 }

@@ -86,7 +86,7 @@ fn boxed(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
         Span::styled(format!(" {header} "), theme.style(Role::Chip)),
         Span::styled(signs.chip_right, edge),
     ])];
-    let notes = answer.note.iter().map(|note| ("  ", Role::Muted, format!("Note: {note}")));
+    let notes = answer.note.iter().map(|note| (" ", Role::Muted, format!("Note: {note}")));
     let values =
         report::names(answer).chain(answer.custom_input.clone()).map(|value| (signs.done, Role::Success, value));
     for (sign, role, value) in values.chain(notes) {

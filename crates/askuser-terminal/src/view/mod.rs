@@ -1,5 +1,6 @@
 //! What a prompt looks like: pure functions from a [`Prompt`] and an area to cells.
 
+mod border;
 mod closing;
 mod sheet;
 mod theme;
@@ -10,15 +11,14 @@ pub use closing::Confirm;
 pub(crate) use closing::closing;
 pub use theme::{Background, Depth, Role, Signs, Theme};
 pub use widget::PromptWidget;
+pub(crate) use wrap::is_plain;
 
 use askuser::Prompt;
 use askuser::prompt::{Scroll, Viewport};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
-use ratatui_core::text::{Line, Span};
-use sheet::{Sheet, compose};
-use std::time::Duration;
-use wrap::width;
+use ratatui_core::text::Line;
+use sheet::{Foot, Sheet, compose};
 
 /// Lines longer than this are hard to read.
 const WIDEST: u16 = 100;
@@ -61,20 +61,24 @@ impl<'a> View<'a> {
         if sheet.head.len() + sheet.body.len() + 1 + sheet.foot.len() > rows {
             sheet = compose(prompt, &theme, mood, Spacing::Dense, usize::from(columns));
         }
-        View::fit(sheet, prompt, &theme, columns, rows)
+        View::fit(sheet, prompt, &theme, mood, columns, rows)
     }
 
-    fn fit(mut sheet: Sheet<'a>, prompt: &Prompt, theme: &Theme, columns: u16, rows: usize) -> View<'a> {
-        // On a screen of a few rows the frame gives way to what is asked.
+    fn fit(mut sheet: Sheet<'a>, prompt: &Prompt, theme: &Theme, mood: Mood, columns: u16, rows: usize) -> View<'a> {
+        // On a screen of a few rows the frame gives way to what is asked, and to what has to be said.
         let mut border = 1;
+        let notice = if sheet.foot_says == Foot::Notice { sheet.foot.len() } else { 0 };
         while sheet.head.len() + border + sheet.foot.len() + 2 > rows {
-            if sheet.foot.pop().is_some() {
+            if sheet.foot.len() > notice {
+                sheet.foot.pop();
             } else if border == 1 {
                 border = 0;
             } else if sheet.head.pop().is_none() {
                 break;
             }
         }
+        // The first line of a notice outlasts everything but one line of what is asked.
+        sheet.foot.truncate(rows.saturating_sub(1));
         let total = sheet.body.len();
         let height = (rows - sheet.head.len() - border - sheet.foot.len()).min(total);
         let offset = offset(prompt, &sheet, height);
@@ -89,7 +93,7 @@ impl<'a> View<'a> {
         let mut lines = sheet.head;
         lines.extend(sheet.body.into_iter().skip(offset).take(height));
         if border == 1 {
-            lines.push(bottom(prompt, theme, &viewport, usize::from(columns), &lines));
+            lines.push(border::bottom(prompt, theme, mood, &viewport, usize::from(columns), &lines));
         }
         lines.extend(sheet.foot);
         View { lines, viewport, caret, columns }
@@ -108,6 +112,11 @@ impl<'a> View<'a> {
     /// The cells the prompt takes.
     pub(crate) fn size(&self) -> (u16, u16) {
         (self.columns, self.lines.len() as u16)
+    }
+
+    /// What is seen, line by line.
+    pub(crate) fn lines(&self) -> &[Line<'a>] {
+        &self.lines
     }
 
     /// Draws into the top left of `area`.
@@ -132,40 +141,6 @@ fn offset(prompt: &Prompt, sheet: &Sheet, height: usize) -> usize {
     };
     let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
     from.max(lowest).min(target.start).min(end)
-}
-
-/// `╰── 42 s left ──────── ↓ 12 more lines ──╯`
-fn bottom<'a>(prompt: &Prompt, theme: &Theme, viewport: &Viewport, columns: usize, lines: &[Line<'a>]) -> Line<'a> {
-    let signs = theme.signs;
-    let muted = theme.style(Role::Muted);
-    // The border has the colour of the frame, whatever that is just now.
-    let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
-    let time = prompt.time_left().map(|left| format!(" {} left, any key holds ", clock(left)));
-    let below = viewport.total - viewport.offset - viewport.height;
-    let more = match (viewport.offset, below) {
-        (0, 0) => None,
-        (0, below) => Some(format!(" {} {below} more lines, PgDn ", signs.down)),
-        (above, 0) => Some(format!(" {} {above} more lines, PgUp ", signs.up)),
-        (above, below) => Some(format!(" {} {above}  {} {below} more lines ", signs.up, signs.down)),
-    };
-    let rule = |count: usize| signs.horizontal.repeat(count);
-    let used: usize = [&time, &more].into_iter().flatten().map(|text| width(text)).sum();
-    let fill = columns.saturating_sub(2 + 2 + 2 + used);
-    let soon = prompt.time_left().is_some_and(|left| left <= Duration::from_secs(10));
-    let time_style = if soon { theme.style(Role::Warning) } else { muted };
-    let mut spans = vec![Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge)];
-    spans.extend(time.map(|text| Span::styled(text, time_style)));
-    spans.push(Span::styled(rule(fill), edge));
-    spans.extend(more.map(|text| Span::styled(text, theme.style(Role::Secondary))));
-    spans.push(Span::styled(format!("{}{}", rule(2), signs.box_bottom_right), edge));
-    Line::from(spans)
-}
-
-fn clock(left: Duration) -> String {
-    match left.as_millis().div_ceil(1000) {
-        seconds @ 0..=60 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds.div_ceil(60)),
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,12 @@
 //!
 //! A sheet knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
 
+mod keys;
+
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{Mood, Spacing};
-use askuser::prompt::{Entry, Field, Mode, Page, Prompt, help};
+use askuser::prompt::{Entry, Field, Mode, Page, Prompt};
 use askuser::{Question, Text, report};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -13,18 +15,28 @@ use std::ops::Range;
 
 /// The columns between the border and the text.
 const INDENT: usize = 2;
-/// Where descriptions start, as the proposals draw them.
-const DESCRIPTION: usize = INDENT + 4;
+/// The columns a line of text needs to be worth beginning.
+const LEGIBLE: usize = 10;
 
 pub(super) struct Sheet<'a> {
     pub(super) head: Vec<Line<'a>>,
     pub(super) body: Vec<Line<'a>>,
-    /// The bottom border, finished by the view, which knows what is hidden.
+    /// What stands under the bottom border, which the view draws: it knows what is hidden.
     pub(super) foot: Vec<Line<'a>>,
+    pub(super) foot_says: Foot,
     /// The lines of the body that each row (option, then Other) takes.
     pub(super) rows: Vec<Range<usize>>,
     /// The line of the body and the column of the caret.
     pub(super) caret: Option<(usize, usize)>,
+}
+
+/// What the foot is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foot {
+    /// Keys: good to have.
+    Hints,
+    /// An answer to what the person just did: not to be missed.
+    Notice,
 }
 
 pub(super) fn compose<'a>(
@@ -35,12 +47,18 @@ pub(super) fn compose<'a>(
     columns: usize,
 ) -> Sheet<'a> {
     let border = match mood {
-        Mood::Confirmed => Role::Success,
         Mood::Expired => Role::Warning,
         Mood::Asking if prompt.is_flashing() => Role::Danger,
-        Mood::Asking => Role::Muted,
+        Mood::Asking | Mood::Confirmed => Role::Muted,
     };
-    let sheet = Sheet { head: Vec::new(), body: Vec::new(), foot: Vec::new(), rows: Vec::new(), caret: None };
+    let sheet = Sheet {
+        head: Vec::new(),
+        body: Vec::new(),
+        foot: Vec::new(),
+        foot_says: Foot::Hints,
+        rows: Vec::new(),
+        caret: None,
+    };
     let mut composer = Composer { prompt, theme, mood, spacing, columns, border, sheet };
     composer.head();
     match (prompt.mode(), prompt.page()) {
@@ -74,22 +92,36 @@ impl<'a> Composer<'a, '_> {
         let questions = self.prompt.set().questions();
         let several = questions.len() > 1;
         let (title, progress) = match (self.prompt.mode(), self.prompt.page()) {
-            (Mode::Help, _) => ("Keys", None),
-            (_, Page::Question(i)) => {
-                (questions[i].header(), several.then(|| format!("  Question {} of {}", i + 1, questions.len())))
+            (Mode::Help, _) => ("Keys", Vec::new()),
+            (_, Page::Question(i)) if several => {
+                let (number, count) = (i + 1, questions.len());
+                (
+                    questions[i].header(),
+                    vec![format!("  Question {number} of {count}"), format!("  {number} of {count}")],
+                )
             }
-            (_, Page::Review) => ("Review", Some("  Check your answers before they are sent".to_owned())),
+            (_, Page::Question(i)) => (questions[i].header(), Vec::new()),
+            (_, Page::Review) => {
+                let long = "  Check your answers before they are sent".to_owned();
+                ("Review", vec![long, "  Check your answers".to_owned()])
+            }
         };
-        let chip = if self.border == Role::Muted { Role::Primary } else { self.border };
+        let chip = match (self.mood, self.border) {
+            (Mood::Confirmed, _) => Role::Success,
+            (_, Role::Muted) => Role::Primary,
+            (_, border) => border,
+        };
         let edge = self.style(chip).add_modifier(Modifier::BOLD);
         let mut line = vec![
             Span::styled(signs.chip_left, edge),
             Span::styled(format!(" {title} "), self.style(Role::Chip)),
             Span::styled(signs.chip_right, edge),
         ];
+        let room = self.columns.saturating_sub(line.iter().map(|span| width(&span.content)).sum());
+        let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
         self.sheet.head.push(Line::from(line));
-        if several && self.spacing == Spacing::Airy {
+        if several && self.spacing == Spacing::Airy && self.prompt.mode() != Mode::Help {
             self.tabs();
         }
     }
@@ -139,7 +171,7 @@ impl<'a> Composer<'a, '_> {
                 self.append(self.label_column(), " (Recommended)", Role::Success);
             }
             if !option.description().is_empty() {
-                self.paragraph(DESCRIPTION, option.description(), Role::Muted);
+                self.paragraph(self.label_column(), option.description(), Role::Muted);
             }
             self.end_row(entry, row, start);
         }
@@ -147,15 +179,16 @@ impl<'a> Composer<'a, '_> {
         self.label(question, entry, row, "Other");
         let typing = self.prompt.mode() == Mode::Typing(Field::Other);
         if typing || !entry.other().is_empty() {
-            self.field(DESCRIPTION, "Please specify: ", entry.other(), typing);
+            self.field(self.label_column(), "Please specify: ", entry.other(), typing);
         } else {
             let text =
                 if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-            self.paragraph(DESCRIPTION, text, Role::Muted);
+            self.paragraph(self.label_column(), text, Role::Muted);
         }
         self.end_row(entry, row, start);
     }
 
+    /// Where labels start, and what is said about them, as the proposals draw it.
     fn label_column(&self) -> usize {
         INDENT + 2 + width(self.theme.signs.radio) + 1
     }
@@ -195,7 +228,7 @@ impl<'a> Composer<'a, '_> {
     fn end_row(&mut self, entry: &'a Entry, row: usize, start: usize) {
         let typing = self.prompt.mode() == Mode::Typing(Field::Note(row));
         if typing || !entry.note(row).is_empty() {
-            self.field(DESCRIPTION, "Note: ", entry.note(row), typing);
+            self.field(self.label_column(), "Note: ", entry.note(row), typing);
         }
         self.sheet.rows.push(start..self.sheet.body.len());
         if row < entry.other_row() {
@@ -210,11 +243,11 @@ impl<'a> Composer<'a, '_> {
             let signs = self.theme.signs;
             match self.prompt.answer(i) {
                 Some(answer) => {
-                    let mut lines: Vec<String> = report::names(&answer).collect();
-                    lines.extend(answer.custom_input);
-                    lines.extend(answer.note.map(|note| format!("Note: {note}")));
-                    for text in lines {
+                    for text in report::names(&answer).chain(answer.custom_input.clone()) {
                         self.marked(signs.done, Role::Success, &text);
+                    }
+                    if let Some(note) = answer.note {
+                        self.marked(" ", Role::Muted, &format!("Note: {note}"));
                     }
                 }
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
@@ -240,31 +273,6 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    fn help(&mut self) {
-        self.gap();
-        let keys: Vec<_> = help(self.prompt.context()).collect();
-        let column = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
-        let beside = self.room(INDENT + column) >= 20;
-        for (spelled, does) in keys {
-            if beside {
-                let keys = Span::styled(format!("{spelled:<column$}"), self.style(Role::Primary));
-                let room = self.room(INDENT + column);
-                for (i, range) in wrap(does, room, room).into_iter().enumerate() {
-                    let words = Span::styled(&does[range], self.style(Role::Secondary));
-                    let line = if i == 0 {
-                        self.bordered(INDENT, vec![keys.clone(), words])
-                    } else {
-                        self.bordered(INDENT + column, vec![words])
-                    };
-                    self.sheet.body.push(line);
-                }
-            } else {
-                self.paragraph(INDENT, spelled, Role::Primary);
-                self.paragraph(DESCRIPTION, does, Role::Secondary);
-            }
-        }
-    }
-
     fn closing_field(&mut self, title: &'static str, name: &'static str) {
         self.gap();
         self.paragraph(INDENT, title, Role::Text);
@@ -277,6 +285,11 @@ impl<'a> Composer<'a, '_> {
     fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
         let whole = text.as_str();
         let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
+        let mut name = name;
+        if self.room(indent + width(name) + 1) < LEGIBLE {
+            self.paragraph(indent, name.trim_end(), name_role);
+            name = "";
+        }
         // The last column is the caret's.
         let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
         let caret = text.caret();
@@ -330,8 +343,13 @@ impl<'a> Composer<'a, '_> {
         match notice {
             Some((text, role)) => {
                 let room = self.columns.saturating_sub(INDENT);
+                // What is said about a dimmed prompt is not dimmed.
+                let style = Theme { dimmed: false, ..*self.theme }.style(role);
+                if self.prompt.mode() != Mode::Help {
+                    self.sheet.foot_says = Foot::Notice;
+                }
                 for range in wrap(&text, room, room) {
-                    let words = Span::styled(text[range].to_owned(), self.style(role));
+                    let words = Span::styled(text[range].to_owned(), style);
                     self.sheet.foot.push(Line::from(vec![Span::raw("  "), words]));
                 }
             }
@@ -339,22 +357,6 @@ impl<'a> Composer<'a, '_> {
                 let hints = self.hints();
                 self.sheet.foot.push(hints);
             }
-        }
-    }
-
-    /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit; the last two, cancel and help, stay longest.
-    fn hints(&self) -> Line<'a> {
-        let mut hints: Vec<String> = self.prompt.hints().map(|(key, word)| format!("{key} {word}")).collect();
-        if self.theme.signs.bullet == "*" {
-            hints.iter_mut().for_each(|hint| *hint = hint.replace("↑↓", "up/down").replace("←→", "left/right"));
-        }
-        let bullet = format!("  {}  ", self.theme.signs.bullet);
-        loop {
-            let line = hints.join(&bullet);
-            if hints.len() <= 1 || width(&line) + INDENT <= self.columns {
-                return Line::from(vec![Span::raw("  "), Span::styled(line, self.style(Role::Muted))]);
-            }
-            hints.remove(if hints.len() > 2 { hints.len() - 3 } else { 0 });
         }
     }
 
@@ -379,7 +381,8 @@ impl<'a> Composer<'a, '_> {
 
     /// Adds words to the last line, or under it where they do not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
-        let fits = self.sheet.body.last().is_some_and(|line| line.width() + width(text) <= self.columns);
+        let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
+        let fits = self.sheet.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);
         match self.sheet.body.last_mut() {
             Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
             _ => self.paragraph(indent, text.trim_start(), role),

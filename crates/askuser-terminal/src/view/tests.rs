@@ -1,1 +1,53 @@
+//! The prompt as a person sees it: pictures of every screen, and what holds on all of them.
 
+mod closings;
+mod properties;
+mod screens;
+
+use super::*;
+use crate::fixtures;
+use askuser::prompt::{Effect, Event};
+use std::time::Duration;
+use wrap::width;
+
+/// A terminal of so many columns and rows.
+type Size = (u16, u16);
+
+/// What the terminal driver shows on a terminal of this size: a column and a row are left free.
+fn view<'a>(prompt: &'a Prompt, theme: &Theme, mood: Mood, (columns, rows): Size) -> View<'a> {
+    View::new(prompt, theme, mood, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
+}
+
+fn drawn(view: &View<'_>) -> Buffer {
+    let (columns, rows) = view.size();
+    let area = Rect::new(0, 0, columns, rows);
+    let mut buffer = Buffer::empty(area);
+    view.render(area, &mut buffer);
+    buffer
+}
+
+/// Does what the driver does with an event: update, lay out, tell the prompt what is seen.
+fn press(prompt: &mut Prompt, event: Event, now: Duration, size: Size) -> Effect {
+    let effect = prompt.update(event, now);
+    look(prompt, size);
+    effect
+}
+
+fn look(prompt: &mut Prompt, size: Size) {
+    let viewport = view(prompt, &Theme::default(), Mood::Asking, size).viewport().clone();
+    prompt.look(viewport);
+}
+
+/// The symbols of each row, what a wide one covers left out.
+fn rows(buffer: &Buffer) -> Vec<String> {
+    let columns = usize::from(buffer.area.width).max(1);
+    let row = |cells: &[ratatui_core::buffer::Cell]| {
+        let (mut text, mut x) = (String::new(), 0);
+        while let Some(cell) = cells.get(x) {
+            text.push_str(cell.symbol());
+            x += width(cell.symbol()).max(1);
+        }
+        text.trim_end().to_owned()
+    };
+    buffer.content.chunks(columns).map(row).collect()
+}

@@ -143,10 +143,10 @@ struct Ink(u32, Color);
 impl Theme {
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
-        let style = Style::new().fg(self.colour(ink(role, self.background)));
+        let style = Style::new().fg(self.colour(role));
         let style = match role {
             Role::Chip if self.depth == Depth::TrueColor || self.depth == Depth::Ansi256 => {
-                style.bg(self.colour(chip_background(self.background))).add_modifier(Modifier::BOLD)
+                style.bg(self.shade(chip_background(self.background))).add_modifier(Modifier::BOLD)
             }
             Role::Chip => style.add_modifier(Modifier::BOLD),
             _ => style,
@@ -154,7 +154,12 @@ impl Theme {
         if self.dimmed { style.add_modifier(Modifier::DIM) } else { style }
     }
 
-    fn colour(&self, Ink(rgb, named): Ink) -> Color {
+    /// The colour of a role's letters.
+    pub fn colour(&self, role: Role) -> Color {
+        self.shade(ink(role, self.background))
+    }
+
+    fn shade(&self, Ink(rgb, named): Ink) -> Color {
         let [_, r, g, b] = rgb.to_be_bytes();
         match self.depth {
             Depth::None => Color::Reset,

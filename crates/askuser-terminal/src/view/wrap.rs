@@ -1,25 +1,33 @@
 //! Breaking text into lines: nothing is cut off, no grapheme is split, widths are what a terminal shows.
 
+use ratatui_core::buffer::CellWidth;
 use std::ops::Range;
 use unicode_linebreak::{BreakOpportunity, linebreaks};
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// The columns a text takes.
+/// The columns a text takes in a buffer, which are those of a terminal.
 pub(crate) fn width(text: &str) -> usize {
-    text.graphemes(true).map(UnicodeWidthStr::width).sum()
+    if is_plain(text) {
+        return text.len();
+    }
+    text.graphemes(true).map(columns).sum()
+}
+
+/// The columns a grapheme takes; a buffer has none for a control character.
+fn columns(grapheme: &str) -> usize {
+    if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
 
 /// Breaks `text` into lines of at most `first` columns, then at most `rest`; gives the byte range of each. Spaces at a
 /// break belong to the line before it and may reach past its end; a newline belongs to no line.
 pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
-    if text.len() <= first && text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+    if text.len() <= first && is_plain(text) {
         return vec![0..text.len()];
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
     let mut at = 0;
-    for (end, kind) in linebreaks(text) {
+    for (end, kind) in linebreaks(text).filter(|&(end, _)| is_boundary(text, end)) {
         let segment = &text[at..end];
         let newline = segment.ends_with('\n');
         let body = segment.strip_suffix('\n').unwrap_or(segment);
@@ -33,6 +41,17 @@ pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     }
     lines.done.push(lines.start..text.len());
     lines.done
+}
+
+/// Whether a grapheme ends here. To line breaking a mark after a space stands alone, to a terminal it does not.
+fn is_boundary(text: &str, at: usize) -> bool {
+    let plain = text.as_bytes()[at.saturating_sub(1)..].iter().take(2).all(u8::is_ascii);
+    plain || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
+}
+
+/// Whether every byte is a column.
+pub(crate) fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 struct Lines {
@@ -65,7 +84,7 @@ impl Lines {
         }
         // A word longer than a line.
         for (i, grapheme) in segment.grapheme_indices(true) {
-            let wide = grapheme.width();
+            let wide = columns(grapheme);
             if self.column > 0 && grapheme != " " && self.column + wide > self.limit() {
                 self.end_at(at + i, at + i);
             }
@@ -106,13 +125,18 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_stays_with_the_space_before_it() {
+        check("abc \u{301}de", 4, &["abc \u{301}", "de"]);
+    }
+
+    #[test]
     fn keeps_line_ends_and_empty_lines() {
         check("a\n\nb\n", 10, &["a", "", "b", ""]);
     }
 
     proptest! {
         #[test]
-        fn nothing_is_lost_and_nothing_is_too_wide(text in "[ -~\n世界é👍]{0,60}", columns in 2usize..20) {
+        fn nothing_is_lost_and_nothing_is_too_wide(text in "[ -~\n世界é👍\u{301}\u{600}]{0,60}", columns in 4usize..20) {
             let lines = wrap(&text, columns, columns);
             let mut kept = String::new();
             let mut at = 0;

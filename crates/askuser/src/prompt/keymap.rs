@@ -90,7 +90,9 @@ const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, &[Typing], Action::Edit(edit), "", "", None)
 }
 
+/// Those out of range are answered too: a key that did nothing would look like a prompt that hangs.
 const DIGITS: &[Key] = &[
+    key(Char('0')),
     key(Char('1')),
     key(Char('2')),
     key(Char('3')),

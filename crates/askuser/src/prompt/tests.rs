@@ -1,1 +1,1201 @@
+//! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
+use super::*;
+use crate::key::{KeyCode, Mods};
+use crate::outcome::{Answer, Ending};
+use crate::question::{QuestionSet, Rules};
+use crate::sanitize::tests::nasty_text;
+use crate::text::Text;
+use proptest::prelude::*;
+use serde_json::json;
+use std::time::Duration;
+
+// ---- fixtures: the proposals' examples ----
+
+fn question(text: &str, header: &str, labels: &[&str], multi_select: bool) -> serde_json::Value {
+    let options: Vec<_> = labels.iter().map(|label| json!({"label": label, "description": "What it means"})).collect();
+    json!({"question": text, "header": header, "options": options, "multiSelect": multi_select})
+}
+
+fn set_of(questions: &[serde_json::Value]) -> QuestionSet {
+    QuestionSet::parse(json!({"questions": questions}), &Rules::default()).expect("a valid input")
+}
+
+/// One single-select question with three options.
+fn database() -> QuestionSet {
+    let labels = ["PostgreSQL (Recommended)", "MongoDB", "SQLite"];
+    set_of(&[question("Which database should we use?", "Database", &labels, false)])
+}
+
+/// One multi-select question with four options.
+fn features() -> QuestionSet {
+    let labels = ["TypeScript", "ESLint + Prettier", "Testing (Vitest)", "Tailwind, CSS"];
+    set_of(&[question("Which features should we enable?", "Features", &labels, true)])
+}
+
+/// A single-select question, then a multi-select one.
+fn auth() -> QuestionSet {
+    set_of(&[
+        question("Which method?", "Auth Method", &["OAuth 2.0 (Recommended)", "JWT", "Session-based"], false),
+        question("Which providers?", "Providers", &["Google", "GitHub", "Microsoft", "Apple"], true),
+    ])
+}
+
+fn three() -> QuestionSet {
+    set_of(&["One", "Two", "Three"].map(|name| question(&format!("{name}?"), name, &["a", "b"], false)))
+}
+
+// ---- key scripts ----
+
+const ARMED: Settings = Settings { arm: Duration::ZERO, timeout: None };
+
+/// A prompt under a script, and how much time has passed.
+struct Played {
+    prompt: Prompt,
+    now: Duration,
+    effect: Effect,
+}
+
+/// The events of a script: `<name>` for a key that types nothing, anything else as typed.
+fn events(script: &str) -> Vec<(Event, Duration)> {
+    let mut events = Vec::new();
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        let Some(end) = rest.find('>').filter(|_| c == '<') else {
+            events.push((Event::Key(Key::plain(KeyCode::Char(c))), Duration::ZERO));
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        let name = &rest[1..end];
+        rest = &rest[end + 1..];
+        events.push(match name.split_once(':') {
+            Some(("paste", text)) => (Event::Paste(text.into()), Duration::ZERO),
+            Some(("edited", text)) => (Event::Edited(text.into()), Duration::ZERO),
+            Some(("wait", millis)) => (Event::Tick, Duration::from_millis(millis.parse().expect("milliseconds"))),
+            _ => (Event::Key(key(name)), Duration::ZERO),
+        });
+    }
+    events
+}
+
+fn key(name: &str) -> Key {
+    if let Some(rest) = name.strip_prefix("c-") {
+        return Key { mods: Mods::CTRL, ..key(rest) };
+    }
+    if let Some(rest) = name.strip_prefix("a-") {
+        return Key { mods: Mods::ALT, ..key(rest) };
+    }
+    let code = match name {
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
+        "pgup" => KeyCode::PageUp,
+        "pgdn" => KeyCode::PageDown,
+        "tab" => KeyCode::Tab,
+        "backtab" => KeyCode::BackTab,
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "space" => KeyCode::Char(' '),
+        "bs" => KeyCode::Backspace,
+        "del" => KeyCode::Delete,
+        _ => {
+            let mut chars = name.chars();
+            match (chars.next(), chars.next()) {
+                (Some(c), None) => KeyCode::Char(c),
+                _ => panic!("<{name}> is no key"),
+            }
+        }
+    };
+    Key::plain(code)
+}
+
+fn play(prompt: Prompt, script: &str) -> Played {
+    let mut played = Played { prompt, now: Duration::ZERO, effect: Effect::Continue };
+    played.play(script);
+    played
+}
+
+impl Played {
+    fn play(&mut self, script: &str) {
+        for (event, wait) in events(script) {
+            let over = matches!(self.effect, Effect::Finish(_) | Effect::Interrupt);
+            assert!(!over, "{event:?} after {}", self.line());
+            self.now += wait;
+            self.effect = self.prompt.update(event, self.now);
+        }
+    }
+
+    /// What came of it: the ending or where the person is, the answers, what they are told.
+    fn line(&self) -> String {
+        let (place, answers) = match &self.effect {
+            Effect::Interrupt => return "interrupted".into(),
+            Effect::Finish(outcome) => (ending(outcome), outcome.answers().to_vec()),
+            Effect::Edit(text) => (format!("editor “{text}”"), self.prompt.answers()),
+            Effect::Continue => (self.place(), self.prompt.answers()),
+        };
+        assert!(self.prompt.set().admits(&answers), "{answers:?}");
+        let answers: Vec<String> = answers.iter().map(answer_line).collect();
+        let notice = self.prompt.notice().filter(|_| self.effect == Effect::Continue);
+        let told = notice.map(|notice| format!(" ! {}", notice.text)).unwrap_or_default();
+        format!("{place} | {}{told}", answers.join("; "))
+    }
+
+    fn place(&self) -> String {
+        let page = match self.prompt.page() {
+            Page::Question(i) => {
+                let (question, entry) = self.prompt.current().expect("a question");
+                let name = question.options().get(entry.focus()).map_or("Other", |option| option.name());
+                format!("{} on {name}", i + 1)
+            }
+            Page::Review => "review".into(),
+        };
+        match self.prompt.mode() {
+            Mode::Choosing => page,
+            Mode::Leaving => format!("{page}, leaving"),
+            Mode::Help => format!("{page}, help"),
+            Mode::Typing(field) => {
+                let text = self.prompt.text().expect("a text");
+                let (before, after) = text.as_str().split_at(text.caret());
+                let field = match field {
+                    Field::Other => "other",
+                    Field::Note(_) => "note",
+                    Field::Discuss => "discuss",
+                    Field::Decline => "decline",
+                };
+                format!("{page}, {field} “{before}█{after}”")
+            }
+        }
+    }
+}
+
+fn ending(outcome: &Outcome) -> String {
+    let said = match outcome.ending() {
+        Ending::Declined { reason } => reason.clone(),
+        Ending::Discuss { message } => message.clone(),
+        _ => None,
+    };
+    format!("{}{}", outcome.status(), said.map(|said| format!(" “{said}”")).unwrap_or_default())
+}
+
+fn answer_line(answer: &Answer) -> String {
+    let mut parts: Vec<String> = crate::report::names(answer).collect();
+    parts.extend(answer.custom_input.as_ref().map(|text| format!("“{text}”")));
+    let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
+    format!("{}: {}{note}", answer.header, parts.join(" + "))
+}
+
+#[track_caller]
+fn check(set: QuestionSet, script: &str, expected: &str) {
+    check_with(set, ARMED, script, expected);
+}
+
+#[track_caller]
+fn check_with(set: QuestionSet, settings: Settings, script: &str, expected: &str) {
+    assert_eq!(play(Prompt::new(set, settings), script).line(), expected, "after {script:?}");
+}
+
+// ---- the proposals' manual checklist ----
+
+#[test]
+fn a_single_question_is_answered_with_enter() {
+    check(database(), "<enter>", "answered | Database: PostgreSQL");
+    check(database(), "<down><enter>", "answered | Database: MongoDB");
+}
+
+#[test]
+fn a_multi_select_question_is_ticked_and_confirmed() {
+    check(
+        features(),
+        "<space><down><space><down><down><space><enter>",
+        "answered | Features: TypeScript + ESLint + Prettier + Tailwind, CSS",
+    );
+}
+
+#[test]
+fn several_questions_are_answered_in_turn_reviewed_and_submitted() {
+    check(auth(), "<enter>", "2 on Google | Auth Method: OAuth 2.0");
+    check(auth(), "<enter>12<enter>", "review | Auth Method: OAuth 2.0; Providers: Google + GitHub");
+    check(auth(), "<enter>12<enter><enter>", "answered | Auth Method: OAuth 2.0; Providers: Google + GitHub");
+}
+
+#[test]
+fn other_takes_an_answer_in_own_words() {
+    check(database(), "<down><down><down><enter>bun<enter>", "answered | Database: “bun”");
+}
+
+#[test]
+fn other_is_one_of_several_choices_of_a_multi_select_question() {
+    check(features(), "15Storybook<enter>", "answered | Features: TypeScript + “Storybook”");
+}
+
+// ---- moving ----
+
+#[test]
+fn arrows_letters_and_control_keys_move() {
+    for (down, up) in [("<down>", "<up>"), ("j", "k"), ("<c-n>", "<c-p>")] {
+        check(database(), down, "1 on MongoDB | ");
+        check(database(), &format!("{down}{down}{up}"), "1 on MongoDB | ");
+    }
+}
+
+#[test]
+fn moving_stops_at_the_ends() {
+    check(database(), "<up>", "1 on PostgreSQL | ");
+    check(database(), "<down><down><down><down><down>", "1 on Other | ");
+    check(database(), "<down><down><down><down><down><up>", "1 on SQLite | ");
+}
+
+#[test]
+fn moving_answers_nothing() {
+    check(features(), "jjkj", "1 on Testing (Vitest) | ");
+}
+
+// ---- Enter ----
+
+#[test]
+fn enter_with_nothing_ticked_takes_the_focused_option() {
+    check(features(), "<down><enter>", "answered | Features: ESLint + Prettier");
+}
+
+#[test]
+fn enter_with_something_ticked_does_not_add_the_focused_option() {
+    check(features(), "<space><down><enter>", "answered | Features: TypeScript");
+}
+
+#[test]
+fn enter_on_other_opens_the_text_field() {
+    check(database(), "<down><down><down><enter>", "1 on Other, other “█” | ");
+    check(features(), "1<up><down><down><down><down><down><enter>", "1 on Other, other “█” | Features: TypeScript");
+}
+
+#[test]
+fn enter_on_an_empty_other_asks_for_an_answer() {
+    let told = "! Type an answer, or press Esc to go back";
+    check(database(), "4<enter>", &format!("1 on Other, other “█” |  {told}"));
+    check(database(), "4<space><enter>", &format!("1 on Other, other “ █” |  {told}"));
+    check(features(), "15<enter>", &format!("1 on Other, other “█” | Features: TypeScript {told}"));
+}
+
+#[test]
+fn enter_on_another_option_replaces_a_typed_answer() {
+    check(auth(), "4own<enter><tab><tab><backtab><backtab><up><enter>", "2 on Google | Auth Method: Session-based");
+}
+
+// ---- Space ----
+
+#[test]
+fn space_toggles_and_toggles_back() {
+    check(features(), "<space>", "1 on TypeScript | Features: TypeScript");
+    check(features(), "<space><space>", "1 on TypeScript | ");
+}
+
+#[test]
+fn space_marks_one_option_of_a_single_select_question_without_going_on() {
+    check(database(), "<space>", "1 on PostgreSQL | Database: PostgreSQL");
+    check(database(), "<space><down><space>", "1 on MongoDB | Database: MongoDB");
+}
+
+#[test]
+fn space_on_an_empty_other_opens_the_text_field() {
+    check(features(), "<down><down><down><down><space>", "1 on Other, other “█” | ");
+}
+
+#[test]
+fn space_toggles_an_other_that_has_text() {
+    check(features(), "5own<esc>", "1 on Other | ");
+    check(features(), "5own<esc><space>", "1 on Other | Features: “own”");
+    check(features(), "5own<esc><space><space>", "1 on Other | ");
+}
+
+// ---- digits ----
+
+#[test]
+fn a_digit_chooses_and_goes_on() {
+    check(database(), "3", "answered | Database: SQLite");
+    check(auth(), "2", "2 on Google | Auth Method: JWT");
+}
+
+#[test]
+fn a_digit_toggles_in_a_multi_select_question() {
+    check(features(), "13", "1 on Testing (Vitest) | Features: TypeScript + Testing (Vitest)");
+    check(features(), "131", "1 on TypeScript | Features: Testing (Vitest)");
+}
+
+#[test]
+fn the_last_digit_is_other() {
+    check(database(), "4", "1 on Other, other “█” | ");
+    check(features(), "5", "1 on Other, other “█” | ");
+}
+
+#[test]
+fn a_digit_out_of_range_is_rejected() {
+    for digit in ["0", "5", "9"] {
+        check(database(), digit, "1 on PostgreSQL |  ! Choose 1 to 4");
+    }
+    check(features(), "6", "1 on TypeScript |  ! Choose 1 to 5");
+}
+
+#[test]
+fn a_rejected_key_shows_for_a_moment_and_its_words_until_the_next_key() {
+    let mut played = play(Prompt::new(database(), ARMED), "9");
+    assert!(played.prompt.is_flashing());
+    assert_eq!(played.prompt.next_change(), Some(Duration::from_millis(400)));
+    played.play("<wait:400>");
+    assert!(!played.prompt.is_flashing());
+    assert_eq!(played.prompt.next_change(), None);
+    assert_eq!(played.line(), "1 on PostgreSQL |  ! Choose 1 to 4");
+    played.play("j");
+    assert_eq!(played.line(), "1 on MongoDB | ");
+}
+
+#[test]
+fn digits_inside_other_are_text() {
+    check(database(), "4ext4 or 12<enter>", "answered | Database: “ext4 or 12”");
+}
+
+#[test]
+fn letters_with_a_meaning_are_text_inside_other() {
+    check(database(), "4nd c?jk<enter>", "answered | Database: “nd c?jk”");
+}
+
+// ---- turning pages ----
+
+#[test]
+fn arrows_and_tabs_turn_pages() {
+    for (next, previous) in [("<right>", "<left>"), ("<tab>", "<backtab>")] {
+        check(auth(), next, "2 on Google | ");
+        check(auth(), &format!("{next}{next}"), "review | ");
+        check(auth(), &format!("{next}{next}{next}"), "review | ");
+        check(auth(), &format!("{next}{next}{previous}"), "2 on Google | ");
+        check(auth(), previous, "1 on OAuth 2.0 | ");
+    }
+}
+
+#[test]
+fn a_single_question_has_no_other_page() {
+    check(database(), "<tab><right><backtab><left>", "1 on PostgreSQL | ");
+}
+
+#[test]
+fn answers_and_cursor_stay_when_pages_turn() {
+    check(auth(), "2<space>3<tab><backtab><backtab>", "1 on JWT | Auth Method: JWT; Providers: Google + Microsoft");
+    check(auth(), "2<space>3<tab><backtab>", "2 on Microsoft | Auth Method: JWT; Providers: Google + Microsoft");
+}
+
+#[test]
+fn tab_while_typing_keeps_the_draft() {
+    check(auth(), "4draft<tab>", "2 on Google | ");
+    check(auth(), "4draft<tab><backtab><enter>", "1 on Other, other “draft█” | ");
+    check(auth(), "4draft<tab><backtab><enter>ed<enter>", "2 on Google | Auth Method: “drafted”");
+}
+
+#[test]
+fn tab_while_typing_into_the_only_question_changes_nothing() {
+    check(database(), "4draft<tab><backtab>", "1 on Other, other “draft█” | ");
+}
+
+#[test]
+fn tab_keeps_notes() {
+    check(auth(), "nwith PKCE<tab><backtab>n", "1 on OAuth 2.0, note “with PKCE█” | ");
+    check(auth(), "nwith PKCE<tab><backtab><enter>", "2 on Google | Auth Method: OAuth 2.0 (note: with PKCE)");
+}
+
+#[test]
+fn an_earlier_answer_can_be_changed() {
+    check(auth(), "1<left>2", "2 on Google | Auth Method: JWT");
+}
+
+#[test]
+fn answering_goes_on_to_the_next_open_question() {
+    check(three(), "<tab>1", "3 on a | Two: a");
+    check(three(), "<tab>1<backtab><backtab>2", "3 on a | One: b; Two: a");
+    check(three(), "<tab><tab>1", "1 on a | Three: a");
+    check(three(), "<tab><tab>112", "review | One: a; Two: b; Three: a");
+}
+
+// ---- review ----
+
+#[test]
+fn nothing_is_submitted_before_the_review() {
+    check(three(), "111", "review | One: a; Two: a; Three: a");
+    check(three(), "111<enter>", "answered | One: a; Two: a; Three: a");
+}
+
+#[test]
+fn an_unanswered_question_is_never_submitted() {
+    check(auth(), "<tab><tab><enter>", "1 on OAuth 2.0 |  ! Question 1 has no answer yet");
+    check(auth(), "1<tab><enter>", "2 on Google | Auth Method: OAuth 2.0 ! Question 2 has no answer yet");
+}
+
+#[test]
+fn a_digit_on_the_review_changes_that_answer() {
+    check(three(), "1112", "2 on a | One: a; Two: a; Three: a");
+    check(three(), "11122", "review | One: a; Two: b; Three: a");
+}
+
+#[test]
+fn a_digit_out_of_range_is_rejected_on_the_review() {
+    check(three(), "1114", "review | One: a; Two: a; Three: a ! There are 3 questions");
+    check(three(), "1110", "review | One: a; Two: a; Three: a ! There are 3 questions");
+}
+
+#[test]
+fn one_can_still_talk_decline_or_leave_on_the_review() {
+    let all = "One: a; Two: a; Three: a";
+    check(three(), "111cwait<enter>", &format!("discuss “wait” | {all}"));
+    check(three(), "111dno<enter>", &format!("declined “no” | {all}"));
+    check(three(), "111<esc><esc>", &format!("cancelled | {all}"));
+}
+
+#[test]
+fn a_choice_unticked_on_the_way_to_the_review_is_no_answer() {
+    check(auth(), "11<enter>21<tab><enter>", "2 on Google | Auth Method: OAuth 2.0 ! Question 2 has no answer yet");
+}
+
+// ---- notes ----
+
+#[test]
+fn a_note_goes_with_the_choice() {
+    check(database(), "nfor now<enter>", "1 on PostgreSQL | ");
+    check(database(), "nfor now<enter><enter>", "answered | Database: PostgreSQL (note: for now)");
+}
+
+#[test]
+fn a_note_clears_no_pick() {
+    check(features(), "<space>nstrict<enter>", "1 on TypeScript | Features: TypeScript (note: strict)");
+    check(database(), "<space>nfor now<esc>", "1 on PostgreSQL | Database: PostgreSQL (note: for now)");
+}
+
+#[test]
+fn a_note_alone_is_no_answer() {
+    check(auth(), "nfor now<enter><tab><tab><enter>", "1 on OAuth 2.0 |  ! Question 1 has no answer yet");
+}
+
+#[test]
+fn a_note_on_another_option_says_which() {
+    check(
+        database(),
+        "<down>ntoo loose<enter><up><enter>",
+        "answered | Database: PostgreSQL (note: MongoDB: too loose)",
+    );
+}
+
+#[test]
+fn notes_on_several_options_each_say_which() {
+    check(
+        features(),
+        "<space>nstrict<enter><down><down><space>nunit<enter><enter>",
+        "answered | Features: TypeScript + Testing (Vitest) (note: TypeScript: strict\nTesting (Vitest): unit)",
+    );
+}
+
+#[test]
+fn a_note_on_other_goes_with_the_typed_text() {
+    check(database(), "4bun<esc>nfast<enter><enter><enter>", "answered | Database: “bun” (note: fast)");
+}
+
+#[test]
+fn a_blank_note_is_none() {
+    check(database(), "n <enter><enter>", "answered | Database: PostgreSQL");
+}
+
+// ---- discuss, decline ----
+
+#[test]
+fn one_can_talk_first() {
+    check(database(), "c", "1 on PostgreSQL, discuss “█” | ");
+    check(database(), "c<enter>", "discuss | ");
+    check(database(), "cWhat does it cost?<enter>", "discuss “What does it cost?” | ");
+}
+
+#[test]
+fn one_can_decline_with_or_without_a_reason() {
+    check(database(), "d", "1 on PostgreSQL, decline “█” | ");
+    check(database(), "d<enter>", "declined | ");
+    check(database(), "dNone of these<enter>", "declined “None of these” | ");
+}
+
+#[test]
+fn talking_and_declining_keep_the_answers_so_far() {
+    check(auth(), "2chm<enter>", "discuss “hm” | Auth Method: JWT");
+    check(auth(), "2d<enter>", "declined | Auth Method: JWT");
+}
+
+#[test]
+fn one_can_come_back_from_talking_and_declining() {
+    check(database(), "chm<esc>", "1 on PostgreSQL | ");
+    check(database(), "chm<esc>c", "1 on PostgreSQL, discuss “hm█” | ");
+    check(database(), "dno<esc>d", "1 on PostgreSQL, decline “no█” | ");
+    check(database(), "dno<esc><enter>", "answered | Database: PostgreSQL");
+}
+
+#[test]
+fn what_is_to_be_talked_about_is_kept_across_pages() {
+    check(auth(), "chm<tab>c", "2 on Google, discuss “hm█” | ");
+}
+
+// ---- Esc ----
+
+#[test]
+fn esc_cancels_at_once_where_nothing_would_be_lost() {
+    check(database(), "<esc>", "cancelled | ");
+    check(auth(), "<down><tab><esc>", "cancelled | ");
+}
+
+#[test]
+fn esc_asks_once_more_where_something_would_be_lost() {
+    check(auth(), "2<esc>", "2 on Google, leaving | Auth Method: JWT");
+    check(auth(), "2<esc><esc>", "cancelled | Auth Method: JWT");
+}
+
+#[test]
+fn a_draft_or_a_note_would_be_lost_too() {
+    check(database(), "4draft<esc><esc>", "1 on Other, leaving | ");
+    check(database(), "nnote<esc><esc>", "1 on PostgreSQL, leaving | ");
+    check(database(), "cwhy<esc><esc>", "1 on PostgreSQL, leaving | ");
+    check(database(), "dwhy<esc><esc>", "1 on PostgreSQL, leaving | ");
+}
+
+#[test]
+fn any_other_key_stays_and_does_nothing_else() {
+    for key in ["<enter>", "<space>", "3", "j", "<tab>", "d"] {
+        check(auth(), &format!("2<esc>{key}"), "2 on Google | Auth Method: JWT");
+    }
+}
+
+#[test]
+fn esc_while_typing_goes_back_to_the_options_and_keeps_the_draft() {
+    check(database(), "4draft<esc>", "1 on Other | ");
+    check(database(), "4draft<esc><enter>", "1 on Other, other “draft█” | ");
+    check(database(), "4<esc><up><enter>", "answered | Database: SQLite");
+}
+
+#[test]
+fn a_draft_that_was_not_confirmed_is_no_answer() {
+    check(auth(), "4draft<esc><tab>1<tab><enter>", "1 on Other | Providers: Google ! Question 1 has no answer yet");
+}
+
+#[test]
+fn a_draft_does_not_replace_a_pick() {
+    check(auth(), "2<left>4draft<esc>", "1 on Other | Auth Method: JWT");
+}
+
+#[test]
+fn a_typed_answer_that_was_deleted_is_no_answer() {
+    check(auth(), "4a<enter><left><enter><bs>", "1 on Other, other “█” | ");
+    check(auth(), "4a<enter><left><enter><bs><esc>", "1 on Other | ");
+    for leave in ["<esc>", "<tab><left>"] {
+        check(auth(), &format!("4a<enter><left><enter><bs>{leave}<enter>b<tab>"), "2 on Google | ");
+    }
+}
+
+// ---- interrupt, help ----
+
+#[test]
+fn ctrl_c_interrupts_everywhere() {
+    for before in ["", "4draft", "n", "c", "?", "<space><esc>"] {
+        check(database(), &format!("{before}<c-c>"), "interrupted");
+    }
+    check(three(), "111<c-c>", "interrupted");
+    check_with(database(), Settings::default(), "<c-c>", "interrupted");
+}
+
+#[test]
+fn a_question_mark_shows_all_keys() {
+    check(database(), "?", "1 on PostgreSQL, help | ");
+    check(three(), "111?", "review, help | One: a; Two: a; Three: a");
+}
+
+#[test]
+fn any_key_closes_the_help_and_does_nothing_else() {
+    for key in ["?", "<esc>", "<enter>", "<space>", "2", "j", "d"] {
+        check(database(), &format!("?{key}"), "1 on PostgreSQL | ");
+    }
+}
+
+#[test]
+fn a_key_without_a_meaning_does_nothing() {
+    check(database(), "zZ!<c-x><a-x><bs><del><home><end>", "1 on PostgreSQL | ");
+    check(database(), "4a<c-x><a-x>", "1 on Other, other “a█” | ");
+}
+
+// ---- typing ----
+
+#[test]
+fn text_is_edited_where_the_caret_is() {
+    check(database(), "4bn<left>u", "1 on Other, other “bu█n” | ");
+    check(database(), "4bunn<bs><home>a <enter>", "answered | Database: “a bun”");
+}
+
+#[test]
+fn text_may_have_several_lines() {
+    for newline in ["<a-enter>", "<c-j>"] {
+        check(database(), &format!("4one{newline}two<enter>"), "answered | Database: “one\ntwo”");
+    }
+}
+
+#[test]
+fn one_backspace_removes_what_looks_like_one_character() {
+    check(database(), "4a👨‍👩‍👧‍👦<bs>b<enter>", "answered | Database: “ab”");
+}
+
+#[test]
+fn a_paste_goes_into_the_text_cleaned() {
+    check(database(), "4<paste:one\r\ntwo\u{1b}[31m><enter>", "answered | Database: “one\ntwo”");
+}
+
+#[test]
+fn a_paste_with_a_newline_submits_nothing() {
+    check(database(), "4<paste:rm -rf /\n>", "1 on Other, other “rm -rf /\n█” | ");
+}
+
+#[test]
+fn a_paste_among_the_options_answers_nothing() {
+    let told = "! Choose Other or press n before pasting";
+    check(database(), "<paste:2\n>", &format!("1 on PostgreSQL |  {told}"));
+    check(features(), "<paste:1 2 3\n>", &format!("1 on TypeScript |  {told}"));
+    check(three(), "111<paste:\n>", &format!("review | One: a; Two: a; Three: a {told}"));
+}
+
+#[test]
+fn a_paste_neither_leaves_nor_stays() {
+    check(
+        database(),
+        "<space><esc><paste:x>",
+        "1 on PostgreSQL, leaving | Database: PostgreSQL ! Choose Other or press n before pasting",
+    );
+}
+
+#[test]
+fn text_has_at_most_two_thousand_characters() {
+    let full = "é".repeat(2_000);
+    let told = "! At most 2000 characters and no control characters (2000 so far)";
+    check(database(), &format!("4<paste:{full}><enter>"), &format!("answered | Database: “{full}”"));
+    check(database(), &format!("4<paste:{full}>x"), &format!("1 on Other, other “{full}█” |  {told}"));
+    check(database(), &format!("4<paste:{full}><paste:more>"), &format!("1 on Other, other “{full}█” |  {told}"));
+    check(database(), &format!("4<paste:{full}><a-enter>"), &format!("1 on Other, other “{full}█” |  {told}"));
+}
+
+#[test]
+fn a_paste_that_is_too_long_leaves_what_was_there() {
+    let told = "! At most 2000 characters and no control characters (3 so far)";
+    check(database(), &format!("4bun<paste:{}>", "x".repeat(2_000)), &format!("1 on Other, other “bun█” |  {told}"));
+}
+
+#[test]
+fn notes_reasons_and_messages_have_the_same_limit() {
+    let full = "é".repeat(2_000);
+    for (key, field) in [("n", "note"), ("c", "discuss"), ("d", "decline")] {
+        let expected = format!(
+            "1 on PostgreSQL, {field} “{full}█” |  ! At most 2000 characters and no control characters (2000 so far)"
+        );
+        check(database(), &format!("{key}<paste:{full}>x"), &expected);
+    }
+}
+
+#[test]
+fn full_notes_on_every_option_are_still_an_answer() {
+    let full = "é".repeat(2_000);
+    let note = format!("<space>n<paste:{full}><enter><down>");
+    let script = format!("{}n<paste:{full}><enter><up><enter>", note.repeat(4));
+    let played = play(Prompt::new(features(), ARMED), &script);
+    assert!(played.line().starts_with("answered | Features: TypeScript + "), "{}", &played.line()[..60]);
+}
+
+// ---- the external editor ----
+
+#[test]
+fn the_editor_gets_the_text_and_gives_it_back() {
+    check(database(), "4bun<c-g>", "editor “bun” | ");
+    check(database(), "4bun<c-g><edited:deno\nor bun\n>", "1 on Other, other “deno\nor bun█” | ");
+    check(database(), "4bun<c-g><edited:deno\n><enter>", "answered | Database: “deno”");
+}
+
+#[test]
+fn the_editor_opens_from_the_row_of_other() {
+    check(database(), "<down><down><down><c-g>", "editor “” | ");
+    check(database(), "<down><down><down><c-g><edited:bun>", "1 on Other, other “bun█” | ");
+}
+
+#[test]
+fn the_editor_needs_a_text() {
+    check(database(), "<c-g>", "1 on PostgreSQL |  ! Choose Other or press n to have a text to edit");
+}
+
+#[test]
+fn notes_can_be_edited_too() {
+    check(database(), "nfor<c-g><edited:for now><enter><enter>", "answered | Database: PostgreSQL (note: for now)");
+}
+
+#[test]
+fn an_edit_that_is_too_long_leaves_what_was_there() {
+    check(
+        database(),
+        &format!("4bun<c-g><edited:{}>", "x".repeat(2_001)),
+        "1 on Other, other “bun█” |  ! At most 2000 characters and no control characters (3 so far)",
+    );
+}
+
+#[test]
+fn an_edit_nobody_asked_for_is_ignored() {
+    check(database(), "<edited:bun>", "1 on PostgreSQL | ");
+}
+
+// ---- arming ----
+
+const ARMING: Settings = Settings { arm: Duration::from_millis(250), timeout: None };
+
+#[test]
+fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
+    for key in ["<enter>", "<space>", "1", "3", "<a-enter>", "<paste:1\n>"] {
+        check_with(database(), ARMING, key, "1 on PostgreSQL | ");
+        check_with(database(), ARMING, &format!("<wait:249>{key}"), "1 on PostgreSQL | ");
+        check_with(features(), ARMING, key, "1 on TypeScript | ");
+    }
+}
+
+#[test]
+fn keys_that_only_move_work_at_once() {
+    check_with(database(), ARMING, "<down>", "1 on MongoDB | ");
+    check_with(auth(), ARMING, "<tab>", "2 on Google | ");
+}
+
+#[test]
+fn an_armed_prompt_takes_every_key() {
+    check_with(database(), ARMING, "<wait:250><enter>", "answered | Database: PostgreSQL");
+    check_with(database(), ARMING, "<enter><down><wait:300><enter>", "answered | Database: MongoDB");
+}
+
+#[test]
+fn arming_is_a_quarter_of_a_second_and_there_is_no_timeout_unless_told() {
+    assert_eq!(Settings::default(), ARMING);
+}
+
+// ---- time ----
+
+const MINUTE: Settings = Settings { arm: Duration::ZERO, timeout: Some(Duration::from_secs(60)) };
+
+#[test]
+fn time_running_out_is_an_outcome_of_its_own() {
+    check_with(database(), MINUTE, "<wait:59999>", "1 on PostgreSQL | ");
+    check_with(database(), MINUTE, "<wait:60000>", "timed_out | ");
+}
+
+#[test]
+fn time_running_out_selects_nothing_but_keeps_what_is_known() {
+    let prompt = Prompt::new(auth(), MINUTE);
+    let known = prompt.set().questions()[1].answer(&[0], None, None).unwrap();
+    assert_eq!(play(prompt.prefilled(&[known]), "<wait:60000>").line(), "timed_out | Providers: Google");
+}
+
+#[test]
+fn any_key_or_paste_holds_the_time() {
+    for key in ["<down>", "z", "<enter>", "<paste:x>"] {
+        let played = play(Prompt::new(auth(), MINUTE), &format!("<wait:59999>{key}<wait:600000>"));
+        assert_eq!(played.effect, Effect::Continue, "{key}");
+        assert_eq!((played.prompt.time_left(), played.prompt.next_change()), (None, None), "{key}");
+    }
+}
+
+#[test]
+fn a_key_ignored_while_arming_holds_the_time_too() {
+    let settings = Settings { timeout: MINUTE.timeout, ..ARMING };
+    check_with(database(), settings, "<enter><wait:600000>", "1 on PostgreSQL | ");
+}
+
+#[test]
+fn without_a_timeout_nothing_changes_by_itself() {
+    let played = play(Prompt::new(database(), ARMED), "<wait:999999999>");
+    assert_eq!((played.line().as_str(), played.prompt.next_change()), ("1 on PostgreSQL | ", None));
+}
+
+#[test]
+fn the_countdown_wakes_by_minutes_and_at_the_end_by_seconds() {
+    let settings = Settings { arm: Duration::ZERO, timeout: Some(Duration::from_millis(150_500)) };
+    let mut played = play(Prompt::new(database(), settings), "<wait:0>");
+    let mut woken = Vec::new();
+    for _ in 0..5 {
+        let at = played.prompt.next_change().expect("a countdown");
+        woken.push(at.as_millis());
+        played.play(&format!("<wait:{}>", (at - played.now).as_millis()));
+    }
+    assert_eq!(woken, [30_500, 90_500, 91_500, 92_500, 93_500]);
+}
+
+#[test]
+fn the_last_wake_is_the_end() {
+    let mut played = play(Prompt::new(database(), MINUTE), "<wait:59500>");
+    assert_eq!(played.prompt.next_change(), Some(Duration::from_secs(60)));
+    played.play("<wait:500>");
+    assert_eq!(played.line(), "timed_out | ");
+}
+
+// ---- scrolling ----
+
+/// A screen of ten lines that shows these rows of a page of thirty.
+fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
+    Viewport { offset, height: 10, total: 30, seen: seen.to_vec() }
+}
+
+/// Plays a script on a screen; says what came of it and where the page should start.
+#[track_caller]
+fn check_on(viewport: Viewport, before: &str, script: &str, expected: &str, scroll: Scroll) {
+    let mut played = play(Prompt::new(database(), ARMED), before);
+    played.prompt.look(viewport);
+    played.play(script);
+    assert_eq!(played.line(), expected, "after {script:?}");
+    assert_eq!(played.prompt.scroll(), scroll, "after {script:?}");
+}
+
+#[test]
+fn a_row_off_the_screen_is_revealed_and_not_chosen() {
+    for key in ["<enter>", "<space>", "1"] {
+        check_on(screen(0, [false; 4]), "", key, "1 on PostgreSQL | ", Scroll::Reveal(0));
+    }
+    check_on(screen(3, [true, true, false, false]), "", "3", "1 on SQLite | ", Scroll::Reveal(3));
+    check_on(screen(3, [true, true, false, false]), "", "4", "1 on Other | ", Scroll::Reveal(3));
+}
+
+#[test]
+fn a_row_revealed_is_chosen_by_the_next_key() {
+    let mut played = play(Prompt::new(database(), ARMED), "");
+    played.prompt.look(screen(0, [true, true, false, false]));
+    played.play("3");
+    played.prompt.look(screen(8, [false, false, true, true]));
+    played.play("3");
+    assert_eq!(played.line(), "answered | Database: SQLite");
+}
+
+#[test]
+fn moving_down_reads_a_long_question_first() {
+    check_on(screen(0, [false; 4]), "", "<down>", "1 on PostgreSQL | ", Scroll::At(9));
+    check_on(screen(9, [true, false, false, false]), "", "<down>", "1 on MongoDB | ", Scroll::Reveal(9));
+}
+
+#[test]
+fn moving_past_the_ends_scrolls() {
+    check_on(screen(9, [true, true, false, false]), "", "<up>", "1 on PostgreSQL | ", Scroll::At(0));
+    check_on(screen(15, [false, true, true, true]), "jjj", "<down>", "1 on Other | ", Scroll::At(20));
+}
+
+#[test]
+fn moving_on_from_a_row_that_was_scrolled_away_goes_to_one_on_the_screen() {
+    check_on(screen(20, [false, false, true, true]), "", "<down>", "1 on SQLite | ", Scroll::Reveal(20));
+    check_on(screen(9, [true, true, false, false]), "jjj", "<up>", "1 on MongoDB | ", Scroll::Reveal(9));
+}
+
+#[test]
+fn pages_scroll_with_a_line_of_overlap_and_stop_at_the_ends() {
+    check_on(screen(0, [false; 4]), "", "<pgdn>", "1 on PostgreSQL | ", Scroll::At(9));
+    check_on(screen(0, [false; 4]), "", "<c-f>", "1 on PostgreSQL | ", Scroll::At(9));
+    check_on(screen(15, [true; 4]), "", "<pgdn>", "1 on PostgreSQL | ", Scroll::At(20));
+    check_on(screen(15, [true; 4]), "", "<pgup>", "1 on PostgreSQL | ", Scroll::At(6));
+    check_on(screen(5, [true; 4]), "", "<c-b>", "1 on PostgreSQL | ", Scroll::At(0));
+}
+
+#[test]
+fn arrows_scroll_the_review() {
+    let mut played = play(Prompt::new(three(), ARMED), "111");
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: vec![] });
+    played.play("<down>");
+    assert_eq!(played.prompt.scroll(), Scroll::At(9));
+}
+
+#[test]
+fn a_long_help_page_scrolls_before_it_closes() {
+    let mut played = play(Prompt::new(database(), ARMED), "?");
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: vec![] });
+    played.play("<down>");
+    assert_eq!((played.prompt.mode(), played.prompt.scroll()), (Mode::Help, Scroll::At(9)));
+    played.play("<enter>");
+    assert_eq!(played.line(), "1 on PostgreSQL | ");
+}
+
+#[test]
+fn what_was_seen_of_one_page_says_nothing_of_the_next() {
+    let mut played = play(Prompt::new(auth(), ARMED), "");
+    played.prompt.look(screen(0, [true, false, false, false]));
+    played.play("<enter>4<enter><enter>");
+    assert_eq!(played.line(), "answered | Auth Method: OAuth 2.0; Providers: Apple");
+}
+
+// ---- known answers ----
+
+/// Answers to these questions: row by row.
+fn known(set: &QuestionSet, picks: &[(usize, &[usize])]) -> Vec<Answer> {
+    picks.iter().map(|&(i, rows)| set.questions()[i].answer(rows, None, None).expect("an answer")).collect()
+}
+
+#[track_caller]
+fn check_known(set: QuestionSet, answers: &[Answer], script: &str, expected: &str) {
+    assert_eq!(play(Prompt::new(set, ARMED).prefilled(answers), script).line(), expected);
+}
+
+#[test]
+fn known_answers_are_filled_in_and_the_first_open_question_is_shown() {
+    let answers = known(&auth(), &[(0, &[1])]);
+    check_known(auth(), &answers, "", "2 on Google | Auth Method: JWT");
+    check_known(auth(), &answers, "1<enter><enter>", "answered | Auth Method: JWT; Providers: Google");
+    check_known(auth(), &known(&auth(), &[(1, &[0, 2])]), "", "1 on OAuth 2.0 | Providers: Google + Microsoft");
+}
+
+#[test]
+fn known_answers_to_everything_are_reviewed() {
+    let answers = known(&auth(), &[(0, &[1]), (1, &[0, 2])]);
+    check_known(auth(), &answers, "", "review | Auth Method: JWT; Providers: Google + Microsoft");
+    check_known(auth(), &answers, "<enter>", "answered | Auth Method: JWT; Providers: Google + Microsoft");
+}
+
+#[test]
+fn a_known_answer_to_the_only_question_is_shown_before_it_is_sent() {
+    check_known(database(), &known(&database(), &[(0, &[2])]), "", "1 on SQLite | Database: SQLite");
+}
+
+#[test]
+fn a_known_answer_can_be_changed() {
+    check_known(
+        auth(),
+        &known(&auth(), &[(0, &[1])]),
+        "<left><down><enter>",
+        "2 on Google | Auth Method: Session-based",
+    );
+}
+
+#[test]
+fn known_typed_text_and_notes_are_filled_in() {
+    let set = database();
+    let typed = set.questions()[0].answer(&[], Some("bun".into()), Some("fast".into())).unwrap();
+    check_known(database(), &[typed], "", "1 on Other | Database: “bun” (note: fast)");
+    let picked = set.questions()[0].answer(&[1], None, Some("for now".into())).unwrap();
+    check_known(database(), &[picked], "n", "1 on MongoDB, note “for now█” | Database: MongoDB (note: for now)");
+}
+
+#[test]
+fn answers_to_other_questions_are_left_alone() {
+    check_known(database(), &known(&features(), &[(0, &[1])]), "", "1 on PostgreSQL | ");
+}
+
+// ---- footer and help ----
+
+fn hints(set: QuestionSet, script: &str) -> String {
+    let played = play(Prompt::new(set, ARMED), script);
+    played.prompt.hints().map(|(key, word)| format!("{key} {word}")).collect::<Vec<_>>().join(" • ")
+}
+
+#[test]
+fn the_footer_tells_what_can_be_done_here() {
+    assert_eq!(hints(database(), ""), "↑↓ navigate • enter select • n note • esc cancel • ? keys");
+    assert_eq!(hints(features(), ""), "↑↓ navigate • enter confirm • space toggle • n note • esc cancel • ? keys");
+    assert_eq!(hints(auth(), ""), "↑↓ navigate • enter select • ←→ questions • n note • esc cancel • ? keys");
+    assert_eq!(hints(three(), "111"), "enter submit • ←→ questions • esc cancel • ? keys");
+    assert_eq!(hints(database(), "4"), "enter done • esc back • alt-enter new line • ctrl-g editor");
+}
+
+#[test]
+fn every_hint_is_explained_on_the_help_page() {
+    for context in [Context::Single, Context::Multi, Context::Review, Context::Typing] {
+        let rows: Vec<_> = help(context).collect();
+        assert!(rows.iter().all(|(keys, does)| !keys.is_empty() && !does.is_empty()));
+        assert!(rows.iter().any(|(keys, _)| *keys == "Ctrl-C"), "{context:?}");
+    }
+}
+
+// ---- properties ----
+
+/// A question set of hostile text, as it would come from a model.
+fn hostile() -> QuestionSet {
+    set_of(&[
+        question(
+            "\u{1b}[2JWhich\r\n?",
+            "\u{202e}x",
+            &["a\u{1b}]0;t\u{7}\nb (Recommended)", "é\u{301}\u{301}", "👩‍👩‍👧"],
+            true,
+        ),
+        question(&"long ".repeat(400), "長い", &["a, b", "b"], false),
+    ])
+}
+
+fn any_set() -> impl Strategy<Value = QuestionSet> {
+    prop::sample::select(vec![database(), features(), auth(), three(), hostile()])
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Event(Event),
+    Wait(u64),
+    Look(Viewport),
+}
+
+fn any_key() -> impl Strategy<Value = Key> {
+    use KeyCode::*;
+    let codes = [Enter, Esc, Tab, BackTab, Backspace, Delete, Up, Down, Left, Right, Home, End, PageUp, PageDown];
+    let common = prop::sample::select(vec![Enter, Char(' '), Down, Up, Tab, BackTab, Esc]).prop_map(Key::plain);
+    let letters = prop::sample::select("0123456789jknncd? aé語\u{301}\u{200d}".chars().collect::<Vec<_>>());
+    let plain = prop_oneof![
+        prop::sample::select(codes.to_vec()),
+        letters.prop_map(Char),
+        any::<char>().prop_map(Char),
+        prop::sample::select("abcdefgjknpuw".chars().collect::<Vec<_>>()).prop_map(Char),
+    ];
+    let mods = (prop::bool::weighted(0.1), prop::bool::weighted(0.1), prop::bool::weighted(0.1))
+        .prop_map(|(ctrl, alt, shift)| Mods { ctrl, alt, shift });
+    let any = (plain, mods).prop_map(|(code, mods)| Key { code, mods });
+    // Ctrl-C ends everything at once, which is tested elsewhere and would only cut sequences short here.
+    prop_oneof![2 => common, 3 => any].prop_filter("not Ctrl-C", |key| *key != Key::ctrl('c'))
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let long = (prop::sample::select(vec!["x", "é\n", "\u{1b}[31m"]), 0usize..2_100).prop_map(|(s, n)| s.repeat(n));
+    let text = prop_oneof![4 => nasty_text(), 1 => long];
+    let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec(any::<bool>(), 0..7))
+        .prop_map(|(offset, height, total, seen)| Viewport { offset, height, total, seen });
+    prop_oneof![
+        20 => any_key().prop_map(|key| Step::Event(Event::Key(key))),
+        2 => text.clone().prop_map(|text| Step::Event(Event::Paste(text))),
+        1 => text.prop_map(|text| Step::Event(Event::Edited(text))),
+        1 => (0u64..2_000).prop_map(Step::Wait),
+        2 => viewport.prop_map(Step::Look),
+    ]
+}
+
+fn any_settings() -> impl Strategy<Value = Settings> {
+    let timeout = prop::option::weighted(0.2, (0u64..5_000).prop_map(Duration::from_millis));
+    (prop::sample::select(vec![0, 250]), timeout)
+        .prop_map(|(arm, timeout)| Settings { arm: Duration::from_millis(arm), timeout })
+}
+
+/// Takes steps until the prompt ends; what it ended with.
+fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) -> Option<Outcome> {
+    let mut now = Duration::ZERO;
+    for step in steps {
+        let event = match step {
+            Step::Event(event) => event,
+            Step::Wait(millis) => {
+                now += Duration::from_millis(millis);
+                Event::Tick
+            }
+            Step::Look(viewport) => {
+                prompt.look(viewport);
+                continue;
+            }
+        };
+        match prompt.update(event, now) {
+            Effect::Finish(outcome) => return Some(outcome),
+            Effect::Interrupt => panic!("interrupted without Ctrl-C"),
+            Effect::Continue | Effect::Edit(_) => each(prompt),
+        }
+    }
+    None
+}
+
+/// Everything a person did, question by question.
+fn drafts(prompt: &Prompt) -> Vec<(usize, Vec<bool>, Text, Vec<Text>)> {
+    let draft = |entry: &Entry| {
+        let picks = (0..=entry.other_row()).map(|row| entry.is_picked(row)).collect();
+        (entry.focus(), picks, entry.other().clone(), entry.notes.clone())
+    };
+    prompt.entries.iter().map(draft).collect()
+}
+
+fn is_sound(prompt: &Prompt) {
+    let set = prompt.set();
+    assert!(set.admits(&prompt.answers()), "{:?}", prompt.answers());
+    assert!(prompt.next_change().is_none_or(|at| at >= prompt.now));
+    assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), Mode::Typing(_)));
+    assert!(prompt.hints().count() > 0);
+    for (i, question) in set.questions().iter().enumerate() {
+        let entry = prompt.entry(i);
+        assert!(entry.focus() <= entry.other_row());
+        assert_eq!(entry.other_row(), question.options().len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_sequence_of_events_yields_an_answer_that_does_not_satisfy_its_question(
+        set in any_set(),
+        settings in any_settings(),
+        steps in prop::collection::vec(any_step(), 0..80),
+    ) {
+        let mut prompt = Prompt::new(set, settings);
+        let outcome = walk(&mut prompt, steps, is_sound);
+        if let Some(outcome) = outcome {
+            prop_assert!(prompt.set().admits(outcome.answers()), "{:?}", outcome);
+            if *outcome.ending() == Ending::Answered {
+                prop_assert_eq!(outcome.answers().len(), prompt.set().questions().len());
+            }
+        }
+    }
+
+    #[test]
+    fn back_and_forth_keeps_drafts_and_picks(
+        set in prop::sample::select(vec![auth(), three(), hostile()]),
+        steps in prop::collection::vec(any_step(), 0..40),
+        turns in prop::collection::vec(any::<bool>(), 0..10),
+    ) {
+        let mut prompt = Prompt::new(set, ARMED);
+        if walk(&mut prompt, steps, |_| {}).is_none() {
+            let (before, answers) = (drafts(&prompt), prompt.answers());
+            let turns = turns.iter().map(|&on| if on { KeyCode::Tab } else { KeyCode::BackTab });
+            let turns = turns.map(|code| Step::Event(Event::Key(Key::plain(code)))).collect();
+            prop_assert_eq!(walk(&mut prompt, turns, is_sound), None);
+            prop_assert_eq!(drafts(&prompt), before);
+            prop_assert_eq!(prompt.answers(), answers);
+        }
+    }
+
+    #[test]
+    fn without_a_key_that_answers_nothing_is_answered(
+        set in any_set(),
+        steps in prop::collection::vec(any_step(), 0..60),
+    ) {
+        let answers = |step: &Step| match step {
+            Step::Event(Event::Key(key)) => matches!(key.code, KeyCode::Enter | KeyCode::Char(' ' | '0'..='9')),
+            _ => false,
+        };
+        let mut prompt = Prompt::new(set, ARMED);
+        let steps = steps.into_iter().filter(|step| !answers(step)).collect();
+        let outcome = walk(&mut prompt, steps, is_sound);
+        prop_assert!(prompt.answers().is_empty());
+        prop_assert!(outcome.is_none_or(|outcome| *outcome.ending() == Ending::Cancelled));
+    }
+
+    #[test]
+    fn a_row_off_the_screen_is_never_picked(
+        set in any_set(),
+        keys in prop::collection::vec(any_key(), 0..30),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut prompt = Prompt::new(set, ARMED);
+        let hidden = at.index(prompt.entry(0).other_row());
+        let seen: Vec<bool> = (0..=prompt.entry(0).other_row()).map(|row| row != hidden).collect();
+        for key in keys {
+            if prompt.page() != Page::Question(0) {
+                break;
+            }
+            prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: seen.clone() });
+            let effect = prompt.update(Event::Key(key), Duration::ZERO);
+            prop_assert!(!prompt.entry(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
+            if matches!(effect, Effect::Finish(_)) {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn known_picks_and_texts_come_out_as_they_went_in(
+        set in any_set(),
+        steps in prop::collection::vec(any_step(), 0..40),
+    ) {
+        let mut prompt = Prompt::new(set, ARMED);
+        walk(&mut prompt, steps, |_| {});
+        let mut answers = prompt.answers();
+        answers.iter_mut().for_each(|answer| answer.note = None);
+        prop_assert_eq!(Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers).answers(), answers);
+    }
+}

@@ -208,6 +208,7 @@ impl Prompt {
     }
 
     fn open(&mut self, page: Page) {
+        self.stop_typing();
         self.page = page;
         self.mode = Mode::Choosing;
         self.scroll = Scroll::At(0);
@@ -219,23 +220,27 @@ impl Prompt {
 
     fn up(&mut self) {
         let Page::Question(i) = self.page else { return };
-        if self.entries[i].focus == 0 || !self.is_seen(self.entries[i].focus) {
-            self.scroll_by_page(-1);
-        } else {
-            self.entries[i].focus -= 1;
-            self.reveal();
+        let focus = self.entries[i].focus;
+        // From a row that was scrolled away, the cursor comes to the nearest row that is on the screen.
+        match (0..focus).rev().find(|&row| self.is_seen(focus) || self.is_seen(row)) {
+            Some(row) => {
+                self.entries[i].focus = row;
+                self.reveal();
+            }
+            None => self.scroll_by_page(-1),
         }
     }
 
     fn down(&mut self) {
         let Page::Question(i) = self.page else { return };
-        let entry = &self.entries[i];
+        let (focus, last) = (self.entries[i].focus, self.entries[i].other_row());
         // Scroll down to what is under the cursor before moving on from it: a long question is read, not skipped.
-        if entry.focus == entry.other_row() || !self.is_seen(entry.focus) {
-            self.scroll_by_page(1);
-        } else {
-            self.entries[i].focus += 1;
-            self.reveal();
+        match (focus + 1..=last).find(|&row| self.is_seen(focus) || self.is_seen(row)) {
+            Some(row) => {
+                self.entries[i].focus = row;
+                self.reveal();
+            }
+            None => self.scroll_by_page(1),
         }
     }
 

@@ -1,0 +1,153 @@
+//! Colours as many as the terminal has, and none where none are wanted.
+
+use crate::terminal::{Stage, example};
+
+/// The colour codes of everything that was written: every number of every SGR sequence but those for attributes.
+fn codes(raw: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(raw);
+    let sequences = text.split("\x1b[").skip(1);
+    let attributes = ["", "0", "1", "2", "3", "4", "7"];
+    let mut codes = Vec::new();
+    for sequence in sequences {
+        let end = sequence.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(sequence.len());
+        if sequence[end..].starts_with('m') {
+            let numbers: Vec<&str> = sequence[..end].split(';').skip_while(|n| attributes.contains(n)).collect();
+            codes.extend((!numbers.is_empty()).then(|| numbers.join(";")));
+        }
+    }
+    codes
+}
+
+/// Everything written while a prompt is shown and answered.
+fn written(stage: &Stage, args: &[&str]) -> Vec<u8> {
+    let file = example("database");
+    let mut terminal = stage.ask(&[&[file.as_str()], args].concat());
+    terminal.wait_until("the prompt", |screen| screen.contains("? keys"));
+    // Every colour there is: a rejected key, a moved cursor, a confirmation.
+    terminal.keys("9<down>");
+    terminal.wait_until("the cursor on the second option", |screen| {
+        screen.contains("> ○ MongoDB") || screen.contains("> ( ) MongoDB")
+    });
+    terminal.keys("<enter>");
+    terminal.finish().raw
+}
+
+#[test]
+fn truecolor_terminals_get_the_hex_values_of_the_proposals() {
+    let codes = codes(&written(&Stage::new().env("COLORTERM", "truecolor"), &[]));
+    for value in ["38;2;129;140;248", "38;2;241;245;249", "38;2;148;163;184", "38;2;100;116;139", "38;2;52;211;153"] {
+        assert!(codes.iter().any(|code| code.contains(value)), "no {value} in {codes:?}");
+    }
+}
+
+#[test]
+fn a_light_background_gets_the_light_palette() {
+    let codes = codes(&written(&Stage::new().env("COLORTERM", "truecolor"), &["--theme", "light"]));
+    assert!(codes.iter().any(|code| code.contains("38;2;79;70;229")), "{codes:?}");
+    assert!(!codes.iter().any(|code| code.contains("38;2;129;140;248")), "{codes:?}");
+}
+
+#[test]
+fn a_light_background_is_known_from_the_environment() {
+    let codes = codes(&written(&Stage::new().env("COLORTERM", "truecolor").env("COLORFGBG", "0;15"), &[]));
+    assert!(codes.iter().any(|code| code.contains("38;2;79;70;229")), "{codes:?}");
+}
+
+#[test]
+fn a_theme_that_was_asked_for_wins_over_the_environment() {
+    let stage = Stage::new().env("COLORTERM", "truecolor").env("COLORFGBG", "0;15");
+    let codes = codes(&written(&stage, &["--theme", "dark"]));
+    assert!(codes.iter().any(|code| code.contains("38;2;129;140;248")), "{codes:?}");
+}
+
+#[test]
+fn a_terminal_of_256_colours_gets_the_nearest() {
+    let codes = codes(&written(&Stage::new(), &[]));
+    assert!(codes.iter().any(|code| code.contains("38;5;105")), "{codes:?}");
+    assert!(!codes.iter().any(|code| code.contains(";2;")), "{codes:?}");
+}
+
+#[test]
+fn a_terminal_of_16_colours_gets_named_ones() {
+    let codes = codes(&written(&Stage::new().env("TERM", "xterm"), &[]));
+    assert!(codes.iter().any(|code| code == "94"), "{codes:?}");
+    assert!(!codes.iter().any(|code| code.contains("38;") || code.contains("48;")), "{codes:?}");
+}
+
+#[test]
+fn no_color_means_no_colour() {
+    let none: Vec<String> = Vec::new();
+    assert_eq!(codes(&written(&Stage::new().env("NO_COLOR", "1").env("COLORTERM", "truecolor"), &[])), none);
+}
+
+#[test]
+fn no_colour_can_be_asked_for() {
+    assert_eq!(codes(&written(&Stage::new(), &["--color", "none"])), Vec::<String>::new());
+}
+
+#[test]
+fn colours_can_be_asked_for() {
+    let codes = codes(&written(&Stage::new().env("TERM", "xterm"), &["--color", "truecolor"]));
+    assert!(codes.iter().any(|code| code.contains("38;2;129;140;248")), "{codes:?}");
+}
+
+#[test]
+fn without_colour_the_choice_is_still_to_be_seen() {
+    let stage = Stage::new().env("NO_COLOR", "1");
+    let mut terminal = stage.ask(&[&example("features")]);
+    terminal.wait_for("? keys");
+    terminal.keys("<down><space>");
+    terminal.wait_for("> ☑ ESLint + Prettier");
+    assert!(terminal.screen().contains("  ☐ TypeScript"));
+}
+
+#[test]
+fn a_serial_terminal_gets_ascii_and_no_colour() {
+    let stage = Stage::new().env("TERM", "vt100");
+    let raw = written(&stage, &[]);
+    assert!(raw.is_ascii(), "{:?}", String::from_utf8_lossy(&raw));
+    assert_eq!(codes(&raw), Vec::<String>::new());
+}
+
+#[test]
+fn a_serial_terminal_shows_the_same_prompt() {
+    let terminal = Stage::new().env("TERM", "vt100").ask(&[&example("database")]);
+    terminal.wait_for("? keys");
+    terminal.wait_for_cursor(1, 0);
+    let expected = "
++- Database -+
+|
+|  Which database should we use for this project?
+|
+|  > ( ) PostgreSQL (Recommended)
+|        Robust relational DB, great for complex queries
+|
+|    ( ) MongoDB
+|        Document DB, flexible schema for rapid development
+|
+|    ( ) SQLite
+|        Embedded DB, zero configuration, good for small apps
+|
+|    ( ) Other
+|        Type something else...
+|
++-----------------------------------------------------------------------------+
+  up/down navigate  *  enter select  *  n note  *  esc cancel  *  ? keys";
+    assert_eq!(terminal.screen(), expected);
+}
+
+#[test]
+fn an_old_charset_gets_ascii() {
+    let stage = Stage::new().env("LANG", "de_DE.ISO-8859-1");
+    assert!(written(&stage, &[]).is_ascii());
+}
+
+#[test]
+fn nothing_is_asked_of_the_terminal() {
+    // A terminal that never answers must not be waited for, and one that does would answer into the shell.
+    let raw = written(&Stage::new().env("COLORTERM", "truecolor"), &[]);
+    let text = String::from_utf8_lossy(&raw);
+    for query in ["\x1b[6n", "\x1b[c", "\x1b[0c", "\x1b[>", "\x1b]", "\x1bP", "\x1b[?u", "$p"] {
+        assert!(!text.contains(query), "{query:?} in {text:?}");
+    }
+}

@@ -1,0 +1,218 @@
+//! The commands that ask nobody: check, schema, doctor, completions, man.
+
+use crate::terminal::{Ended, Stage, example};
+use serde_json::{Value, json};
+
+fn run(args: &[&str]) -> Ended {
+    Stage::new().run(args)
+}
+
+#[test]
+fn a_good_input_is_valid() {
+    let ended = run(&["check", &example("database")]);
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "valid: 1 question(s)\n", ""));
+}
+
+#[test]
+fn a_valid_input_that_could_be_better_is_advised() {
+    let ended = run(&["check", &example("package-manager")]);
+    let expected =
+        "warning: questions[0].options[1].label: recommended but not first, better first\nvalid: 1 question(s)\n";
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
+}
+
+#[test]
+fn advice_can_be_read_by_a_program() {
+    let ended = run(&["check", "--format", "json", &example("package-manager")]);
+    let advice = "recommended but not first, better first";
+    let warnings = json!([{"path": "questions[0].options[1].label", "advice": advice}]);
+    assert_eq!(ended.json(), json!({"valid": true, "warnings": warnings, "mended": []}));
+}
+
+#[test]
+fn an_invalid_input_is_told_everything() {
+    let ended = run(&["check", "--json", r#"{"questions": [{"header": "abcdefghijklm", "options": 3}]}"#]);
+    let expected = "askuser: invalid input
+  questions[0].question: missing, must be a string
+  questions[0].header: 13 characters, at most 12
+  questions[0].options: a number, must be an array
+  questions[0].multiSelect: missing, must be true or false
+";
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(2), "", expected));
+}
+
+#[test]
+fn violations_can_be_read_by_a_program() {
+    let ended = run(&["check", "--format", "json", "--json", r#"{"questions": []}"#]);
+    let violations = json!([{"path": "questions", "fact": "0 questions", "limit": "at least 1"}]);
+    assert_eq!((ended.code, ended.json()), (Some(2), json!({"valid": false, "violations": violations})));
+}
+
+#[test]
+fn check_says_what_a_repair_would_mend() {
+    let input = r#"{"questions": "[{\"question\":\"Q?\",\"header\":\"H\",\"multiSelect\":false,\"options\":[{\"label\":\"A\",\"description\":\"a\"},{\"label\":\"B\",\"description\":\"b\"}]}]"}"#;
+    let ended = run(&["check", "--repair", "--json", input]);
+    assert_eq!(ended.stdout, "mended: questions: JSON sent as a string, parsed\nvalid: 1 question(s)\n");
+}
+
+#[test]
+fn check_reads_standard_input() {
+    let json = std::fs::read(example("features")).unwrap();
+    let ended = Stage::new().run_with(&["check"], &json);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question(s)\n"));
+}
+
+/// Each shape is JSON, and carries the name and the schema where its provider looks for them.
+#[track_caller]
+fn check_shape(shape: &str, name: &str, schema: &str) {
+    let ended = run(&["schema", "--for", shape]);
+    assert_eq!(ended.code, Some(0));
+    let value = ended.json();
+    assert_eq!(value.pointer(name), Some(&json!("AskUserQuestion")), "{value:#}");
+    let questions = value.pointer(&format!("{schema}/properties/questions")).unwrap_or(&Value::Null);
+    assert!(questions.get("items").is_some(), "{value:#}");
+}
+
+#[test]
+fn the_schema_for_anthropic_has_its_shape() {
+    check_shape("anthropic", "/name", "/input_schema");
+}
+
+#[test]
+fn the_schema_for_openai_has_its_shape() {
+    check_shape("openai", "/function/name", "/function/parameters");
+}
+
+#[test]
+fn the_schema_for_gemini_has_its_shape() {
+    check_shape("gemini", "/name", "/parameters");
+}
+
+#[test]
+fn the_schema_for_mcp_has_its_shape() {
+    check_shape("mcp", "/name", "/inputSchema");
+}
+
+#[test]
+fn the_schema_by_itself_is_that_of_the_input_alone() {
+    let alone = run(&["schema", "--for", "json-schema"]).json();
+    assert_eq!(alone, run(&["schema", "--for", "mcp"]).json()["inputSchema"]);
+}
+
+#[test]
+fn the_schema_by_itself_is_the_default() {
+    assert_eq!(run(&["schema"]).stdout, run(&["schema", "--for", "json-schema"]).stdout);
+}
+
+#[test]
+fn an_unknown_shape_is_bad_usage_and_the_known_ones_are_listed() {
+    let ended = run(&["schema", "--for", "cobol"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("anthropic") && ended.stderr.contains("gemini"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_doctor_finds_nobody_without_a_terminal() {
+    let ended = run(&["doctor"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stdout.contains("terminal      no, this process has no controlling terminal"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     nobody\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn the_doctor_finds_the_terminal_whatever_the_streams_are() {
+    let stage = Stage::new();
+    let ended = stage.shell("exec askuser doctor </dev/null >out 2>err").finish();
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stdout.contains("terminal      yes"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     terminal\n"), "{}", ended.stdout);
+    assert_eq!(ended.raw.len(), 0);
+}
+
+#[test]
+fn the_doctor_tells_lines_from_a_screen() {
+    let ended = Stage::new().env("TERM", "dumb").shell("exec askuser doctor >out").finish();
+    assert!(ended.stdout.ends_with("would ask     terminal, line by line\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn the_doctor_tells_what_a_policy_would_do() {
+    let stage = Stage::new().file("answers.json", "{}");
+    let ended = stage.run(&["doctor", "--headless", "recommended", "--answers", "answers.json"]);
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stdout.contains("answers file  yes, answers.json"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     policy: recommended options, and nobody is asked\n"));
+    assert_eq!(stage.run(&["doctor", "--headless", "fail"]).code, Some(3));
+}
+
+#[test]
+fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
+    let ended = run(&["doctor", "--answers", "nowhere.json"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("cannot open nowhere.json"), "{}", ended.stderr);
+}
+
+#[test]
+fn there_are_completions_for_each_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let ended = run(&["completions", shell]);
+        assert_eq!(ended.code, Some(0), "{shell}");
+        assert!(ended.stdout.contains("askuser") && ended.stdout.contains("headless"), "{shell}: {}", ended.stdout);
+        assert!(ended.stdout.len() > 1000, "{shell}");
+    }
+}
+
+#[test]
+fn the_completions_for_bash_are_a_script_that_bash_reads() {
+    let stage = Stage::new();
+    stage.run(&["completions", "bash"]);
+    let ended = stage.shell("bash -n out 2>err && bash -c '. ./out; complete -p askuser' >complete 2>&1").finish();
+    assert_eq!((ended.code, stage.read("err").as_str()), (Some(0), ""), "{}", stage.read("complete"));
+}
+
+#[test]
+fn there_is_a_manual_page() {
+    let ended = run(&["man"]);
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stdout.contains(".TH askuser 1"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("130"), "the exit codes are documented: {}", ended.stdout);
+}
+
+#[test]
+fn there_is_a_manual_page_for_each_command() {
+    for command in ["ask", "check", "schema", "demo", "doctor", "config", "completions", "man"] {
+        let ended = run(&["man", command]);
+        assert_eq!(ended.code, Some(0), "{command}");
+        assert!(ended.stdout.contains(".TH"), "{command}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn a_manual_page_of_nothing_is_an_error() {
+    let ended = run(&["man", "nothing"]);
+    assert_eq!(
+        (ended.code, ended.stderr.as_str()),
+        (Some(2), "askuser: no command nothing\nhint: `askuser --help` lists them\n")
+    );
+}
+
+#[test]
+fn help_documents_the_exit_codes() {
+    let ended = run(&["--help"]);
+    assert_eq!(ended.code, Some(0));
+    for line in ["0    answered", "2    bad input or usage", "3    nobody can be asked", "130  interrupted"] {
+        assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_crate() {
+    assert_eq!(run(&["--version"]).stdout, format!("askuser {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn output_that_nobody_reads_to_the_end_is_no_error() {
+    let stage = Stage::new();
+    let ended = stage.shell("(askuser man 2>err; echo $? >code) | head -c 1").finish();
+    assert_eq!((stage.read("code").trim(), stage.read("err").as_str(), ended.code), ("0", "", Some(0)));
+}

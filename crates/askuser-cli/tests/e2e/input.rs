@@ -1,0 +1,278 @@
+//! Bad input and bad usage: exit code 2, and a message that names the field, the fact and the limit.
+
+use crate::terminal::{Ended, RESTORED, Select, Stage, example, input};
+use serde_json::{Value, json};
+
+/// The command fails as bad input, on stderr alone.
+#[track_caller]
+fn check(ended: &Ended, stderr: &str) {
+    assert_eq!((ended.stderr.as_str(), ended.stdout.as_str(), ended.code), (stderr, "", Some(2)));
+}
+
+/// The command fails as bad input with a message that has this in it.
+#[track_caller]
+fn check_says(ended: &Ended, words: &str) {
+    assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(2)), "{}", ended.stderr);
+    assert!(ended.stderr.contains(words), "{}", ended.stderr);
+}
+
+fn ask(json: &Value) -> Ended {
+    Stage::new().run(&["ask", "--json", &json.to_string()])
+}
+
+fn question(changes: &[(&str, Value)]) -> Value {
+    let mut question: Value =
+        serde_json::from_str(&input("Which?", "Pick", &[("A", "a"), ("B", "b")], Select::Single)).unwrap();
+    for (path, value) in changes {
+        *question.pointer_mut(&format!("/questions/0{path}")).expect("a field") = value.clone();
+    }
+    question
+}
+
+#[test]
+fn every_violation_is_reported_at_once() {
+    let json = question(&[
+        ("/header", json!("Thirteen char")),
+        ("/multiSelect", json!("yes")),
+        ("/options/0/label", json!("")),
+        ("/options/1/description", json!("x".repeat(201))),
+    ]);
+    let expected = "askuser: invalid input, nothing was asked
+  questions[0].header: 13 characters, at most 12
+  questions[0].options[0].label: empty, at least 1
+  questions[0].options[1].description: 201 characters, at most 200
+  questions[0].multiSelect: a string, must be true or false
+";
+    check(&ask(&json), expected);
+}
+
+#[test]
+fn counts_are_named() {
+    check_says(&ask(&json!({"questions": []})), "questions: 0 questions, at least 1");
+    let five: Vec<Value> =
+        (0..5).map(|n| question(&[("/question", json!(format!("{n}?")))])["questions"][0].clone()).collect();
+    check_says(&ask(&json!({"questions": five})), "questions: 5 questions, at most 4");
+}
+
+#[test]
+fn a_hand_written_other_is_named() {
+    let json = question(&[("/options/1/label", json!("Other"))]);
+    check_says(&ask(&json), "questions[0].options[1].label: \"Other\" written by hand");
+}
+
+#[test]
+fn bad_input_at_a_terminal_draws_nothing() {
+    let ended = Stage::new().ask(&["--json", "{}"]).finish();
+    assert_eq!((ended.code, ended.raw.len(), ended.modes), (Some(2), 0, RESTORED));
+}
+
+#[test]
+fn what_is_not_json_is_told_where() {
+    check_says(&Stage::new().run(&["ask", "--json", "{oops"]), "input: not JSON (");
+    check_says(&Stage::new().run(&["ask", "--json", "[]"]), "input: an array, must be an object");
+    check_says(&Stage::new().run(&["ask"]), "input: not JSON (");
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    check_says(&Stage::new().run(&["ask", "nowhere.json"]), "askuser: cannot open nowhere.json: ");
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    let ended = Stage::new().run(&["ask", "/"]);
+    check_says(&ended, "askuser: cannot read /: ");
+}
+
+#[test]
+fn more_than_a_mebibyte_is_refused() {
+    let stage = Stage::new().file("big.json", " ".repeat((1 << 20) + 1));
+    let expected = "askuser: big.json: more than 1048576 bytes, at most 1048576\n";
+    check(&stage.run(&["ask", "big.json"]), expected);
+    let stdin = " ".repeat((1 << 20) + 1);
+    check_says(&stage.run_with(&["ask", "-"], stdin.as_bytes()), "standard input: more than 1048576 bytes");
+}
+
+#[test]
+fn an_endless_stdin_is_refused() {
+    let stage = Stage::new();
+    let ended = stage.shell("askuser ask - </dev/zero >out 2>err; echo $? >code").finish();
+    assert_eq!(ended.modes, RESTORED);
+    assert_eq!(stage.read("code").trim(), "2");
+    assert!(stage.read("err").contains("more than 1048576 bytes"), "{}", stage.read("err"));
+}
+
+#[test]
+fn a_mebibyte_of_padding_is_fine() {
+    let mut json = question(&[]).to_string();
+    json.push_str(&" ".repeat((1 << 20) - json.len()));
+    let ended = Stage::new().file("q.json", json).run(&["check", "q.json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+}
+
+#[test]
+fn invalid_utf_8_is_told_where() {
+    let stage = Stage::new().file("q.json", b"{\"a\": \"\xff\"}");
+    check(&stage.run(&["ask", "q.json"]), "askuser: q.json: not UTF-8 at byte 7, must be UTF-8 text\n");
+}
+
+#[test]
+fn deep_nesting_is_refused_like_any_bad_json() {
+    let json = "[".repeat(100_000);
+    check_says(&Stage::new().run_with(&["ask"], json.as_bytes()), "input: not JSON (");
+}
+
+#[test]
+fn unknown_fields_are_ignored() {
+    let mut json = question(&[]);
+    json["extra"] = json!(1);
+    json["questions"][0]["extra"] = json!({"deep": []});
+    assert_eq!(ask(&json).code, Some(3));
+}
+
+#[test]
+fn no_input_at_a_terminal_is_told_how_to_give_one() {
+    let ended = Stage::new().ask(&[]).finish();
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.starts_with("askuser: no input\nhint: give a FILE, --json"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_quick_form_asks() {
+    let stage = Stage::new();
+    let args = ["-q", "Which database?", "-H", "Database", "-o", "PostgreSQL: rich features", "-o", "SQLite: embedded"];
+    let mut terminal = stage.ask(&args);
+    terminal.wait_for("? keys");
+    let expected = "
+╭─ Database ─╮
+│
+│  Which database?
+│
+│  > ○ PostgreSQL
+│      rich features
+│
+│    ○ SQLite
+│      embedded
+│
+│    ○ Other
+│      Type something else…
+│
+╰─────────────────────────────────────────────────────────────────────────────╯
+  ↑↓ navigate  •  enter select  •  n note  •  esc cancel  •  ? keys";
+    terminal.wait_for_cursor(1, 0);
+    assert_eq!(terminal.screen(), expected);
+    terminal.keys("2");
+    assert_eq!(terminal.finish().picks(), json!([["SQLite"]]));
+}
+
+#[test]
+fn the_quick_form_needs_neither_header_nor_descriptions() {
+    let mut terminal = Stage::new().ask(&["-q", "Go on?", "-o", "Yes", "-o", "No"]);
+    terminal.wait_for("? keys");
+    terminal.wait_for("╭─ Question ─╮");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!((ended.picks(), ended.screen.as_str()), (json!([["Yes"]]), "\n✔ Question: Yes"));
+}
+
+#[test]
+fn the_quick_form_takes_several() {
+    let mut terminal = Stage::new().ask(&["-q", "Which?", "-o", "A", "-o", "B", "-o", "C", "--multi"]);
+    terminal.wait_for("☐ A");
+    terminal.keys("13<enter>");
+    assert_eq!(terminal.finish().picks(), json!([["A", "C"]]));
+}
+
+#[test]
+fn the_quick_form_keeps_colons_that_are_not_followed_by_a_space() {
+    let mut terminal = Stage::new().ask(&["-q", "Which?", "-o", "http://a.example: one", "-o", "b:c"]);
+    terminal.wait_for("? keys");
+    terminal.keys("1");
+    assert_eq!(terminal.finish().picks(), json!([["http://a.example"]]));
+}
+
+#[test]
+fn the_quick_form_needs_two_options() {
+    let expected = "askuser: invalid input, nothing was asked\n  questions[0].options: 1 option, at least 2\n";
+    check(&Stage::new().run(&["ask", "-q", "Which?", "-o", "A"]), expected);
+    check_says(&Stage::new().run(&["ask", "-q", "Which?"]), "questions[0].options: 0 options, at least 2");
+}
+
+#[test]
+fn the_quick_form_has_the_same_limits() {
+    let args = ["ask", "-q", "Which?", "-H", "Thirteen char", "-o", "A", "-o", "A"];
+    let ended = Stage::new().run(&args);
+    check_says(&ended, "questions[0].header: 13 characters, at most 12");
+    check_says(&ended, "questions[0].options[1].label: repeats questions[0].options[0].label, labels must differ");
+}
+
+#[test]
+fn the_quick_form_and_a_file_exclude_each_other() {
+    let file = example("database");
+    check_says(&Stage::new().run(&["ask", &file, "-q", "Which?", "-o", "A", "-o", "B"]), "-q");
+    check_says(&Stage::new().run(&["ask", "--json", "{}", "-q", "Which?", "-o", "A", "-o", "B"]), "-q");
+}
+
+#[test]
+fn an_option_without_a_question_is_bad_usage() {
+    check_says(&Stage::new().run(&["ask", "-o", "A"]), "--question");
+}
+
+#[test]
+fn a_file_and_json_exclude_each_other() {
+    check_says(&Stage::new().run(&["ask", &example("database"), "--json", "{}"]), "--json");
+}
+
+#[test]
+fn an_unknown_flag_is_bad_usage() {
+    check_says(&Stage::new().run(&["ask", "--colour", "none"]), "--colour");
+}
+
+#[test]
+fn an_unknown_command_is_bad_usage() {
+    check_says(&Stage::new().run(&["aks"]), "aks");
+}
+
+#[test]
+fn no_command_is_bad_usage_and_shows_the_help() {
+    check_says(&Stage::new().run(&[]), "Usage: askuser");
+}
+
+#[test]
+fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
+    let bad = |flag: &str, value: &str| Stage::new().run(&["ask", &example("database"), flag, value]);
+    check(
+        &bad("--timeout", "soon"),
+        "askuser: timeout: \"soon\" (from flag, --timeout), must be a duration such as 250ms, 30s, 5m or 1h\n",
+    );
+    check(&bad("--confirm", "loud"), "askuser: confirm: \"loud\" (from flag, --confirm), must be boxed|inline|none\n");
+    check_says(&bad("--theme", "blue"), "auto|dark|light");
+    check_says(&bad("--headless", "guess"), "fail|recommended");
+    check_says(&bad("--format", "xml"), "auto|text|json|record");
+    check_says(&bad("--color", "8"), "auto|none|16|256|truecolor");
+    let ended = Stage::new().run(&["ask", &example("database"), "--arm=-1s"]);
+    check_says(&ended, "arm: \"-1s\" (from flag, --arm), must be a duration");
+}
+
+#[test]
+fn cosmetic_faults_are_mended_when_asked_to_and_the_model_is_told() {
+    let json = question(&[("/header", json!("A header too long")), ("/multiSelect", json!("false"))]);
+    let stage = Stage::new().file("q.json", json.to_string());
+    assert_eq!(stage.run(&["ask", "q.json"]).code, Some(2));
+    let mut terminal = stage.ask(&["--repair", "q.json"]);
+    terminal.wait_for("? keys");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!(ended.status(), ("answered".into(), 0));
+    let mended = ended.json()["mended"].clone();
+    assert_eq!(mended.as_array().map(Vec::len), Some(2), "{mended}");
+    assert!(mended.to_string().contains("questions[0].header: 17 characters, at most 12"), "{mended}");
+}
+
+#[test]
+fn faults_of_meaning_are_never_mended() {
+    let mut json = question(&[]);
+    json["questions"][0].as_object_mut().unwrap().remove("multiSelect");
+    let ended = Stage::new().run(&["ask", "--repair", "--json", &json.to_string()]);
+    check_says(&ended, "questions[0].multiSelect: missing, must be true or false");
+}

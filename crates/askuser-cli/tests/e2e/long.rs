@@ -1,0 +1,188 @@
+//! Let me read before I choose: long text is read to its end, and nothing off the screen is chosen unread.
+
+use crate::terminal::{Select, Stage, Terminal, input};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+const LABELS: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
+
+/// Words that tell where they belong, of exactly `chars` characters.
+fn words(prefix: char, chars: usize) -> String {
+    let mut text: String = (0..).map(|n| format!("{prefix}{n:03} ")).take(chars / 5).collect();
+    text.truncate(text.trim_end().len());
+    text.extend(std::iter::repeat_n('!', chars - text.len()));
+    text
+}
+
+/// A question of 2,000 characters with four descriptions of 200.
+fn long() -> String {
+    let descriptions = ['a', 'b', 'c', 'd'].map(|prefix| words(prefix, 200));
+    let options: Vec<(&str, &str)> = LABELS.into_iter().zip(descriptions.iter().map(String::as_str)).collect();
+    input(&words('q', 2000), "Long", &options, Select::Single)
+}
+
+fn ask(columns: u16, rows: u16) -> Terminal {
+    let stage = Stage::new().size(columns, rows).file("long.json", long());
+    let terminal = stage.ask(&["long.json"]);
+    terminal.wait_until("the whole frame", |screen| screen.contains("╭─ Long ─╮") && screen.contains('╰'));
+    terminal.wait_for_cursor(1, 0);
+    terminal
+}
+
+/// The words on the screen that belong to the question.
+fn seen(terminal: &Terminal) -> BTreeSet<String> {
+    let screen = terminal.screen();
+    let own =
+        |word: &&str| word.len() >= 4 && word.is_char_boundary(4) && word[1..4].chars().all(|c| c.is_ascii_digit());
+    screen.split_whitespace().filter(own).map(|word| word[..4].to_owned()).collect()
+}
+
+/// Every word of the question and its descriptions.
+fn all() -> BTreeSet<String> {
+    let long = [('q', 400), ('a', 40), ('b', 40), ('c', 40), ('d', 40)];
+    long.into_iter().flat_map(|(prefix, count)| (0..count).map(move |n| format!("{prefix}{n:03}"))).collect()
+}
+
+/// Whether there is more below: the last words are Other's.
+fn has_more(terminal: &Terminal) -> bool {
+    !terminal.screen().contains("else…")
+}
+
+/// Presses a key until the end, and gives everything that was seen on the way.
+#[track_caller]
+fn read(terminal: &mut Terminal, key: &str) -> BTreeSet<String> {
+    let mut read = seen(terminal);
+    while has_more(terminal) {
+        terminal.step(key);
+        read.extend(seen(terminal));
+    }
+    read
+}
+
+#[track_caller]
+fn check_read(columns: u16, rows: u16, key: &str) {
+    let mut terminal = ask(columns, rows);
+    let read = read(&mut terminal, key);
+    let unread: Vec<String> = all().difference(&read).cloned().collect();
+    assert_eq!(unread, Vec::<String>::new());
+}
+
+#[test]
+fn everything_is_read_with_page_down_at_80_by_24() {
+    check_read(80, 24, "<pgdn>");
+}
+
+#[test]
+fn everything_is_read_with_page_down_at_40_by_12() {
+    check_read(40, 12, "<pgdn>");
+}
+
+#[test]
+fn everything_is_read_with_the_arrow_at_80_by_24() {
+    check_read(80, 24, "<down>");
+}
+
+#[test]
+fn everything_is_read_with_the_arrow_at_40_by_12() {
+    check_read(40, 12, "<down>");
+}
+
+#[test]
+fn everything_is_read_with_page_down_at_20_by_5() {
+    check_read(20, 5, "<pgdn>");
+}
+
+#[test]
+fn nothing_is_wider_than_the_screen() {
+    for (columns, rows) in [(80, 24), (40, 12), (20, 5)] {
+        let terminal = ask(columns, rows);
+        assert!(terminal.rows().iter().all(|row| row.chars().count() < columns.into()), "{}", terminal.screen());
+        assert!(terminal.rows().len() <= rows.into());
+    }
+}
+
+#[track_caller]
+fn check_answered(columns: u16, rows: u16) {
+    let mut terminal = ask(columns, rows);
+    while !terminal.screen().contains("> ○ Delta") {
+        terminal.step("<down>");
+    }
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().picks(), json!([["Delta"]]));
+}
+
+#[test]
+fn a_long_question_is_answered_at_80_by_24() {
+    check_answered(80, 24);
+}
+
+#[test]
+fn a_long_question_is_answered_at_40_by_12() {
+    check_answered(40, 12);
+}
+
+/// These keys, pressed at the first sight of a long question, answer nothing; they bring into view what they are about.
+#[track_caller]
+fn check_unread(key: &str, shown: &str) {
+    for (columns, rows) in [(80, 24), (40, 12)] {
+        let stage = Stage::new().size(columns, rows).file("long.json", long());
+        let mut terminal = stage.ask(&["long.json"]);
+        terminal.wait_for("╭─ Long ─╮");
+        assert!(!terminal.screen().contains(shown));
+        terminal.keys(key);
+        terminal.wait_for(shown);
+        assert_eq!(stage.read("out"), "");
+    }
+}
+
+#[test]
+fn enter_on_an_option_off_the_screen_only_shows_it() {
+    check_unread("<enter>", "> ○ Alpha");
+}
+
+#[test]
+fn space_on_an_option_off_the_screen_only_shows_it() {
+    check_unread("<space>", "> ○ Alpha");
+}
+
+#[test]
+fn a_digit_for_an_option_off_the_screen_only_shows_it() {
+    check_unread("4", "> ○ Delta");
+}
+
+#[test]
+fn a_digit_for_other_off_the_screen_only_shows_it() {
+    check_unread("5", "> ○ Other");
+}
+
+#[test]
+fn two_enters_in_one_write_choose_what_the_first_one_showed() {
+    let mut terminal = ask(80, 24);
+    terminal.keys("<enter><enter>");
+    assert_eq!(terminal.finish().picks(), json!([["Alpha"]]));
+}
+
+#[test]
+fn the_border_says_how_much_more_there_is() {
+    let mut terminal = ask(80, 24);
+    terminal.wait_for("more lines, PgDn");
+    while has_more(&terminal) {
+        terminal.step("<pgdn>");
+    }
+    terminal.wait_for("more lines, PgUp");
+}
+
+#[test]
+fn a_long_answer_scrolls_with_its_caret() {
+    let mut terminal = ask(40, 12);
+    terminal.keys("5");
+    terminal.wait_for("> ○ Other");
+    terminal.keys("5");
+    terminal.wait_for("Please specify:");
+    let text = words('t', 1000);
+    terminal.keys(&text);
+    terminal.wait_for("t199!█");
+    terminal.look(|screen| assert!(!screen.hide_cursor()));
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().typed(), text);
+}

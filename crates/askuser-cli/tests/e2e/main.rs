@@ -1,0 +1,26 @@
+//! The `askuser` command from outside: a person at a real terminal, a script with pipes, and nobody there at all.
+//!
+//! What needs no terminal device is tested where it lives, without one. Each file is one thing that can go wrong.
+#![cfg(unix)]
+
+mod terminal;
+
+mod answering;
+mod colours;
+mod commands;
+mod editor;
+mod ending;
+mod hostile;
+mod input;
+mod line_mode;
+mod long;
+mod multiplexer;
+mod nobody;
+mod resizing;
+mod settings;
+mod sharing;
+mod streams;
+mod suspending;
+mod type_ahead;
+mod typing;
+mod waiting;

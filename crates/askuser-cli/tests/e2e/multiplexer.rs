@@ -1,0 +1,230 @@
+//! Under tmux: a terminal that rewraps its lines on a resize, and whose history can be looked at.
+
+use crate::terminal::{PATIENCE, Stage, example};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A tmux server of its own, with one window of 80x24.
+struct Tmux {
+    stage: Stage,
+}
+
+impl Tmux {
+    /// `None`, with a word about it, where tmux is not installed.
+    fn start(script: &str) -> Option<Tmux> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            eprintln!("skipped: tmux is not installed");
+            return None;
+        }
+        let tmux = Tmux { stage: Stage::new() };
+        let folder = tmux.stage.path("").display().to_string();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_askuser")).parent().expect("a folder").display();
+        let script = format!("PATH={binaries}:$PATH; cd {folder}; {script}");
+        let status = tmux
+            .command(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", &script])
+            .env_clear()
+            .envs([("HOME", folder.as_str()), ("PATH", &path), ("TERM", "xterm-256color"), ("LANG", "C.UTF-8")])
+            .status()
+            .expect("tmux");
+        assert!(status.success());
+        Some(tmux)
+    }
+
+    /// Asks an example under this many lines of conversation.
+    fn ask(name: &str, lines: usize) -> Option<Tmux> {
+        Tmux::start(&format!(
+            "seq {lines}; askuser ask --arm 0 --flash 0 {} >out 2>err; echo code $?; exec sleep 60",
+            example(name)
+        ))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(self.stage.path("socket")).args(args);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().expect("tmux");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        self.run(&[&["send-keys"], keys].concat());
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        self.run(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// The screen with everything that has scrolled off it.
+    fn history(&self) -> String {
+        self.run(&["capture-pane", "-p", "-S", "-"]).trim_end().to_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.run(&["capture-pane", "-p"]).trim_end().to_owned()
+    }
+
+    #[track_caller]
+    fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(&self.screen()) {
+            assert!(Instant::now() < deadline, "never seen: {what}\n{}", self.history());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits for exactly one frame, `columns` wide, in what `see` sees.
+    #[track_caller]
+    fn check_one_frame(&self, columns: u16, see: impl Fn(&Tmux) -> String) {
+        let bottom = format!("╰{}╯", "─".repeat(usize::from(columns.min(101)) - 3));
+        let clean = |screen: &str| {
+            let count = |part: &str| screen.matches(part).count();
+            count(&bottom) == 1 && count("╭─") == 1 && count("╰") == 1 && count("╯") == 1
+        };
+        self.wait_until(&format!("one frame of {columns} columns"), |_| clean(&see(self)));
+    }
+}
+
+/// A conversation of `lines` lines, and what comes after it.
+fn after(lines: usize, rest: &str) -> String {
+    (1..=lines).map(|n| format!("{n}\n")).collect::<String>() + rest
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        let _ = self.command(&["kill-server"]).output();
+    }
+}
+
+#[test]
+fn a_prompt_is_answered_under_tmux() {
+    let Some(tmux) = Tmux::ask("database", 1) else { return };
+    tmux.wait_for("? keys");
+    tmux.keys(&["Down", "Enter"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.history(), after(1, "\n✔ Database: MongoDB\ncode 0"));
+}
+
+#[test]
+fn narrower_and_wider_leave_one_frame_where_lines_are_rewrapped() {
+    let Some(tmux) = Tmux::ask("database", 12) else { return };
+    tmux.wait_for("? keys");
+    for columns in [60, 45, 50, 100, 70, 120, 80] {
+        tmux.resize(columns, 40);
+        tmux.check_one_frame(columns, Tmux::history);
+    }
+    tmux.keys(&["Down", "Enter"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.history(), after(12, "\n✔ Database: MongoDB\ncode 0"));
+}
+
+#[test]
+fn a_resize_while_typing_leaves_one_frame_where_lines_are_rewrapped() {
+    let Some(tmux) = Tmux::ask("database", 12) else { return };
+    tmux.wait_for("? keys");
+    tmux.resize(80, 40);
+    tmux.keys(&["4", "half a thought"]);
+    tmux.wait_for("half a thought");
+    for columns in [60, 45, 50, 100, 70, 80] {
+        tmux.resize(columns, 40);
+        tmux.check_one_frame(columns, Tmux::history);
+    }
+    tmux.keys(&["!", "Enter"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.history(), after(12, "\n✔ Database: half a thought!\ncode 0"));
+}
+
+#[test]
+fn at_the_top_of_the_screen_the_screen_is_clean_too() {
+    // Here tmux moves the top of the rewrapped frame out of reach, into its history.
+    let Some(tmux) = Tmux::ask("database", 1) else { return };
+    tmux.wait_for("? keys");
+    for columns in [60, 45, 50, 100, 70, 120, 80] {
+        tmux.resize(columns, 30);
+        tmux.check_one_frame(columns, Tmux::screen);
+    }
+    tmux.keys(&["Down", "Enter"]);
+    tmux.wait_for("code 0");
+    assert!(tmux.screen().ends_with("✔ Database: MongoDB\ncode 0"), "{}", tmux.screen());
+}
+
+#[test]
+fn a_frame_wiped_from_the_first_cell_of_the_screen_is_not_saved_to_the_history() {
+    let Some(tmux) = Tmux::ask("database", 1) else { return };
+    tmux.wait_for("? keys");
+    // Two of its lines are rewrapped, so that it begins in the first cell; tmux keeps what is cleared from there.
+    tmux.resize(60, 24);
+    tmux.check_one_frame(60, Tmux::history);
+}
+
+#[test]
+fn a_smaller_window_and_back_leaves_one_frame_on_the_screen() {
+    let Some(tmux) = Tmux::ask("database", 1) else { return };
+    tmux.wait_for("? keys");
+    for (columns, rows) in [(40, 12), (20, 5), (80, 24)] {
+        tmux.resize(columns, rows);
+        tmux.wait_until(&format!("one frame at {columns}x{rows}"), |screen| {
+            screen.matches("╭─ Database").count() == 1
+                && screen.lines().all(|line| line.chars().count() < columns.into())
+        });
+    }
+    tmux.wait_for("? keys");
+    tmux.keys(&["3"]);
+    tmux.wait_for("code 0");
+    assert!(tmux.screen().ends_with("✔ Database: SQLite\ncode 0"), "{}", tmux.screen());
+}
+
+#[test]
+fn a_long_answer_is_left_whole_in_the_scrollback() {
+    let Some(tmux) = Tmux::ask("package-manager", 1) else { return };
+    tmux.wait_for("? keys");
+    tmux.keys(&["4"]);
+    tmux.wait_for("Please specify:");
+    let text: Vec<String> = (100..150).map(|n| n.to_string()).collect();
+    tmux.keys(&["-l", &text.join(" ")]);
+    tmux.wait_for("149");
+    tmux.keys(&["Enter"]);
+    tmux.wait_for("code 0");
+    let unwrapped = tmux.run(&["capture-pane", "-p", "-J", "-S", "-"]);
+    let expected = format!("✔ Package Mgr: {}", text.join(" "));
+    assert!(unwrapped.lines().any(|line| line.trim_end() == expected), "{}", tmux.history());
+}
+
+#[test]
+fn the_modes_are_as_before_under_tmux() {
+    let example = example("database");
+    let script = format!("stty -a >before; askuser ask --arm 0 {example} >out; stty -a >after; echo code $?; sleep 60");
+    let Some(tmux) = Tmux::start(&script) else { return };
+    tmux.wait_for("? keys");
+    tmux.keys(&["Escape"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.stage.read("before"), tmux.stage.read("after"));
+    assert_eq!(tmux.run(&["display-message", "-p", "#{cursor_flag} #{wrap_flag}"]).trim(), "1 1");
+}
+
+#[test]
+fn a_terminal_that_goes_away_ends_the_prompt() {
+    let example = example("database");
+    // Deaf to the signal that would end it anyway, as under nohup, it has to notice by itself.
+    let script = format!("trap '' HUP; askuser ask {example} >out 2>err; echo $? >code");
+    let Some(tmux) = Tmux::start(&script) else { return };
+    tmux.wait_for("? keys");
+    tmux.run(&["kill-server"]);
+    let deadline = Instant::now() + PATIENCE;
+    while tmux.stage.read("code").is_empty() {
+        assert!(Instant::now() < deadline, "it goes on without a terminal");
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!((tmux.stage.read("code").trim(), tmux.stage.read("out").as_str()), ("1", ""));
+    assert_eq!(tmux.stage.read("err"), "askuser: the terminal failed: it was closed\n");
+}

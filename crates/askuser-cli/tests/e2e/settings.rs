@@ -1,0 +1,154 @@
+//! Four layers of settings: user file, project file, environment, flag; later ones win, and `config` says which did.
+
+use crate::terminal::{Stage, example};
+use serde_json::json;
+
+/// The row of a setting: its value and its origin.
+#[track_caller]
+fn row(stage: &Stage, args: &[&str], name: &str) -> (String, String) {
+    let ended = stage.run(&[&["config"], args].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let line = ended.stdout.lines().find(|line| line.starts_with(name)).expect("a row").to_owned();
+    let rest = line[name.len()..].trim();
+    let (value, origin) = rest.split_once(' ').expect("a value and an origin");
+    (value.to_owned(), origin.trim().to_owned())
+}
+
+fn user(stage: Stage, toml: &str) -> Stage {
+    stage.file("config/askuser/askuser.toml", toml)
+}
+
+#[test]
+fn without_anything_every_setting_has_its_default() {
+    let expected = "\
+timeout   none            default
+answers   none            default
+headless  none            default
+plain     false           default
+repair    false           default
+arm       250ms           default
+flash     80ms            default
+confirm   inline          default
+theme     auto            default
+color     auto            default
+format    auto            default
+";
+    let ended = Stage::new().run(&["config"]);
+    assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));
+}
+
+#[test]
+fn the_users_file_is_under_xdg_config_home() {
+    let stage = user(Stage::new(), "timeout = \"5m\"\n");
+    let (value, origin) = row(&stage, &[], "timeout");
+    assert_eq!((value.as_str(), origin), ("5m", stage.path("config/askuser/askuser.toml").display().to_string()));
+}
+
+#[test]
+fn the_users_file_is_under_home_where_xdg_config_home_is_not_set() {
+    let stage = Stage::new().env("XDG_CONFIG_HOME", "").file(".config/askuser/askuser.toml", "timeout = \"6m\"\n");
+    assert_eq!(row(&stage, &[], "timeout").0, "6m");
+}
+
+#[test]
+fn the_projects_file_wins_over_the_users() {
+    let stage = user(Stage::new(), "timeout = \"5m\"\narm = \"1s\"\n").file("askuser.toml", "timeout = \"7m\"\n");
+    let (value, origin) = row(&stage, &[], "timeout");
+    assert_eq!(value, "7m");
+    assert!(origin.ends_with("/askuser.toml") && !origin.contains("config"), "{origin}");
+    assert_eq!(row(&stage, &[], "arm").0, "1s");
+}
+
+#[test]
+fn the_projects_file_is_found_from_a_folder_below() {
+    let stage = Stage::new().file("askuser.toml", "timeout = \"7m\"\n").file("deep/er/x", "");
+    stage.shell("cd deep/er && askuser config >../../config.txt").finish();
+    assert!(stage.read("config.txt").starts_with("timeout   7m "), "{}", stage.read("config.txt"));
+}
+
+#[test]
+fn the_environment_wins_over_files() {
+    let stage = Stage::new().file("askuser.toml", "timeout = \"7m\"\n").env("ASKUSER_TIMEOUT", "8m");
+    assert_eq!(row(&stage, &[], "timeout"), ("8m".into(), "environment, ASKUSER_TIMEOUT".into()));
+}
+
+#[test]
+fn a_flag_wins_over_everything() {
+    let stage = Stage::new().env("ASKUSER_TIMEOUT", "8m");
+    assert_eq!(row(&stage, &["--timeout", "9m"], "timeout"), ("9m".into(), "flag, --timeout".into()));
+}
+
+#[test]
+fn an_empty_variable_is_as_good_as_none() {
+    let stage = Stage::new().env("ASKUSER_TIMEOUT", "");
+    assert_eq!(row(&stage, &[], "timeout"), ("none".into(), "default".into()));
+}
+
+#[test]
+fn a_switch_needs_no_value_and_takes_one() {
+    assert_eq!(row(&Stage::new(), &["--plain"], "plain").0, "true");
+    let stage = Stage::new().env("ASKUSER_PLAIN", "1");
+    assert_eq!(row(&stage, &["--plain=false"], "plain").0, "false");
+}
+
+#[test]
+fn a_setting_of_a_file_takes_effect() {
+    let stage = Stage::new().file("askuser.toml", "confirm = \"boxed\"\narm = 0\nflash = 0\n");
+    let mut terminal = stage.askuser(&["ask", &example("database")], "");
+    terminal.wait_for("? keys");
+    terminal.keys("2");
+    assert_eq!(terminal.finish().screen, "\n╭─ Database ─╮\n│ ✔ MongoDB\n╰────────────╯");
+}
+
+#[test]
+fn a_setting_of_the_environment_takes_effect() {
+    let stage = Stage::new().env("ASKUSER_HEADLESS", "recommended").env("ASKUSER_FORMAT", "record");
+    let ended = stage.run(&["ask", &example("database")]);
+    let expected = json!({"Which database should we use for this project?": "PostgreSQL (Recommended)"});
+    assert_eq!(ended.json(), expected);
+}
+
+#[test]
+fn a_project_cannot_answer_in_the_users_place() {
+    for line in ["headless = \"recommended\"", "answers = \"a.json\""] {
+        let stage = Stage::new().file("askuser.toml", line);
+        let ended = stage.run(&["ask", &example("database")]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+        assert!(ended.stderr.contains("cannot be set by a project's file\nhint: "), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn an_answers_file_in_the_users_file_is_meant_from_there() {
+    let stage =
+        user(Stage::new(), "answers = \"mine.json\"\n").file("config/askuser/mine.json", r#"{"Database": "SQLite"}"#);
+    assert_eq!(stage.run(&["ask", &example("database")]).picks(), json!([["SQLite"]]));
+}
+
+#[test]
+fn an_unknown_setting_is_named_with_its_file() {
+    let stage = Stage::new().file("askuser.toml", "timeot = \"5m\"\n");
+    let ended = stage.run(&["config"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("askuser.toml: unknown setting timeot\nhint: the settings are timeout,"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_origin() {
+    let stage = Stage::new().env("ASKUSER_CONFIRM", "loud");
+    let ended = stage.run(&["ask", &example("database")]);
+    let expected = "askuser: confirm: \"loud\" (from environment, ASKUSER_CONFIRM), must be boxed|inline|none\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(2), expected));
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_named() {
+    let stage = Stage::new().file("askuser.toml", "what is this");
+    let ended = stage.run(&["config"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("askuser.toml: "), "{}", ended.stderr);
+}

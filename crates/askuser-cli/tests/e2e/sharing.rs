@@ -1,0 +1,56 @@
+//! Two prompts on one terminal.
+
+use crate::terminal::{RESTORED, Stage, example};
+use serde_json::Value;
+use std::thread;
+use std::time::Duration;
+
+#[test]
+fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
+    let stage = Stage::new().env("PS1", "ready$ ");
+    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
+    terminal.wait_behind("ready$ ");
+    let ask = "askuser ask --arm 0 --flash 0";
+    // In a shell with job control the second waits in the background, stopped, until it is brought to the front.
+    let (first, second) = (example("database"), example("package-manager"));
+    terminal.keys(&format!("{ask} {second} >two & {ask} {first} >one<enter>"));
+    terminal.wait_for("Which database");
+    terminal.wait_for("? keys");
+    thread::sleep(Duration::from_millis(300));
+    assert!(!terminal.screen().contains("Which package manager"), "{}", terminal.screen());
+    terminal.keys("2");
+    terminal.wait_for("✔ Database: MongoDB");
+    terminal.wait_behind("ready$ ");
+    terminal.keys("fg<enter>");
+    terminal.wait_for("Which package manager");
+    terminal.wait_for("? keys");
+    terminal.keys("3");
+    terminal.wait_for("✔ Package Mgr: yarn");
+    let pick = |name: &str| {
+        serde_json::from_str::<Value>(&stage.read(name)).unwrap()["answers"][0]["selectedOptions"][0].clone()
+    };
+    assert_eq!((pick("one"), pick("two")), ("MongoDB".into(), "yarn".into()));
+}
+
+#[test]
+#[ignore = "not so yet: two prompts of one process group draw over each other and share the keys"]
+fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_or_the_second_says_why_not() {
+    let stage = Stage::new();
+    let ask = "askuser ask --arm 0 --flash 0";
+    let (first, second) = (example("database"), example("package-manager"));
+    let script =
+        format!("({ask} {first} >one 2>err1; echo $? >code1) & ({ask} {second} >two 2>err2; echo $? >code2) & wait");
+    let mut terminal = stage.shell(&script);
+    terminal.wait_for("? keys");
+    thread::sleep(Duration::from_millis(500));
+    let screen = terminal.screen();
+    assert_eq!(screen.matches("? keys").count(), 1, "two prompts at once:\n{screen}");
+    assert_eq!(screen.matches("╭─").count(), 1, "two prompts at once:\n{screen}");
+    terminal.keys("1");
+    terminal.wait_for("✔");
+    thread::sleep(Duration::from_millis(300));
+    if terminal.screen().contains("? keys") {
+        terminal.keys("1");
+    }
+    assert_eq!(terminal.finish().modes, RESTORED);
+}

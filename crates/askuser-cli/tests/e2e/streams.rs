@@ -1,0 +1,120 @@
+//! Standard input and output belong to the script; the prompt is on the terminal, whatever they are.
+
+use crate::terminal::{RESTORED, Stage, Terminal, example};
+use serde_json::json;
+use std::fs;
+
+#[track_caller]
+fn answer(mut terminal: Terminal) -> crate::terminal::Ended {
+    terminal.wait_for("? keys");
+    terminal.keys("2");
+    terminal.finish()
+}
+
+/// One line of JSON and not a byte more.
+#[track_caller]
+fn check_pure(stdout: &str) {
+    let expected = json!({
+        "status": "answered",
+        "answers": [{
+            "question": "Which database should we use for this project?",
+            "header": "Database",
+            "selectedOptions": ["MongoDB"],
+        }],
+        "via": "terminal",
+    });
+    assert_eq!(stdout, format!("{expected}\n"));
+}
+
+#[test]
+fn a_redirected_stdout_holds_one_line_of_json_and_no_escape_sequence() {
+    let ended = answer(Stage::new().ask(&[&example("database")]));
+    check_pure(&ended.stdout);
+    assert_eq!(ended.modes, RESTORED);
+}
+
+#[test]
+fn stdin_may_be_a_pipe_with_the_input() {
+    let stage = Stage::new();
+    let file = example("database");
+    let ended = answer(stage.shell(&format!("cat {file} | askuser ask --arm 0 --flash 0 --format json >out")));
+    check_pure(&stage.read("out"));
+    assert_eq!(ended.modes, RESTORED);
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let stage = Stage::new();
+    answer(stage.shell(&format!("askuser ask --arm 0 --flash 0 - <{} >out", example("database"))));
+    check_pure(&stage.read("out"));
+}
+
+#[test]
+fn both_may_be_pipes() {
+    let stage = Stage::new();
+    let file = example("database");
+    let ended = answer(stage.shell(&format!("cat {file} | askuser ask --arm 0 --flash 0 | cat >out")));
+    check_pure(&stage.read("out"));
+    assert_eq!(ended.modes, RESTORED);
+}
+
+#[test]
+fn all_three_may_be_elsewhere() {
+    let stage = Stage::new();
+    let file = example("database");
+    let ended = answer(stage.shell(&format!("askuser ask --arm 0 --flash 0 <{file} >out 2>err")));
+    check_pure(&stage.read("out"));
+    assert_eq!((stage.read("err").as_str(), ended.screen.as_str()), ("", "\n✔ Database: MongoDB"));
+}
+
+#[test]
+fn stdin_may_be_empty_when_the_input_is_a_file() {
+    let stage = Stage::new();
+    answer(stage.shell(&format!("askuser ask --arm 0 --flash 0 {} </dev/null >out", example("database"))));
+    check_pure(&stage.read("out"));
+}
+
+#[test]
+fn stdin_may_be_closed_altogether() {
+    let stage = Stage::new();
+    answer(stage.shell(&format!("askuser ask --arm 0 --flash 0 {} <&- >out", example("database"))));
+    check_pure(&stage.read("out"));
+}
+
+#[test]
+fn the_input_may_be_an_argument() {
+    let stage = Stage::new();
+    let json = fs::read_to_string(example("database")).unwrap();
+    check_pure(&answer(stage.ask(&["--json", &json])).stdout);
+}
+
+#[test]
+fn the_answer_fits_into_a_command_substitution() {
+    let stage = Stage::new();
+    let script =
+        format!("answer=$(askuser ask --arm 0 --flash 0 --format record {}); echo \"<$answer>\"", example("database"));
+    let ended = answer(stage.shell(&script));
+    assert!(
+        ended.screen.ends_with("<{\"Which database should we use for this project?\":\"MongoDB\"}>"),
+        "{}",
+        ended.screen
+    );
+}
+
+#[test]
+fn a_result_that_nobody_reads_is_an_error_and_the_terminal_is_restored() {
+    let stage = Stage::new();
+    let script = format!("(askuser ask --arm 0 --flash 0 {} 2>err; echo $? >code) | true", example("database"));
+    let ended = answer(stage.shell(&script));
+    assert_eq!((stage.read("code").trim(), ended.modes), ("1", RESTORED));
+    assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_terminal_is_restored() {
+    let stage = Stage::new();
+    let script = format!("askuser ask --arm 0 --flash 0 {} >/dev/full 2>err; echo $? >code", example("database"));
+    let ended = answer(stage.shell(&script));
+    assert_eq!((stage.read("code").trim(), ended.modes), ("1", RESTORED));
+    assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
+}

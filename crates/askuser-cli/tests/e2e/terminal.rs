@@ -1,0 +1,566 @@
+//! The binary in a real terminal.
+//!
+//! A [`Stage`] is a clean place to run in: one empty folder that is home, configuration and working directory, and an
+//! environment of a few variables. A [`Terminal`] is a PTY with a process in it, seen through vt100: wait for what is
+//! on the screen, press keys, resize, look at what is left. Nothing here sleeps but to look again.
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long to wait for what ought to happen at once: a loaded machine is slow, never this slow.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+const BINARY: &str = env!("CARGO_BIN_EXE_askuser");
+
+/// A clean place to run in.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    folder: Rc<TempDir>,
+    columns: u16,
+    rows: u16,
+    variables: BTreeMap<String, String>,
+}
+
+impl Stage {
+    /// 80x24, 256 colours, UTF-8.
+    pub(crate) fn new() -> Stage {
+        let folder = Rc::new(tempfile::tempdir().expect("a folder"));
+        let home = folder.path().to_str().expect("a plain path").to_owned();
+        let binaries = Path::new(BINARY).parent().expect("a folder").display();
+        let variables = [
+            ("TERM", "xterm-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("PATH", format!("{binaries}:/usr/local/bin:/usr/bin:/bin")),
+            ("HOME", home.clone()),
+            ("XDG_CONFIG_HOME", format!("{home}/config")),
+            ("TMPDIR", home),
+        ];
+        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Stage { folder, columns: 80, rows: 24, variables }
+    }
+
+    pub(crate) fn size(self, columns: u16, rows: u16) -> Stage {
+        Stage { columns, rows, ..self }
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Stage {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Writes a file into the folder.
+    pub(crate) fn file(self, name: &str, contents: impl AsRef<[u8]>) -> Stage {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, contents).expect("a file");
+        self
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What is in a file of the folder; nothing where there is none.
+    pub(crate) fn read(&self, name: &str) -> String {
+        String::from_utf8(fs::read(self.path(name)).unwrap_or_default()).expect("UTF-8")
+    }
+
+    /// Asks, with neither arming delay nor flash, the result in the file `out`, errors in `err`.
+    pub(crate) fn ask(&self, args: &[&str]) -> Terminal {
+        let quick = ["ask", "--arm", "0", "--flash", "0"];
+        self.askuser(&[&quick, args].concat(), "")
+    }
+
+    /// Runs the binary in place of a shell, with further redirections.
+    pub(crate) fn askuser(&self, args: &[&str], redirections: &str) -> Terminal {
+        self.shell(&format!("exec askuser {} >out 2>err {redirections}", quoted(args)))
+    }
+
+    /// Runs a script of the shell.
+    pub(crate) fn shell(&self, script: &str) -> Terminal {
+        self.start(&["sh", "-c", script], Controlling::Yes)
+    }
+
+    /// Runs any command.
+    pub(crate) fn command(&self, words: &[&str]) -> Terminal {
+        self.start(words, Controlling::Yes)
+    }
+
+    /// Runs the binary to its end where there is no terminal.
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
+        self.run_with(args, b"")
+    }
+
+    /// Runs the binary to its end where there is no terminal, with something to read.
+    pub(crate) fn run_with(&self, args: &[&str], stdin: &[u8]) -> Ended {
+        fs::write(self.path("in"), stdin).expect("a file");
+        let script = format!("exec askuser {} <in >out 2>err", quoted(args));
+        self.start(&["sh", "-c", &script], Controlling::No).finish()
+    }
+
+    fn start(&self, words: &[&str], controlling: Controlling) -> Terminal {
+        let size = PtySize { rows: self.rows, cols: self.columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a PTY");
+        let mut command = CommandBuilder::new(words[0]);
+        command.args(&words[1..]);
+        command.cwd(self.folder.path());
+        command.env_clear();
+        self.variables.iter().for_each(|(name, value)| command.env(name, value));
+        command.set_controlling_tty(controlling == Controlling::Yes);
+        let shared = Arc::new(Shared::new(self.columns, self.rows));
+        let mut reader = pair.master.try_clone_reader().expect("a reader");
+        let writer = pair.master.take_writer().expect("a writer");
+        let found = modes(&*pair.master);
+        let child = pair.slave.spawn_command(command).expect("a process");
+        // Else the end of the process would not be the end of the output.
+        drop(pair.slave);
+        let seen = shared.clone();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                seen.update(|seen| seen.take(&bytes[..count]));
+            }
+            seen.update(|seen| seen.closed = true);
+        });
+        Terminal { stage: self.clone(), master: pair.master, writer, child, shared, found, running: true }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Controlling {
+    Yes,
+    No,
+}
+
+/// Words for the shell, each taken as it is.
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" ")
+}
+
+/// The terminal's modes, to compare.
+fn modes(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios().expect("termios"))
+}
+
+/// A terminal with a process in it.
+pub(crate) struct Terminal {
+    stage: Stage,
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+    shared: Arc<Shared>,
+    found: String,
+    running: bool,
+}
+
+struct Shared {
+    seen: Mutex<Seen>,
+    changed: Condvar,
+}
+
+struct Seen {
+    parser: vt100::Parser<Surprises>,
+    raw: Vec<u8>,
+    closed: bool,
+}
+
+/// Whatever reached the terminal that a prompt has no business with.
+#[derive(Clone, Debug, Default)]
+struct Surprises(Vec<String>);
+
+impl vt100::Callbacks for Surprises {
+    fn audible_bell(&mut self, _: &mut vt100::Screen) {
+        self.0.push("bell".into());
+    }
+    fn resize(&mut self, _: &mut vt100::Screen, request: (u16, u16)) {
+        self.0.push(format!("resize {request:?}"));
+    }
+    fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
+        self.0.push(format!("icon {:?}", String::from_utf8_lossy(name)));
+    }
+    fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        self.0.push(format!("title {:?}", String::from_utf8_lossy(title)));
+    }
+    fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8], _: &[u8]) {
+        self.0.push("clipboard".into());
+    }
+    fn paste_from_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8]) {
+        self.0.push("clipboard asked for".into());
+    }
+    fn unhandled_control(&mut self, _: &mut vt100::Screen, byte: u8) {
+        self.0.push(format!("control {byte:#x}"));
+    }
+    fn unhandled_escape(&mut self, _: &mut vt100::Screen, _: Option<u8>, _: Option<u8>, byte: u8) {
+        self.0.push(format!("escape {:?}", char::from(byte)));
+    }
+    fn unhandled_csi(&mut self, _: &mut vt100::Screen, i: Option<u8>, _: Option<u8>, params: &[&[u16]], c: char) {
+        // Wrapping on and off is the prompt's own; vt100 does not know it.
+        if !(i == Some(b'?') && params == [&[7]] && matches!(c, 'h' | 'l')) {
+            self.0.push(format!("CSI {i:?} {params:?} {c}"));
+        }
+    }
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, params: &[&[u8]]) {
+        self.0.push(format!("OSC {params:?}"));
+    }
+}
+
+impl Shared {
+    fn new(columns: u16, rows: u16) -> Shared {
+        let (rows, columns) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
+        let parser = vt100::Parser::new_with_callbacks(rows, columns, 10_000, Surprises::default());
+        Shared { seen: Mutex::new(Seen { parser, raw: Vec::new(), closed: false }), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Seen)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Waits until something holds; says whether it came to hold in time.
+    fn wait(&self, patience: Duration, holds: impl Fn(&Seen) -> bool) -> bool {
+        let deadline = Instant::now() + patience;
+        let mut seen = self.lock();
+        loop {
+            if holds(&seen) {
+                return true;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            seen = self.changed.wait_timeout(seen, left).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        self.raw.extend_from_slice(bytes);
+        self.parser.process(bytes);
+    }
+
+    fn text(&self) -> String {
+        text_of(self.parser.screen())
+    }
+
+    fn history(&self) -> String {
+        let mut screen = self.parser.screen().clone();
+        let mut lines = Vec::new();
+        for above in (1..=screen.scrollback_len()).rev() {
+            screen.set_scrollback(above);
+            lines.push(screen.rows(0, screen.size().1.get()).next().unwrap_or_default().trim_end().to_owned());
+        }
+        lines.push(self.text());
+        lines.join("\n")
+    }
+}
+
+fn text_of(screen: &vt100::Screen) -> String {
+    let rows: Vec<String> = screen.rows(0, screen.size().1.get()).map(|row| row.trim_end().to_owned()).collect();
+    rows.join("\n").trim_end().to_owned()
+}
+
+impl Terminal {
+    /// The screen as text: one line a row, without blanks at the ends.
+    pub(crate) fn screen(&self) -> String {
+        self.shared.lock().text()
+    }
+
+    /// The rows of the screen.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        self.screen().split('\n').map(str::to_owned).collect()
+    }
+
+    /// Everything that was written to the terminal.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.shared.lock().raw.clone()
+    }
+
+    /// What has scrolled off the screen together with what is on it.
+    pub(crate) fn history(&self) -> String {
+        self.shared.lock().history()
+    }
+
+    /// Looks at the screen itself.
+    pub(crate) fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
+        at(self.shared.lock().parser.screen())
+    }
+
+    /// Waits until a text is on the screen.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits until a text is no longer on the screen.
+    #[track_caller]
+    pub(crate) fn wait_gone(&self, text: &str) {
+        self.wait_until(&format!("no {text}"), |screen| !screen.contains(text));
+    }
+
+    /// Waits until the screen is as wanted.
+    #[track_caller]
+    pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        let held = self.shared.wait(PATIENCE, |seen| holds(&seen.text()));
+        assert!(held, "never seen: {what}\n{}", self.shown());
+    }
+
+    /// Waits until the cursor is at a row and column.
+    #[track_caller]
+    pub(crate) fn wait_for_cursor(&self, row: u16, column: u16) {
+        let held = self.shared.wait(PATIENCE, |seen| seen.parser.screen().cursor_position() == (row, column));
+        let at = self.look(vt100::Screen::cursor_position);
+        assert!(held, "cursor at {at:?} instead of {:?}\n{}", (row, column), self.shown());
+    }
+
+    /// Waits until the cursor stands behind a text, such as a shell's prompt.
+    #[track_caller]
+    pub(crate) fn wait_behind(&self, text: &str) {
+        let held = self.shared.wait(PATIENCE, |seen| {
+            let screen = seen.parser.screen();
+            let (row, column) = screen.cursor_position();
+            screen.contents_between(row, 0, row, column).ends_with(text)
+        });
+        assert!(held, "the cursor is never behind {text:?}\n{}", self.shown());
+    }
+
+    /// Whether a text comes to the screen within a time; for what should not happen.
+    pub(crate) fn shows_within(&self, time: Duration, text: &str) -> bool {
+        self.shared.wait(time, |seen| seen.text().contains(text))
+    }
+
+    /// Presses a key that changes the screen, and waits until all of the change is there: at rest the cursor is back
+    /// where it was.
+    #[track_caller]
+    pub(crate) fn step(&mut self, key: &str) {
+        let (before, home) = (self.screen(), self.look(vt100::Screen::cursor_position));
+        self.keys(key);
+        let at_rest = |seen: &Seen| seen.text() != before && seen.parser.screen().cursor_position() == home;
+        let held = self.shared.wait(PATIENCE, at_rest);
+        assert!(held, "{key} changes nothing\n{}", self.shown());
+    }
+
+    /// Presses keys: characters, and names as in `<down>`; all in one write.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        self.write(&bytes_of(keys));
+    }
+
+    /// Pastes a text, as a terminal that was asked to mark it does.
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.write(format!("\x1b[200~{text}\x1b[201~").as_bytes());
+    }
+
+    /// Sends bytes in one write.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).and_then(|()| self.writer.flush()).expect("the terminal takes keys");
+    }
+
+    /// Changes the size, first of the screen, then as the kernel tells it.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let (high, wide) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
+        self.shared.update(|seen| seen.parser.set_size(high, wide));
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        self.master.resize(size).expect("a new size");
+    }
+
+    /// The process that was started.
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.process_id().expect("a process").cast_signed()
+    }
+
+    /// Sends a signal to the process that was started.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid()).expect("a process"), signal).expect("a signal");
+    }
+
+    /// Waits until the process has ended and says what is left.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Ended {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            match self.child.try_wait().expect("a status") {
+                Some(status) => break status,
+                None => assert!(Instant::now() < deadline, "it goes on and on\n{}", self.shown()),
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        self.running = false;
+        // What it started may hold the terminal longer; what it wrote itself has arrived by then.
+        self.shared.wait(Duration::from_secs(2), |seen| seen.closed);
+        let seen = self.shared.lock();
+        Ended {
+            code: status.signal().is_none().then(|| status.exit_code()),
+            signal: status.signal().map(str::to_owned),
+            stdout: self.stage.read("out"),
+            stderr: self.stage.read("err"),
+            screen: seen.text(),
+            raw: seen.raw.clone(),
+            surprises: seen.parser.callbacks().0.clone(),
+            modes: Modes {
+                cursor_hidden: seen.parser.screen().hide_cursor(),
+                bracketed_paste: seen.parser.screen().bracketed_paste(),
+                wraps: ends_with_wrapping(&seen.raw),
+                pen_is_plain: seen.parser.screen().attributes_formatted() == "\x1b[m",
+                termios_as_found: modes(&*self.master) == self.found,
+            },
+        }
+    }
+
+    /// The screen, for a message.
+    fn shown(&self) -> String {
+        let rule = "-".repeat(60);
+        format!("{rule}\n{}\n{rule}\nstderr: {}", self.screen(), self.stage.read("err"))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.running
+            && let Ok(None) = self.child.try_wait()
+        {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Whether the last word about wrapping, if there was any, was to do it.
+fn ends_with_wrapping(raw: &[u8]) -> bool {
+    let last = |mode: &[u8]| raw.windows(mode.len()).rposition(|bytes| bytes == mode);
+    last(b"\x1b[?7l") <= last(b"\x1b[?7h")
+}
+
+/// The modes in which a terminal was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Modes {
+    pub(crate) cursor_hidden: bool,
+    pub(crate) bracketed_paste: bool,
+    pub(crate) wraps: bool,
+    pub(crate) pen_is_plain: bool,
+    pub(crate) termios_as_found: bool,
+}
+
+/// As every program should leave a terminal.
+pub(crate) const RESTORED: Modes =
+    Modes { cursor_hidden: false, bracketed_paste: false, wraps: true, pen_is_plain: true, termios_as_found: true };
+
+/// What is left of a process.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `None` where a signal ended it.
+    pub(crate) code: Option<u32>,
+    pub(crate) signal: Option<String>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) screen: String,
+    pub(crate) raw: Vec<u8>,
+    pub(crate) surprises: Vec<String>,
+    pub(crate) modes: Modes,
+}
+
+impl Ended {
+    /// The result on standard output.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {:?}\n{}", self.stdout, self.stderr))
+    }
+
+    /// The result's status and the exit code.
+    #[track_caller]
+    pub(crate) fn status(&self) -> (String, u32) {
+        let code = self.code.unwrap_or_else(|| panic!("ended by {:?}", self.signal));
+        (self.json()["status"].as_str().expect("a status").to_owned(), code)
+    }
+
+    /// The labels picked for each question.
+    #[track_caller]
+    pub(crate) fn picks(&self) -> Value {
+        let json = self.json();
+        json["answers"].as_array().expect("answers").iter().map(|answer| answer["selectedOptions"].clone()).collect()
+    }
+
+    /// What was typed for the first question.
+    #[track_caller]
+    pub(crate) fn typed(&self) -> String {
+        self.json()["answers"][0]["customInput"]
+            .as_str()
+            .unwrap_or_else(|| panic!("nothing typed: {self:?}"))
+            .to_owned()
+    }
+}
+
+/// The bytes that a terminal sends for keys.
+fn bytes_of(keys: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = keys;
+    while let Some(c) = rest.chars().next() {
+        match rest.split_once('>').filter(|_| c == '<') {
+            Some((name, after)) => {
+                bytes.extend_from_slice(named(&name[1..]).as_bytes());
+                rest = after;
+            }
+            None => {
+                bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+    }
+    bytes
+}
+
+fn named(key: &str) -> String {
+    let sequence = match key {
+        "up" => "\x1b[A",
+        "down" => "\x1b[B",
+        "right" => "\x1b[C",
+        "left" => "\x1b[D",
+        "pgup" => "\x1b[5~",
+        "pgdn" => "\x1b[6~",
+        "s-tab" => "\x1b[Z",
+        "tab" => "\t",
+        "enter" => "\r",
+        "a-enter" => "\x1b\r",
+        "esc" => "\x1b",
+        "space" => " ",
+        "bs" => "\x7f",
+        _ => match key.strip_prefix("c-").map(str::as_bytes) {
+            Some([letter @ b'a'..=b'z']) => return char::from(letter & 0x1f).to_string(),
+            _ => panic!("no key <{key}>"),
+        },
+    };
+    sequence.to_owned()
+}
+
+/// The path of an example that ships with the project.
+pub(crate) fn example(name: &str) -> String {
+    format!("{}/../../examples/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// An input of one question.
+pub(crate) fn input(question: &str, header: &str, options: &[(&str, &str)], select: Select) -> String {
+    let options: Vec<Value> =
+        options.iter().map(|(label, description)| json!({"label": label, "description": description})).collect();
+    let multi = select == Select::Multi;
+    json!({"questions": [{"question": question, "header": header, "options": options, "multiSelect": multi}]})
+        .to_string()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Select {
+    Single,
+    Multi,
+}

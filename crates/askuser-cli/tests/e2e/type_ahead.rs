@@ -1,0 +1,80 @@
+//! No accidental answers: what was typed before the prompt could be read answers nothing.
+
+use crate::terminal::{Stage, example};
+use serde_json::json;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Types while something else runs, then the prompt starts: it must be as nobody had typed.
+#[track_caller]
+fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str) {
+    let stage = Stage::new();
+    let script = format!(
+        "echo busy; while [ ! -e go ]; do sleep 0.02; done; clear; exec askuser ask --flash 0 {args} {} >out 2>err",
+        example("database")
+    );
+    let mut terminal = stage.shell(&script);
+    terminal.wait_for("busy");
+    terminal.keys(keys);
+    // The terminal echoes what it will hand to whoever reads next.
+    terminal.wait_for(echo);
+    fs::write(stage.path("go"), "").unwrap();
+    terminal.wait_for(unanswered);
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(stage.read("out"), "");
+    assert!(terminal.screen().contains(unanswered), "{}", terminal.screen());
+    terminal.signal(rustix::process::Signal::TERM);
+    assert_eq!(terminal.finish().stdout, "");
+}
+
+#[test]
+fn enter_typed_before_the_prompt_answers_nothing() {
+    check_discarded("--arm 0", "x<enter>", "x", "> ○ PostgreSQL");
+}
+
+#[test]
+fn a_digit_and_arrows_typed_before_the_prompt_answer_nothing() {
+    check_discarded("--arm 0", "<down><down>3", "3", "> ○ PostgreSQL");
+}
+
+#[test]
+fn escape_typed_before_the_prompt_cancels_nothing() {
+    check_discarded("--arm 0", "x<esc><esc>", "x", "> ○ PostgreSQL");
+}
+
+#[test]
+fn a_line_typed_before_line_mode_answers_nothing() {
+    check_discarded("--plain", "2<enter>", "2", "Choose 1 to 4 (? for help):");
+}
+
+#[test]
+fn enter_space_and_digits_are_ignored_until_the_prompt_is_armed() {
+    let mut terminal = Stage::new().askuser(&["ask", "--arm", "3s", "--flash", "0", &example("database")], "");
+    terminal.wait_for("? keys");
+    let seen = Instant::now();
+    terminal.keys("<enter><space>3<down>");
+    // Moving about is harmless, and shows that the keys before it have been read.
+    terminal.wait_for("> ○ MongoDB");
+    assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
+    thread::sleep(Duration::from_millis(3200).saturating_sub(seen.elapsed()));
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+}
+
+#[test]
+fn a_paste_is_ignored_until_the_prompt_is_armed() {
+    let mut terminal = Stage::new().askuser(&["ask", "--arm", "1h", &example("database")], "");
+    terminal.wait_for("? keys");
+    terminal.paste("3\r");
+    terminal.keys("<down>");
+    terminal.wait_for("> ○ MongoDB");
+}
+
+#[test]
+fn the_arming_delay_is_on_by_default() {
+    // Written right behind the first frame, in the hope to be early; if the machine was too slow for that, Enter counts.
+    let stage = Stage::new();
+    let row = stage.run(&["config"]).stdout;
+    assert!(row.lines().any(|line| line.starts_with("arm       250ms ")), "{row}");
+}

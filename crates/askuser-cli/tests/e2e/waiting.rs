@@ -1,0 +1,130 @@
+//! Waiting for a person: it costs nothing, and it ends when it was told to, unless somebody is there.
+
+use crate::terminal::{RESTORED, Stage, Terminal, example};
+use serde_json::json;
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn ask(args: &[&str]) -> Terminal {
+    let file = example("database");
+    let terminal = Stage::new().ask(&[&[file.as_str()], args].concat());
+    terminal.wait_for("? keys");
+    terminal
+}
+
+/// How often the process was put on a processor so far.
+#[cfg(target_os = "linux")]
+fn switches(terminal: &Terminal) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.pid())).expect("a status");
+    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
+    status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
+}
+
+/// Once at rest, it does not wake up for that long.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn check_sleeps(terminal: &Terminal, time: Duration) {
+    thread::sleep(Duration::from_millis(700));
+    let before = switches(terminal);
+    thread::sleep(time);
+    assert_eq!(switches(terminal) - before, 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_costs_nothing() {
+    check_sleeps(&ask(&[]), Duration::from_secs(3));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_after_a_rejected_key_costs_nothing() {
+    let mut terminal = ask(&[]);
+    terminal.keys("9");
+    terminal.wait_for("Choose 1 to 4");
+    check_sleeps(&terminal, Duration::from_secs(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_while_typing_costs_nothing() {
+    let mut terminal = ask(&[]);
+    terminal.keys("4bun");
+    terminal.wait_for("bun█");
+    check_sleeps(&terminal, Duration::from_secs(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_with_much_time_left_costs_nothing() {
+    check_sleeps(&ask(&["--timeout", "1h"]), Duration::from_secs(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_line_by_line_costs_nothing() {
+    let terminal = Stage::new().ask(&["--plain", &example("database")]);
+    terminal.wait_for("Choose 1 to 4");
+    check_sleeps(&terminal, Duration::from_secs(2));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn there_is_one_thread() {
+    let terminal = ask(&[]);
+    let threads = std::fs::read_dir(format!("/proc/{}/task", terminal.pid())).expect("threads").count();
+    assert_eq!(threads, 1);
+}
+
+#[test]
+fn time_runs_out_and_nothing_is_chosen() {
+    let ended = ask(&["--timeout", "1s"]).finish();
+    assert_eq!(ended.json(), json!({"status": "timed_out", "answers": [], "via": "terminal"}));
+    assert_eq!((ended.code, ended.modes), (Some(1), RESTORED));
+    assert!(ended.screen.contains("⚠ Time ran out: no answer"), "{}", ended.screen);
+}
+
+#[test]
+fn time_that_runs_out_leaves_nothing_where_no_confirmation_is_wanted() {
+    let ended = ask(&["--timeout", "1s", "--confirm", "none"]).finish();
+    assert_eq!((ended.status(), ended.screen.as_str(), ended.modes), (("timed_out".into(), 1), "", RESTORED));
+}
+
+#[test]
+fn the_time_left_is_shown_and_counts_down() {
+    let terminal = ask(&["--timeout", "3s"]);
+    terminal.wait_for("3 s left, any key holds");
+    terminal.wait_for("2 s left, any key holds");
+    terminal.wait_for("1 s left, any key holds");
+    assert_eq!(terminal.finish().status(), ("timed_out".into(), 1));
+}
+
+#[test]
+fn a_key_holds_the_time() {
+    let started = Instant::now();
+    let mut terminal = ask(&["--timeout", "2s"]);
+    terminal.wait_for("left, any key holds");
+    terminal.keys("<down>");
+    terminal.wait_for("> ○ MongoDB");
+    terminal.wait_gone("any key holds");
+    thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+}
+
+#[test]
+fn answers_given_so_far_survive_the_time() {
+    let stage = Stage::new().file("answers.json", r#"{"Auth Method": "JWT"}"#);
+    let terminal = stage.ask(&[&example("authentication"), "--answers", "answers.json", "--timeout", "1s"]);
+    terminal.wait_for("Question 2 of 2");
+    let ended = terminal.finish();
+    assert_eq!((ended.status(), ended.picks()), (("timed_out".into(), 1), json!([["JWT"]])));
+}
+
+#[test]
+fn without_a_limit_it_waits() {
+    let mut terminal = ask(&[]);
+    assert!(!terminal.shows_within(Duration::from_millis(1500), "left"));
+    terminal.keys("1");
+    assert_eq!(terminal.finish().status(), ("answered".into(), 0));
+}

@@ -1,0 +1,168 @@
+//! Guards what ARCHITECTURE.md promises: who depends on whom, and what must be absent.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
+}
+
+/// The dependencies of a crate, without those of its tests.
+fn dependencies(krate: &str) -> Vec<String> {
+    let manifest: toml::Table = read(root().join("crates").join(krate).join("Cargo.toml")).parse().unwrap();
+    let mut names = Vec::new();
+    let mut take = |table: Option<&toml::Value>| {
+        names.extend(table.and_then(toml::Value::as_table).into_iter().flat_map(|table| table.keys().cloned()));
+    };
+    take(manifest.get("dependencies"));
+    take(manifest.get("build-dependencies"));
+    for (_, target) in manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten() {
+        take(target.get("dependencies"));
+    }
+    names
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// A source file without its tests and comments.
+fn code(path: &Path) -> String {
+    let text = read(path);
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn is_test(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    name.ends_with("tests") || name == "fixtures"
+}
+
+fn forbid(krate: &str, words: &[&str]) {
+    for path in sources(&root().join("crates").join(krate).join("src")).into_iter().filter(|path| !is_test(path)) {
+        let code = code(&path);
+        for word in words {
+            assert!(!code.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_core_depends_on_no_other_crate_of_ours_and_on_no_terminal_clock_or_runtime() {
+    let names = dependencies("askuser");
+    for name in [
+        "askuser-terminal",
+        "askuser-cli",
+        "ratatui",
+        "ratatui-core",
+        "crossterm",
+        "tokio",
+        "rustix",
+        "signal-hook",
+        "libc",
+    ] {
+        assert!(!names.iter().any(|n| n == name), "askuser depends on {name}");
+    }
+}
+
+#[test]
+fn the_core_does_no_io_and_reads_no_clock() {
+    forbid(
+        "askuser",
+        &[
+            "std::fs",
+            "std::net",
+            "std::process",
+            "std::thread",
+            "std::env",
+            "Instant",
+            "SystemTime",
+            "println!",
+            "io::stdin",
+            "io::stdout",
+        ],
+    );
+}
+
+#[test]
+fn surfaces_depend_on_the_core_and_never_on_each_other() {
+    let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-agent"];
+    for surface in surfaces.into_iter().filter(|name| root().join("crates").join(name).exists()) {
+        let ours: Vec<String> = dependencies(surface).into_iter().filter(|name| name.starts_with("askuser")).collect();
+        assert_eq!(ours, ["askuser"], "{surface}");
+    }
+}
+
+#[test]
+fn libraries_never_print() {
+    for krate in ["askuser", "askuser-terminal"] {
+        forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
+    }
+}
+
+#[test]
+fn the_view_changes_no_state() {
+    for path in sources(&root().join("crates/askuser-terminal/src/view")).into_iter().filter(|path| !is_test(path)) {
+        // The widget alone reports what it showed, because its trait asks for it.
+        if path.file_name().is_some_and(|name| name != "widget.rs") {
+            assert!(!code(&path).contains("&mut Prompt"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_in_one_place_only() {
+    let all = ["askuser", "askuser-terminal", "askuser-cli"]
+        .map(|krate| sources(&root().join("crates").join(krate).join("src")));
+    let places: Vec<PathBuf> = all.into_iter().flatten().filter(|path| code(path).contains("unsafe {")).collect();
+    assert!(places.iter().all(|path| path.ends_with("askuser-terminal/src/device/unix.rs")), "{places:?}");
+    assert!(places.len() <= 1);
+}
+
+#[test]
+fn crates_say_what_they_are_and_hold_no_logic_in_lib_rs() {
+    for krate in ["askuser", "askuser-terminal"] {
+        let lib = read(root().join("crates").join(krate).join("src/lib.rs"));
+        assert!(lib.starts_with("//! "), "{krate}");
+        assert!(lib.lines().count() < 120, "{krate}/src/lib.rs has grown logic");
+    }
+}
+
+#[test]
+fn the_readme_names_the_commands_that_exist() {
+    let readme = read(root().join("README.md"));
+    for command in ["cargo run --release -- demo", "./check"] {
+        assert!(readme.contains(command), "{command}");
+    }
+    assert!(read(root().join(".ci/run")).contains("./check"));
+    for line in readme.lines().filter_map(|line| line.trim().strip_prefix("askuser ")) {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let known = ["ask", "check", "schema", "demo", "doctor", "config", "completions", "man"];
+        assert!(known.contains(&name), "README shows `askuser {line}`");
+    }
+}
+
+#[test]
+fn the_readme_documents_every_setting() {
+    let readme = read(root().join("README.md"));
+    let config = read(root().join("crates/askuser-cli/src/config.rs"));
+    let table = config.split("SETTINGS: &[Setting] = &[").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
+    let names: Vec<&str> = table.split("setting(").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
+    assert!(names.len() >= 10, "{names:?}");
+    for name in names {
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
+}

@@ -1,0 +1,43 @@
+//! The seam an agent holds: an `Asker`. Two questions are asked at once here; a terminal takes one after the other.
+//!
+//! `cargo run -p askuser-terminal --example asker`
+#![allow(clippy::print_stdout, reason = "the answers belong on stdout")]
+
+use askuser::{Asker, QuestionSet, Rules, report};
+use askuser_terminal::{Options, TerminalAsker};
+use std::error::Error;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let asker: Box<dyn Asker> = Box::new(TerminalAsker::new(Options::detect()));
+    let database = QuestionSet::from_json(include_str!("../../../examples/database.json"), &Rules::default())?;
+    let features = QuestionSet::from_json(include_str!("../../../examples/features.json"), &Rules::default())?;
+    // Both are under way from here; whichever surface is behind the seam, the loop only awaits.
+    let asked = [(&database, asker.ask(&database)), (&features, asker.ask(&features))];
+    for (set, asking) in asked {
+        println!("{}\n", report::prose(set, &block_on(asking)?));
+    }
+    Ok(())
+}
+
+/// The smallest executor there is: sleeps until the future calls.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The painter against a terminal emulator: whatever it paints over whatever, the last frame is what is seen.
+
+use super::*;
+use crate::fixtures::{database, events};
+use crate::view::{Depth, Mood, Role, Theme, View};
+use askuser::Prompt;
+use askuser::prompt::Settings;
+use proptest::prelude::*;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::text::Span;
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+// ---- a terminal ----
+
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 60;
+
+struct Terminal {
+    parser: vt100::Parser,
+    /// The row the frame begins in, and how many rows of it were ever painted.
+    top: u16,
+    reached: u16,
+}
+
+impl Terminal {
+    /// A terminal with numbered lines on it and the cursor under them.
+    fn with_lines_above(count: u16) -> Terminal {
+        let mut parser = vt100::Parser::new(size(ROWS), size(COLUMNS), 100);
+        (0..count).for_each(|i| parser.process(format!("line {i}\r\n").as_bytes()));
+        Terminal { parser, top: count, reached: 0 }
+    }
+
+    fn take(&mut self, painter: &mut Painter) {
+        self.parser.process(&painter.take());
+    }
+
+    fn paint(&mut self, painter: &mut Painter, frame: &Frame) {
+        painter.paint(&frame.lines, frame.columns, frame.caret);
+        self.take(painter);
+        // A frame that reaches below the screen pushes everything up.
+        self.reached = self.reached.max(frame.lines.len() as u16);
+        self.top = self.top.min(ROWS - self.reached);
+    }
+
+    fn row(&self, y: u16) -> String {
+        self.parser.screen().rows(0, COLUMNS).nth(usize::from(y)).expect("a row on the screen")
+    }
+
+    fn assert_lines_above_are_untouched(&self, count: u16) {
+        for y in 0..self.top {
+            assert_eq!(self.row(y), format!("line {}", count - self.top + y), "row {y} above the frame");
+        }
+    }
+
+    fn assert_blank_from(&self, row: u16) {
+        for (y, x) in (row..ROWS).flat_map(|y| (0..COLUMNS).map(move |x| (y, x))) {
+            self.assert_shows(&Cell::EMPTY, y, x);
+        }
+    }
+
+    fn assert_shows(&self, cell: &Cell, y: u16, x: u16) {
+        let seen = self.parser.screen().cell(y, x).expect("a cell on the screen");
+        let symbol = if seen.has_contents() { seen.contents() } else { " " };
+        let modifiers = [
+            (seen.bold(), Modifier::BOLD),
+            (seen.dim(), Modifier::DIM),
+            (seen.italic(), Modifier::ITALIC),
+            (seen.underline(), Modifier::UNDERLINED),
+            (seen.inverse(), Modifier::REVERSED),
+        ];
+        let modifier: Modifier = modifiers.into_iter().filter(|(on, _)| *on).map(|(_, modifier)| modifier).collect();
+        let mut shown = (symbol, seen.fgcolor(), seen.bgcolor(), modifier);
+        let mut wanted = (cell.symbol(), colour(cell.fg), colour(cell.bg), cell.modifier);
+        // The colour of a blank cannot be seen, nor can its weight.
+        let visible = Modifier::REVERSED | Modifier::UNDERLINED;
+        if shown.0 == " " && wanted.0 == " " && !(shown.3 | wanted.3).intersects(visible) {
+            (shown.1, shown.3, wanted.1, wanted.3) = (vt100::Color::Default, visible, vt100::Color::Default, visible);
+        }
+        assert_eq!(shown, wanted, "row {y}, column {x}");
+    }
+
+    /// The frame is on the screen and nothing else below its top; the cursor is at the caret or waits, hidden.
+    fn assert_shows_frame(&self, frame: &Frame) {
+        let height = frame.lines.len() as u16;
+        let area = Rect::new(0, 0, frame.columns, height);
+        let mut buffer = Buffer::empty(area);
+        for (line, y) in frame.lines.iter().zip(0..) {
+            buffer.set_line(0, y, line, frame.columns);
+        }
+        for y in 0..height {
+            let mut x = 0;
+            while x < frame.columns {
+                self.assert_shows(&buffer[(x, y)], self.top + y, x);
+                x += columns(&buffer[(x, y)]);
+            }
+            for x in x..COLUMNS {
+                self.assert_shows(&Cell::EMPTY, self.top + y, x);
+            }
+        }
+        self.assert_blank_from(self.top + height);
+        let screen = self.parser.screen();
+        let rest = frame.caret.unwrap_or(Position::ORIGIN);
+        assert_eq!(screen.cursor_position(), (self.top + rest.y, rest.x), "the cursor");
+        assert_eq!(screen.hide_cursor(), frame.caret.is_none());
+    }
+}
+
+fn size(cells: u16) -> NonZeroU16 {
+    NonZeroU16::new(cells).expect("not zero")
+}
+
+fn colour(colour: Color) -> vt100::Color {
+    match colour {
+        Color::Reset => vt100::Color::Default,
+        Color::Red => vt100::Color::Idx(1),
+        Color::Gray => vt100::Color::Idx(7),
+        Color::DarkGray => vt100::Color::Idx(8),
+        Color::LightBlue => vt100::Color::Idx(12),
+        Color::Indexed(i) => vt100::Color::Idx(i),
+        Color::Rgb(r, g, b) => vt100::Color::Rgb(r, g, b),
+        other => panic!("{other} is not among the colours of these tests"),
+    }
+}
+
+// ---- frames ----
+
+#[derive(Clone, Debug)]
+struct Frame {
+    lines: Vec<Line<'static>>,
+    columns: u16,
+    caret: Option<Position>,
+}
+
+fn frame(lines: &[&str]) -> Frame {
+    let lines = lines.iter().map(|line| Line::raw((*line).to_owned())).collect();
+    Frame { lines, columns: 40, caret: None }
+}
+
+fn any_style() -> impl Strategy<Value = Style> {
+    let colours =
+        vec![Color::Reset, Color::Gray, Color::DarkGray, Color::LightBlue, Color::Indexed(105), Color::Rgb(1, 2, 3)];
+    let modifiers = vec![
+        Modifier::empty(),
+        Modifier::empty(),
+        Modifier::BOLD,
+        Modifier::DIM,
+        Modifier::REVERSED,
+        Modifier::BOLD | Modifier::UNDERLINED,
+        Modifier::ITALIC,
+    ];
+    let background = prop_oneof![5 => Just(Color::Reset), 1 => Just(Color::Red), 1 => Just(Color::Indexed(17))];
+    (prop::sample::select(colours), background, prop::sample::select(modifiers))
+        .prop_map(|(fg, bg, modifier)| Style::new().fg(fg).bg(bg).add_modifier(modifier))
+}
+
+/// Blanks, narrow, wide, combined and disputed characters: those that the emulator and a buffer see alike.
+fn any_span() -> impl Strategy<Value = Span<'static>> {
+    let pieces =
+        vec!["a", "bc", " ", "  ", "    ", "○", "│", "世", "界界", "👍", "e\u{301}", "語\u{3099}", "─", "word"];
+    let text = prop::collection::vec(prop::sample::select(pieces), 1..4).prop_map(|pieces| pieces.concat());
+    (text, any_style()).prop_map(|(text, style)| Span::styled(text, style))
+}
+
+fn any_line() -> impl Strategy<Value = Line<'static>> {
+    prop::collection::vec(any_span(), 0..6).prop_map(Line::from)
+}
+
+/// Where a caret may stand: before a whole character.
+fn stops(line: &Line<'_>, columns_: u16) -> Vec<u16> {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns_, 1));
+    buffer.set_line(0, 0, line, columns_);
+    let mut stops = vec![0];
+    while let Some(x) = stops.last().map(|x| x + columns(&buffer[(*x, 0)])).filter(|x| *x < columns_) {
+        stops.push(x);
+    }
+    stops
+}
+
+fn any_frame() -> impl Strategy<Value = Frame> {
+    // The last line of a frame is never blank.
+    let last = any_line().prop_map(|mut line| {
+        line.spans.insert(0, Span::raw("~"));
+        line
+    });
+    let caret = prop::option::of((any::<prop::sample::Index>(), any::<prop::sample::Index>()));
+    (prop::collection::vec(any_line(), 0..9), last, 1u16..50, caret).prop_map(|(mut lines, last, columns, caret)| {
+        lines.push(last);
+        let caret = caret.map(|(x, y)| {
+            let y = y.index(lines.len());
+            Position::new(*x.get(&stops(&lines[y], columns)), y as u16)
+        });
+        Frame { lines, columns, caret }
+    })
+}
+
+/// Frames of which each may keep lines of the one before, as a prompt's do.
+fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
+    let kept = prop::collection::vec(prop::bool::weighted(0.6), 9);
+    prop::collection::vec((any_frame(), kept), 1..6).prop_map(|frames| {
+        let mut made: Vec<Frame> = Vec::new();
+        for (mut frame, kept) in frames {
+            if let Some(before) = made.last().filter(|_| kept[0]) {
+                frame.columns = before.columns;
+                let last = frame.lines.len() - 1;
+                for (y, line) in before.lines.iter().enumerate().take(last).filter(|(y, _)| kept[*y]) {
+                    frame.lines[y] = line.clone();
+                }
+                // What the caret stood on may have changed.
+                frame.caret = frame.caret.map(|caret| Position::new(0, caret.y));
+            }
+            made.push(frame);
+        }
+        made
+    })
+}
+
+// ---- what holds for all frames ----
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_last_frame_is_what_is_seen(frames in any_frames(), above in 0..ROWS) {
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        for frame in &frames {
+            terminal.paint(&mut painter, frame);
+            terminal.assert_shows_frame(frame);
+            terminal.assert_lines_above_are_untouched(above);
+        }
+    }
+
+    #[test]
+    fn erasing_leaves_nothing(frames in any_frames(), above in 0..ROWS) {
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
+        painter.erase();
+        terminal.take(&mut painter);
+        terminal.assert_blank_from(terminal.top);
+        terminal.assert_lines_above_are_untouched(above);
+        let screen = terminal.parser.screen();
+        prop_assert_eq!(screen.cursor_position(), (terminal.top, 0));
+        prop_assert!(!screen.hide_cursor());
+        prop_assert_eq!((screen.fgcolor(), screen.bold()), (vt100::Color::Default, false));
+    }
+
+    #[test]
+    fn a_frame_is_painted_anew_where_one_was_erased(frames in any_frames(), above in 0..ROWS, last in any_frame()) {
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
+        painter.erase();
+        terminal.paint(&mut painter, &last);
+        terminal.assert_shows_frame(&last);
+    }
+
+    #[test]
+    fn the_same_frame_again_costs_nothing(frames in any_frames()) {
+        let mut painter = Painter::new();
+        for frame in &frames {
+            painter.paint(&frame.lines, frame.columns, frame.caret);
+            painter.take();
+            painter.paint(&frame.lines, frame.columns, frame.caret);
+            prop_assert_eq!(painter.take(), b"");
+        }
+    }
+
+    #[test]
+    fn leaving_keeps_the_frame_and_goes_below_it(frame in any_frame(), above in 0..ROWS) {
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        terminal.paint(&mut painter, &frame);
+        painter.leave();
+        terminal.take(&mut painter);
+        let height = frame.lines.len() as u16;
+        let top = terminal.top.min(ROWS - height - 1);
+        prop_assert_eq!(terminal.parser.screen().cursor_position(), (top + height, 0));
+        prop_assert!(!terminal.parser.screen().hide_cursor());
+        terminal.top = top;
+        terminal.assert_lines_above_are_untouched(above);
+        prop_assert!(terminal.row(top + height - 1).starts_with('~'));
+    }
+
+    #[test]
+    fn a_narrower_terminal_that_keeps_its_lines_is_wiped_clean(
+        before in any_frame(),
+        after in any_frame(),
+        above in 0..ROWS / 2,
+        columns in 10u16..50,
+    ) {
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        terminal.paint(&mut painter, &before);
+        terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
+        // A parser that was narrower once is as good as one that still is.
+        painter.resized(columns, false);
+        terminal.take(&mut painter);
+        terminal.parser.screen_mut().set_size(size(ROWS), size(COLUMNS));
+        terminal.paint(&mut painter, &after);
+        terminal.assert_shows_frame(&after);
+        terminal.assert_lines_above_are_untouched(above);
+    }
+}
+
+// ---- what went wrong once ----
+
+fn check_over(before: &[&str], after: &[&str]) {
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new());
+    terminal.paint(&mut painter, &frame(before));
+    terminal.paint(&mut painter, &frame(after));
+    terminal.assert_shows_frame(&frame(after));
+}
+
+#[test]
+fn clearing_the_rest_of_a_row_spares_a_wide_character_before_it() {
+    check_over(&["用abc"], &["界"]);
+    check_over(&["a用abc"], &["b界"]);
+}
+
+#[test]
+fn a_wide_character_half_painted_over_leaves_nothing_behind() {
+    check_over(&["世界x"], &["a世x"]);
+    check_over(&["a世界"], &["世 界"]);
+    check_over(&["世"], &["a"]);
+}
+
+#[test]
+fn a_cluster_of_many_columns_leaves_nothing_behind() {
+    // Four columns in a terminal, whatever it thinks of conjuncts.
+    let conjunct = "क\u{94d}क\u{94d}क\u{94d}क";
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new());
+    terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
+    terminal.paint(&mut painter, &frame(&["a   b", "x"]));
+    terminal.assert_shows_frame(&frame(&["a   b", "x"]));
+}
+
+#[test]
+fn after_a_character_of_disputed_width_the_column_is_found_anew() {
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new());
+    terminal.paint(&mut painter, &frame(&["👩\u{200d}👩\u{200d}👧|"]));
+    // To the emulator the family takes six columns, to the buffer two.
+    assert_eq!(terminal.parser.screen().cell(0, 2).map(vt100::Cell::contents), Some("|"));
+}
+
+#[test]
+fn a_caret_in_rewrapped_rows_is_found_again() {
+    let mut painter = Painter::new();
+    let lines = ["x".repeat(35), "y".repeat(12), "z".repeat(30)].map(Line::raw);
+    painter.paint(&lines, 40, Some(Position::new(25, 2)));
+    painter.take();
+    painter.resized(10, true);
+    // Four rows and two rows above, and two more in the caret's own.
+    assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r\x1b[J");
+}
+
+#[test]
+fn closing_lines_stay_and_leave_the_pen_plain() {
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(1), Painter::new());
+    terminal.paint(&mut painter, &frame(&["frame", "frame"]));
+    painter.erase();
+    let style = Style::new().fg(Color::LightBlue).add_modifier(Modifier::BOLD);
+    painter.print(&[Line::from(vec![Span::styled("✔ ", style), Span::raw("Database: PostgreSQL")]), Line::raw("end")]);
+    terminal.take(&mut painter);
+    assert_eq!([1, 2, 3].map(|y| terminal.row(y)), ["✔ Database: PostgreSQL", "end", ""]);
+    let screen = terminal.parser.screen();
+    assert_eq!((screen.cursor_position(), screen.bold()), ((3, 0), false));
+    assert_eq!(screen.cell(1, 0).map(vt100::Cell::bold), Some(true));
+}
+
+// ---- what it costs ----
+
+/// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
+fn costs(set: askuser::QuestionSet, depth: Depth, script: &str) -> Vec<usize> {
+    let theme = Theme { depth, ..Theme::default() };
+    let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+    let mut painter = Painter::new();
+    let mut paint = |prompt: &Prompt| {
+        let view = View::new(prompt, &theme, Mood::Asking, 79, 23);
+        painter.paint(view.lines(), view.size().0, view.caret());
+        if view.caret().is_none() {
+            painter.rest_in([Role::Secondary, Role::Text].map(|role| theme.colour(role)));
+        }
+        painter.take().len()
+    };
+    paint(&prompt);
+    let mut costs = Vec::new();
+    for event in events(script) {
+        prompt.update(event, Duration::ZERO);
+        costs.push(paint(&prompt));
+    }
+    costs
+}
+
+#[test]
+fn an_arrow_key_costs_at_most_sixty_bytes() {
+    let costs = costs(database(), Depth::Ansi256, "<down><down><down><up><up><up>?<esc><down>");
+    let arrows = costs.iter().take(6).chain(costs.last());
+    assert!(arrows.clone().all(|bytes| (1..=60).contains(bytes)), "{costs:?}");
+}
+
+#[test]
+fn a_key_that_changes_nothing_costs_nothing() {
+    assert_eq!(costs(database(), Depth::Ansi256, "<up><home>x"), [0, 0, 0]);
+}
+
+#[test]
+fn a_typed_character_costs_a_few_bytes() {
+    let costs = costs(database(), Depth::Ansi256, "4abcdef");
+    assert!(costs[2..].iter().all(|bytes| *bytes <= 40), "{costs:?}");
+}

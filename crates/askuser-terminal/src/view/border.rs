@@ -1,0 +1,87 @@
+//! The bottom border, and what it says about the time and about lines that are hidden.
+
+use super::wrap::width;
+use super::{Mood, Role, Signs, Theme};
+use askuser::Prompt;
+use askuser::prompt::{Mode, Viewport};
+use ratatui_core::text::{Line, Span};
+use std::time::Duration;
+
+/// The keys for what is above and what is below.
+const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
+
+/// `╰── 42 s left ──────── ↓ 12 more lines ──╯`
+pub(super) fn bottom<'a>(
+    prompt: &Prompt,
+    theme: &Theme,
+    mood: Mood,
+    viewport: &Viewport,
+    columns: usize,
+    lines: &[Line<'a>],
+) -> Line<'a> {
+    let signs = theme.signs;
+    let muted = theme.style(Role::Muted);
+    // The border has the colour of the frame, whatever that is just now.
+    let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
+    let left = prompt.time_left().filter(|_| mood == Mood::Asking);
+    let scrolls = mood == Mood::Asking && !matches!(prompt.mode(), Mode::Typing(_));
+    let page = if scrolls { PAGE_KEYS } else { ("", "") };
+    let (time, more) = marks(left, viewport, page, &signs, columns.saturating_sub(2 + 2 + 2));
+    let rule = |count: usize| signs.horizontal.repeat(count);
+    let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));
+    let soon = left.is_some_and(|left| left <= Duration::from_secs(10));
+    let time_style = if soon { theme.style(Role::Warning) } else { muted };
+    Line::from(vec![
+        Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge),
+        Span::styled(time, time_style),
+        Span::styled(rule(fill), edge),
+        Span::styled(more, theme.style(Role::Secondary)),
+        Span::styled(format!("{}{}", rule(2), signs.box_bottom_right), edge),
+    ])
+}
+
+/// What the bottom border says of time and of hidden lines: as much as there is room for, the count of lines last.
+fn marks(
+    left: Option<Duration>,
+    viewport: &Viewport,
+    (page_up, page_down): (&str, &str),
+    signs: &Signs,
+    room: usize,
+) -> (String, String) {
+    let times = match left.map(clock) {
+        Some(left) => vec![format!(" {left} left, any key holds "), format!(" {left} left "), String::new()],
+        None => vec![String::new()],
+    };
+    let below = viewport.total - viewport.offset - viewport.height;
+    let lines = |count| if count == 1 { "line" } else { "lines" };
+    let (what, page) = match (viewport.offset, below) {
+        (0, 0) => (String::new(), ""),
+        (0, below) => (format!(" {} {below}", signs.down), page_down),
+        (above, 0) => (format!(" {} {above}", signs.up), page_up),
+        (above, below) => (format!(" {} {above}  {} {below}", signs.up, signs.down), ""),
+    };
+    let mores = match (viewport.offset, below) {
+        (0, 0) => vec![String::new()],
+        (above, below) => {
+            let last = if below == 0 { above } else { below };
+            vec![format!("{what} more {}{page} ", lines(last)), format!("{what} more "), format!("{what} ")]
+        }
+    };
+    for time in &times {
+        for more in &mores {
+            // A bit of border keeps the two apart.
+            let between = usize::from(!time.is_empty() && !more.is_empty());
+            if width(time) + between + width(more) <= room {
+                return (time.clone(), more.clone());
+            }
+        }
+    }
+    (String::new(), String::new())
+}
+
+fn clock(left: Duration) -> String {
+    match left.as_millis().div_ceil(1000) {
+        seconds @ 0..=60 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}

@@ -1,0 +1,70 @@
+//! What a sheet says about keys: the help page, and the hints in the foot. Both are made from the table of keys.
+
+use super::{Composer, INDENT, LEGIBLE};
+use crate::view::theme::Role;
+use crate::view::wrap::{width, wrap};
+use askuser::prompt::help;
+use ratatui_core::text::{Line, Span};
+
+impl<'a> Composer<'a, '_> {
+    pub(super) fn help(&mut self) {
+        self.gap();
+        let keys: Vec<_> = help(self.prompt.context()).map(|(spelled, does)| (self.spell(spelled), does)).collect();
+        let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
+        // Where the longest keys leave too little room, they get a line of their own.
+        let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);
+        let column = [longest, "PgUp PgDn  ".len()].into_iter().find(fits).unwrap_or(4);
+        for (spelled, does) in keys {
+            let style = self.style(Role::Primary);
+            let mut beside = None;
+            if width(&spelled) + 2 <= column {
+                beside = Some(Span::styled(format!("{spelled}{:1$}", "", column - width(&spelled)), style));
+            } else {
+                for range in wrap(&spelled, self.room(INDENT), self.room(INDENT)) {
+                    let line = self.bordered(INDENT, vec![Span::styled(spelled[range].to_owned(), style)]);
+                    self.sheet.body.push(line);
+                }
+            }
+            let room = self.room(INDENT + column);
+            for range in wrap(does, room, room) {
+                let words = Span::styled(&does[range], self.style(Role::Secondary));
+                let line = match beside.take() {
+                    Some(keys) => self.bordered(INDENT, vec![keys, words]),
+                    None => self.bordered(INDENT + column, vec![words]),
+                };
+                self.sheet.body.push(line);
+            }
+        }
+    }
+
+    /// Keys as this terminal can show them.
+    fn spell(&self, keys: &str) -> String {
+        if self.theme.signs.up == "↑" {
+            return keys.to_owned();
+        }
+        let arrows = [("↑ ↓", "Up Down"), ("← →", "Left Right"), ("↑↓", "up/down"), ("←→", "left/right"), ("–", "-")];
+        arrows.iter().fold(keys.to_owned(), |keys, (arrow, word)| keys.replace(arrow, word))
+    }
+
+    /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit.
+    pub(super) fn hints(&self) -> Line<'a> {
+        /// What is told even where there is little room, the last the longest.
+        const ESSENTIAL: [&str; 6] = ["alt-enter", "↑↓", "space", "?", "esc", "enter"];
+        let mut hints: Vec<_> = self.prompt.hints().collect();
+        let rank = |key: &str| ESSENTIAL.iter().position(|essential| *essential == key);
+        loop {
+            let words: Vec<String> = hints.iter().map(|(key, word)| format!("{} {word}", self.spell(key))).collect();
+            let essential = hints.iter().all(|(key, _)| rank(key).is_some());
+            let gaps: &[&str] = if essential { &["  ", " "] } else { &["  "] };
+            let lines = gaps.iter().map(|gap| words.join(&format!("{gap}{}{gap}", self.theme.signs.bullet)));
+            let fitting = lines.into_iter().find(|line| width(line) + INDENT <= self.columns);
+            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(hints[i].0))) {
+                (None, Some(least)) => _ = hints.remove(least),
+                (line, _) => {
+                    let line = Span::styled(line.unwrap_or_default(), self.style(Role::Muted));
+                    return Line::from(vec![Span::raw("  "), line]);
+                }
+            }
+        }
+    }
+}

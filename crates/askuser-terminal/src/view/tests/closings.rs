@@ -1,0 +1,81 @@
+//! What stays in the scrollback.
+
+use super::*;
+use askuser::{Answer, Outcome, QuestionSet};
+use fixtures::{authentication, database, features};
+use std::fmt::Write;
+
+fn answer(set: &QuestionSet, i: usize, picks: &[usize], typed: Option<&str>, note: Option<&str>) -> Answer {
+    let answer = set.questions()[i].answer(picks, typed.map(Into::into), note.map(Into::into));
+    answer.expect("a legal answer")
+}
+
+fn lines(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) -> String {
+    closing(set, outcome, confirm, theme).iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Every ending, and answers of every kind.
+fn endings() -> Vec<(&'static str, QuestionSet, Outcome)> {
+    let (one, many, two) = (database(), features(), authentication());
+    let answered = |set: &QuestionSet, answers: Vec<Answer>| Outcome::answered(set, answers).expect("all answered");
+    let picked = answer(&one, 0, &[0], None, None);
+    let several = answer(&many, 0, &[0, 1, 3], None, None);
+    let mixed = answer(&many, 0, &[0], Some("bun\nand deno"), Some("no hurry\nreally"));
+    let so_far = answer(&two, 0, &[1], None, None);
+    let both = vec![so_far.clone(), answer(&two, 1, &[0, 1], None, Some("Google: first"))];
+    vec![
+        ("single", one.clone(), answered(&one, vec![picked])),
+        ("several", many.clone(), answered(&many, vec![several])),
+        ("typed, with a note, in several lines", many.clone(), answered(&many, vec![mixed])),
+        ("two questions", two.clone(), answered(&two, both)),
+        ("cancelled", one.clone(), Outcome::cancelled(vec![])),
+        ("cancelled half way", two.clone(), Outcome::cancelled(vec![so_far.clone()])),
+        ("declined", one.clone(), Outcome::declined(None, vec![])),
+        ("declined with a reason", one.clone(), Outcome::declined(Some("not\nnow".into()), vec![])),
+        ("discuss", one.clone(), Outcome::discuss(None, vec![])),
+        ("discuss with a message", two.clone(), Outcome::discuss(Some("What about LDAP?".into()), vec![so_far])),
+        ("timed out", one.clone(), Outcome::timed_out(vec![])),
+        ("unavailable", one, Outcome::unavailable("no terminal", vec![])),
+    ]
+}
+
+fn all(confirm: Confirm, theme: &Theme) -> String {
+    let mut out = String::new();
+    for (name, set, outcome) in endings() {
+        let _ = writeln!(out, "[{name}]\n{}", lines(&set, &outcome, confirm, theme));
+    }
+    out
+}
+
+#[test]
+fn inline() {
+    insta::assert_snapshot!("closing_inline", all(Confirm::Inline, &Theme::default()));
+}
+
+#[test]
+fn boxed() {
+    insta::assert_snapshot!("closing_boxed", all(Confirm::Boxed, &Theme::default()));
+}
+
+#[test]
+fn boxed_in_ascii() {
+    insta::assert_snapshot!("closing_ascii", all(Confirm::Boxed, &Theme { signs: Signs::ASCII, ..Theme::default() }));
+}
+
+#[test]
+fn nothing_stays_where_nothing_is_wanted() {
+    for (name, set, outcome) in endings() {
+        assert_eq!(lines(&set, &outcome, Confirm::None, &Theme::default()), "", "{name}");
+    }
+}
+
+#[test]
+fn answers_are_green_headers_quiet_and_refusals_muted() {
+    let theme = Theme::default();
+    let (_, set, outcome) = endings().remove(0);
+    let line = &closing(&set, &outcome, Confirm::Inline, &theme)[0];
+    let styles: Vec<_> = line.spans.iter().map(|span| span.style).collect();
+    assert_eq!(styles, [Role::Success, Role::Secondary, Role::Text].map(|role| theme.style(role)));
+    let line = &closing(&set, &Outcome::cancelled(vec![]), Confirm::Inline, &theme)[0];
+    assert_eq!(line.spans[0].style, theme.style(Role::Muted));
+}

@@ -1,0 +1,264 @@
+//! What holds at every size, in every state, for any text.
+
+use super::*;
+use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
+use askuser::prompt::{Field, Mode, Scroll, Settings};
+use askuser::{Key, KeyCode};
+use proptest::prelude::*;
+use ratatui_core::buffer::{Cell, CellWidth};
+use ratatui_core::widgets::StatefulWidget;
+use std::collections::BTreeSet;
+use unicode_segmentation::UnicodeSegmentation;
+
+fn any_theme() -> impl Strategy<Value = Theme> {
+    let depth = prop::sample::select(vec![Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::TrueColor]);
+    let background = prop::sample::select(vec![Background::Dark, Background::Light]);
+    let signs = prop::sample::select(vec![Signs::UNICODE, Signs::ASCII]);
+    (depth, background, signs).prop_map(|(depth, background, signs)| Theme { background, depth, signs, dimmed: false })
+}
+
+fn any_mood() -> impl Strategy<Value = Mood> {
+    prop_oneof![6 => Just(Mood::Asking), 1 => Just(Mood::Confirmed), 1 => Just(Mood::Expired)]
+}
+
+/// Takes events until the prompt ends, each a fifth of a second after the one before.
+fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMut(&mut Prompt, &Event)) {
+    look(prompt, size);
+    for (i, event) in events.into_iter().enumerate() {
+        let now = Duration::from_millis(200 * i as u64);
+        if let Effect::Finish(_) | Effect::Interrupt = press(prompt, event.clone(), now, size) {
+            break;
+        }
+        each(prompt, &event);
+    }
+}
+
+/// The text of a whole page without blanks and without its border, whatever the screen would hide.
+fn whole(prompt: &Prompt, columns: u16) -> String {
+    let view = View::new(prompt, &Theme::default(), Mood::Asking, columns, u16::MAX);
+    let frame = rows(&drawn(&view)).concat();
+    frame.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+}
+
+fn solid(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_state_of_any_text_is_drawn_at_every_size_in_printable_cells(
+        set in nasty_set(),
+        events in prop::collection::vec(any_event(), 0..25),
+        (columns, rows) in (0u16..=120, 0u16..=60),
+        theme in any_theme(),
+        mood in any_mood(),
+        timeout in prop::option::of(0u64..200),
+    ) {
+        let settings = Settings { arm: Duration::ZERO, timeout: timeout.map(Duration::from_secs) };
+        let mut prompt = Prompt::new(set, settings);
+        let mut faults = Vec::new();
+        live(&mut prompt, events, (columns, rows), |prompt, _| {
+            let widget = PromptWidget::new(theme).mood(mood);
+            // A neighbour on each side that nothing may touch.
+            let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
+            let area = Rect::new(1, 1, columns, rows);
+            widget.render(area, &mut buffer, prompt);
+            for (i, cell) in buffer.content.iter().enumerate() {
+                let (x, y) = buffer.pos_of(i);
+                let inside = area.contains(Position::new(x, y));
+                let printable = cell.symbol().chars().all(|c| !c.is_control()) && cell.cell_width() > 0;
+                if !printable || (!inside && cell.symbol() != "~") {
+                    faults.push((x, y, cell.symbol().to_owned()));
+                }
+            }
+            if let Some(caret) = widget.cursor(prompt, area) && !area.is_empty() {
+                assert!(area.contains(caret), "{caret} outside {area}");
+            }
+        });
+        prop_assert_eq!(faults, vec![]);
+    }
+
+    #[test]
+    fn a_prompt_takes_no_more_room_than_it_is_given(
+        set in nasty_set(),
+        events in prop::collection::vec(any_event(), 0..15),
+        (columns, rows) in (1u16..=120, 1u16..=60),
+    ) {
+        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        live(&mut prompt, events, (columns, rows), |prompt, _| {
+            let view = View::new(prompt, &Theme::default(), Mood::Asking, columns, rows);
+            let (width, height) = view.size();
+            assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
+        });
+    }
+
+    #[test]
+    fn after_a_key_the_caret_or_the_focused_row_is_on_the_screen(
+        set in nasty_set(),
+        events in prop::collection::vec(any_event(), 0..40),
+        size in (10u16..=120, 3u16..=40),
+    ) {
+        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        live(&mut prompt, events, size, |prompt, event| {
+            let view = view(prompt, &Theme::default(), Mood::Asking, size);
+            match (prompt.mode(), prompt.current(), prompt.scroll()) {
+                (Mode::Typing(_), ..) => assert!(view.caret().is_some(), "no caret after {event:?}"),
+                (Mode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
+                    assert!(view.viewport().seen[entry.focus()], "row {} is hidden after {event:?}", entry.focus());
+                }
+                _ => {}
+            }
+        });
+    }
+
+    #[test]
+    fn paging_down_leaves_no_line_out(set in nasty_set(), size in (10u16..=120, 3u16..=40), help in any::<bool>()) {
+        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        look(&mut prompt, size);
+        if help {
+            press(&mut prompt, Event::Key(KeyCode::Char('?').into()), Duration::ZERO, size);
+        }
+        let mut next = 0;
+        loop {
+            let viewport = view(&prompt, &Theme::default(), Mood::Asking, size).viewport().clone();
+            prop_assert!(viewport.offset <= next, "lines {next} to {} were passed over", viewport.offset);
+            let before = std::mem::replace(&mut next, viewport.offset + viewport.height);
+            if next == viewport.total {
+                break;
+            }
+            prop_assert!(before < next, "stuck at line {next} of {}", viewport.total);
+            press(&mut prompt, Event::Key(KeyCode::PageDown.into()), Duration::ZERO, size);
+        }
+    }
+
+    #[test]
+    fn no_text_is_cut_off_at_any_width(set in nasty_set(), typed in nasty_text(), columns in 20u16..=120) {
+        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let script = [Event::Key(KeyCode::Char('n').into()), Event::Paste(typed), Event::Key(KeyCode::Esc.into())];
+        for event in script {
+            prompt.update(event, Duration::ZERO);
+        }
+        let page = whole(&prompt, columns);
+        let (question, entry) = prompt.current().expect("a question");
+        let texts = question.options().iter().flat_map(|option| [option.name(), option.description()]);
+        for text in texts.chain([question.text(), entry.note(0).as_str()]) {
+            prop_assert!(page.contains(&solid(text)), "{text:?} is not all in {page:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_takes_the_columns_that_a_buffer_gives_it(text in nasty_text()) {
+        let text = askuser::sanitize::line(&text);
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 1_000, 1));
+        let (end, _) = buffer.set_stringn(0, 0, &text, 1_000, ratatui_core::style::Style::new());
+        prop_assert_eq!(width(&text), usize::from(end), "{:?}", text);
+    }
+
+    #[test]
+    fn the_caret_stands_where_the_text_before_it_ends(text in nasty_text(), left in 0usize..10, columns in 30u16..=120) {
+        let mut prompt = Prompt::new(features(), Settings { arm: Duration::ZERO, timeout: None });
+        prompt.update(Event::Key(KeyCode::Char('n').into()), Duration::ZERO);
+        prompt.update(Event::Paste(text), Duration::ZERO);
+        for _ in 0..left {
+            prompt.update(Event::Key(KeyCode::Left.into()), Duration::ZERO);
+        }
+        let view = View::new(&prompt, &Theme::default(), Mood::Asking, columns, u16::MAX);
+        let caret = view.caret().expect("a caret");
+        let buffer = drawn(&view);
+        let text = prompt.field(Field::Note(0));
+        let (before, after) = text.as_str().split_at(text.caret());
+        let under = &buffer[caret];
+        match after.graphemes(true).next() {
+            // At the end of a line, and over blanks at a break, the caret has a cell of its own.
+            None | Some("\n" | " ") => {}
+            Some(grapheme) => prop_assert_eq!(under.symbol(), grapheme, "before it: {:?}", before),
+        }
+        if after.is_empty() && !before.ends_with(' ') {
+            prop_assert_eq!(under.symbol(), Signs::UNICODE.caret, "before it: {:?}", before);
+        }
+    }
+}
+
+/// All words seen on the way down.
+fn read(prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let mut last = None;
+    look(prompt, size);
+    loop {
+        let view = view(prompt, &Theme::default(), Mood::Asking, size);
+        words.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
+        let offset = Some(view.viewport().offset);
+        if offset == last {
+            return words;
+        }
+        last = offset;
+        press(prompt, Event::Key(KeyCode::PageDown.into()), Duration::ZERO, size);
+    }
+}
+
+fn assert_all_seen<'a>(seen: &BTreeSet<String>, texts: impl IntoIterator<Item = &'a str>) {
+    let missing: Vec<&str> =
+        texts.into_iter().flat_map(str::split_whitespace).filter(|word| !seen.contains(*word)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn the_longest_question_is_read_to_its_last_word() {
+    for size in [(80, 24), (40, 12)] {
+        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        let seen = read(&mut prompt, size);
+        let question = &prompt.set().questions()[0];
+        assert_eq!(question.text().chars().count(), 2_000);
+        assert_all_seen(&seen, [question.text()]);
+        assert_all_seen(&seen, question.options().iter().map(|option| option.name()));
+        assert_all_seen(&seen, question.options().iter().map(|option| option.description()));
+        assert_all_seen(&seen, ["Other Type something else…"]);
+    }
+}
+
+#[test]
+fn the_longest_question_can_be_answered_with_arrows_alone() {
+    for size in [(80, 24), (40, 12)] {
+        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        look(&mut prompt, size);
+        let mut key = |code: KeyCode| press(&mut prompt, Event::Key(Key::plain(code)), Duration::ZERO, size);
+        (0..30).for_each(|_| _ = key(KeyCode::Down));
+        key(KeyCode::Up);
+        let effect = key(KeyCode::Enter);
+        let Effect::Finish(outcome) = effect else { panic!("{effect:?} at {size:?}") };
+        assert_eq!(outcome.answers()[0].selected_options, ["Fourth"]);
+    }
+}
+
+#[test]
+fn the_help_page_is_read_to_its_last_word() {
+    for size in [(80, 24), (40, 12)] {
+        for set in [features(), authentication()] {
+            let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+            look(&mut prompt, size);
+            for event in events("?") {
+                press(&mut prompt, event, Duration::ZERO, size);
+            }
+            let seen = read(&mut prompt, size);
+            let help: Vec<(&str, &str)> = askuser::prompt::help(prompt.context()).collect();
+            assert_all_seen(&seen, help.iter().flat_map(|(spelled, does)| [*spelled, *does]));
+        }
+    }
+}
+
+#[test]
+fn long_answers_are_reviewed_to_their_last_word() {
+    for size in [(80, 24), (40, 12)] {
+        let typed = crate::fixtures::numbered("w", 1_900);
+        let mut prompt = Prompt::new(authentication(), Settings { arm: Duration::ZERO, timeout: None });
+        look(&mut prompt, size);
+        let script = format!("<down><down><down><enter><paste:{typed}><enter><enter>");
+        for event in events(&script) {
+            press(&mut prompt, event, Duration::ZERO, size);
+        }
+        assert_eq!(prompt.current(), None, "this is the review");
+        assert_all_seen(&read(&mut prompt, size), [typed.as_str()]);
+    }
+}

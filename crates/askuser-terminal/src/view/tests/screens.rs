@@ -1,0 +1,309 @@
+//! Every screen, as text and in a few cases with its styles.
+
+use super::*;
+use fixtures::{ARMED, authentication, database, events, features, long, package_manager, question, set_of};
+use ratatui_core::buffer::Cell;
+use ratatui_core::style::{Color, Modifier};
+use std::fmt::Write;
+
+const NORMAL: Size = (80, 24);
+const SMALL: Size = (40, 12);
+const LARGE: Size = (200, 60);
+const TINY: Size = (20, 5);
+
+/// The screens of a script at each size.
+fn pictures(set: &askuser::QuestionSet, script: &str, sizes: &[Size]) -> String {
+    let mut out = String::new();
+    for &size in sizes {
+        let prompt = played(set, ARMED, script, size);
+        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), Mood::Asking, size));
+    }
+    out
+}
+
+fn played(set: &askuser::QuestionSet, settings: askuser::prompt::Settings, script: &str, size: Size) -> Prompt {
+    let mut prompt = Prompt::new(set.clone(), settings);
+    look(&mut prompt, size);
+    for event in events(script) {
+        press(&mut prompt, event, Duration::ZERO, size);
+    }
+    prompt
+}
+
+fn text(prompt: &Prompt, theme: &Theme, mood: Mood, size: Size) -> String {
+    let view = view(prompt, theme, mood, size);
+    let mut out: String = rows(&drawn(&view)).iter().map(|row| format!("{row}\n")).collect();
+    if let Some(Position { x, y }) = view.caret() {
+        let _ = writeln!(out, "(cursor in column {x} of row {y})");
+    }
+    out
+}
+
+/// As [`text`], with the style before each run of cells: `‹#818CF8 bold›`.
+fn styled(prompt: &Prompt, theme: &Theme, mood: Mood, size: Size) -> String {
+    let buffer = drawn(&view(prompt, theme, mood, size));
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let (mut line, mut last) = (String::new(), String::new());
+        for x in 0..buffer.area.width {
+            let cell = &buffer[(x, y)];
+            let style = if cell.symbol() == " " && cell.bg == Color::Reset { last.clone() } else { style(cell) };
+            if style != last {
+                let _ = write!(line, "‹{style}›");
+                last = style;
+            }
+            line.push_str(cell.symbol());
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+fn style(cell: &Cell) -> String {
+    let colour = |colour: Color| match colour {
+        Color::Rgb(r, g, b) => format!("#{r:02X}{g:02X}{b:02X}"),
+        other => other.to_string().to_lowercase(),
+    };
+    let mut words = vec![colour(cell.fg)];
+    if cell.bg != Color::Reset {
+        words.push(format!("on {}", colour(cell.bg)));
+    }
+    for (modifier, word) in [(Modifier::BOLD, "bold"), (Modifier::DIM, "dim"), (Modifier::REVERSED, "reversed")] {
+        if cell.modifier.contains(modifier) {
+            words.push(word.to_owned());
+        }
+    }
+    words.join(" ")
+}
+
+macro_rules! screen {
+    ($name:ident, $set:expr, $script:expr) => {
+        screen!($name, $set, $script, &[NORMAL, SMALL, LARGE]);
+    };
+    ($name:ident, $set:expr, $script:expr, $sizes:expr) => {
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), pictures(&$set, $script, $sizes));
+        }
+    };
+}
+
+screen!(single, database(), "", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(single_moved, database(), "<down>", &[NORMAL, SMALL, TINY]);
+screen!(single_marked, database(), "<down><space>", &[NORMAL]);
+screen!(multi, features(), "", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(multi_ticked, features(), "<space><down><space><down><down><space>");
+screen!(first_of_two, authentication(), "", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(second_of_two, authentication(), "<enter>", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(back_at_the_first, authentication(), "<enter><left>", &[NORMAL]);
+screen!(review, authentication(), "<enter>12<enter>", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(review_incomplete, authentication(), "<enter><right>");
+screen!(
+    review_of_long_answers,
+    authentication(),
+    "<down><down><down><enter>our own token service, which already knows every device and every tenant<enter>\
+     <space>nfirst of all<enter><down><down><down><down><enter>Okta<a-enter>Auth0<enter>",
+    &[NORMAL, SMALL]
+);
+screen!(other_empty, package_manager(), "<down><down><down><enter>");
+screen!(other_short, package_manager(), "<down><down><down><enter>bun");
+screen!(
+    other_long,
+    package_manager(),
+    "<down><down><down><enter>bun, because its installs are fast and it runs TypeScript without a build step;\
+     <a-enter><a-enter>but keep the npm lockfile until the release is out, so that nobody is surprised by it"
+);
+screen!(
+    other_caret_in_the_middle,
+    package_manager(),
+    "<down><down><down><enter>bun or deno<left><left><left><left>",
+    &[NORMAL, SMALL]
+);
+screen!(other_caret_on_a_wide_character, package_manager(), "4用哪个<left>", &[NORMAL]);
+screen!(other_kept, package_manager(), "<down><down><down><enter>bun<esc>", &[NORMAL, SMALL]);
+screen!(other_tiny, package_manager(), "44bun", &[TINY, (30, 8)]);
+screen!(note, database(), "<down>n", &[NORMAL, SMALL]);
+screen!(note_written, database(), "<down>nonly if we must<enter>", &[NORMAL, SMALL]);
+screen!(discuss, database(), "c", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(discuss_on_review, authentication(), "<enter>1<enter>cWhat about passkeys?", &[NORMAL, SMALL]);
+screen!(decline, database(), "dnot today", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(leaving, database(), "<space><esc>");
+screen!(leaving_tiny, database(), "<space><space><esc>", &[TINY, (20, 3), (20, 2)]);
+screen!(help_single, database(), "?", &[NORMAL, SMALL, LARGE, TINY]);
+screen!(help_multi, features(), "?", &[NORMAL]);
+screen!(help_review, authentication(), "<right><right>?", &[NORMAL]);
+screen!(rejected_key, database(), "9", &[NORMAL, SMALL, TINY]);
+screen!(rejected_paste, database(), "<paste:x>", &[NORMAL, SMALL, TINY]);
+screen!(rejected_submit, authentication(), "<right><right><enter>", &[NORMAL, SMALL]);
+screen!(rejected_empty_other, database(), "<down><down><down><enter><enter>", &[NORMAL, SMALL]);
+screen!(long_start, long(), "", &[NORMAL, SMALL]);
+screen!(long_middle, long(), "<pgdn>", &[NORMAL, SMALL]);
+screen!(long_end, long(), "<pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn>", &[NORMAL, SMALL]);
+
+#[test]
+fn recommended_badges_wrap_with_their_labels() {
+    let options = [
+        ("Short (Recommended)", "A badge beside the label"),
+        ("A label of exactly thirty chars (Recommended)", "A badge that may not fit"),
+    ];
+    let set = set_of(&[question("Which?", "Badges", false, &options)]);
+    insta::assert_snapshot!("recommended", pictures(&set, "", &[NORMAL, SMALL, TINY]));
+}
+
+#[test]
+fn empty_descriptions_take_no_line() {
+    let set = set_of(&[question("Go on?", "Proceed", false, &[("Yes", ""), ("No", ""), ("Later", "In an hour")])]);
+    insta::assert_snapshot!("empty_descriptions", pictures(&set, "<down>", &[NORMAL, SMALL]));
+}
+
+#[test]
+fn four_questions_have_four_tabs_where_they_fit() {
+    let names = ["Auth Method", "Data Storage", "Deploy Where", "Observe With"];
+    let one = |name: &&str| question(&format!("{name}?"), name, false, &[("This", "one"), ("That", "one")]);
+    let set = set_of(&names.iter().map(one).collect::<Vec<_>>());
+    insta::assert_snapshot!("four_questions", pictures(&set, "1", &[NORMAL, SMALL, LARGE, TINY]));
+}
+
+#[test]
+fn wide_joined_and_right_to_left_text_keeps_its_columns() {
+    let options = [
+        (
+            "PostgreSQL 数据库 (Recommended)",
+            "功能丰富的关系型数据库，适合复杂查询，也适合大多数项目，有活跃的社区和许多扩展",
+        ),
+        ("👨‍👩‍👧‍👦 Family 🇩🇪 e\u{301}", "Emoji, flags and combining marks"),
+        ("מסד נתונים", "בסיס נתונים משובץ ללא תצורה"),
+    ];
+    let set = set_of(&[question("我们应该为这个项目使用哪个数据库？", "数据库", false, &options)]);
+    insta::assert_snapshot!("wide_text", pictures(&set, "", &[NORMAL, SMALL]));
+}
+
+// ---- moods and time ----
+
+fn moody(set: &askuser::QuestionSet, script: &str, mood: Mood, sizes: &[Size]) -> String {
+    let settings = askuser::prompt::Settings { timeout: Some(Duration::ZERO), ..ARMED };
+    let mut out = String::new();
+    for &size in sizes {
+        let prompt = played(set, settings, script, size);
+        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), mood, size));
+    }
+    out
+}
+
+#[test]
+fn expired() {
+    insta::assert_snapshot!("expired", moody(&database(), "", Mood::Expired, &[NORMAL, SMALL, LARGE, TINY]));
+}
+
+#[test]
+fn confirmed() {
+    insta::assert_snapshot!("confirmed", moody(&database(), "<space>", Mood::Confirmed, &[NORMAL, SMALL]));
+}
+
+#[test]
+fn the_countdown_stands_in_the_border() {
+    let mut out = String::new();
+    let settings = askuser::prompt::Settings { timeout: Some(Duration::from_secs(150)), ..ARMED };
+    for (now, size) in [(0, NORMAL), (100, NORMAL), (145, SMALL), (149, (20, 8))] {
+        let mut prompt = Prompt::new(long(), settings);
+        press(&mut prompt, Event::Tick, Duration::from_secs(now), size);
+        let picture = text(&prompt, &Theme::default(), Mood::Asking, size);
+        let foot: Vec<&str> = picture.lines().rev().take(2).collect();
+        let _ = writeln!(out, "{}x{} after {now} s\n{}\n{}\n", size.0, size.1, foot[1], foot[0]);
+    }
+    insta::assert_snapshot!("countdown", out);
+}
+
+#[test]
+fn the_countdown_goes_when_somebody_is_there() {
+    let settings = askuser::prompt::Settings { timeout: Some(Duration::from_secs(150)), ..ARMED };
+    let prompt = played(&database(), settings, "<down>", NORMAL);
+    assert!(!text(&prompt, &Theme::default(), Mood::Asking, NORMAL).contains("left"));
+}
+
+// ---- colours and signs ----
+
+const DARK: Theme =
+    Theme { background: Background::Dark, depth: Depth::TrueColor, signs: Signs::UNICODE, dimmed: false };
+
+#[track_caller]
+fn check_styled(name: &str, prompt: &Prompt, theme: &Theme, mood: Mood) {
+    insta::assert_snapshot!(name, styled(prompt, theme, mood, (70, 24)));
+}
+
+#[test]
+fn colours_by_role_on_a_dark_background() {
+    check_styled("styles_dark", &played(&database(), ARMED, "<down>", NORMAL), &DARK, Mood::Asking);
+}
+
+#[test]
+fn colours_by_role_on_a_light_background() {
+    let theme = Theme { background: Background::Light, ..DARK };
+    check_styled("styles_light", &played(&authentication(), ARMED, "<enter>", NORMAL), &theme, Mood::Asking);
+}
+
+#[test]
+fn two_hundred_and_fifty_six_colours() {
+    let theme = Theme { depth: Depth::Ansi256, ..DARK };
+    check_styled("styles_256", &played(&features(), ARMED, "1", NORMAL), &theme, Mood::Asking);
+}
+
+#[test]
+fn sixteen_colours() {
+    let theme = Theme { depth: Depth::Ansi16, ..DARK };
+    check_styled("styles_16", &played(&features(), ARMED, "1", NORMAL), &theme, Mood::Asking);
+    let light = Theme { background: Background::Light, ..theme };
+    check_styled("styles_16_light", &played(&features(), ARMED, "1", NORMAL), &light, Mood::Asking);
+}
+
+#[test]
+fn no_colour_at_all() {
+    let theme = Theme { depth: Depth::None, ..DARK };
+    check_styled("styles_none", &played(&features(), ARMED, "15bun<left>", NORMAL), &theme, Mood::Asking);
+}
+
+#[test]
+fn a_rejected_key_turns_the_border_red() {
+    check_styled("styles_rejected", &played(&database(), ARMED, "9", NORMAL), &DARK, Mood::Asking);
+}
+
+#[test]
+fn the_red_border_passes_and_the_words_stay() {
+    let mut prompt = played(&database(), ARMED, "9", NORMAL);
+    press(&mut prompt, Event::Tick, Duration::from_secs(1), NORMAL);
+    check_styled("styles_rejected_later", &prompt, &DARK, Mood::Asking);
+}
+
+#[test]
+fn confirming_flashes_in_the_colour_of_success() {
+    check_styled("styles_confirmed", &played(&features(), ARMED, "13", NORMAL), &DARK, Mood::Confirmed);
+}
+
+#[test]
+fn an_expired_prompt_is_dimmed_with_a_warning() {
+    check_styled("styles_expired", &played(&database(), ARMED, "", NORMAL), &DARK, Mood::Expired);
+}
+
+#[test]
+fn typing_shows_a_caret_in_the_primary_colour() {
+    check_styled("styles_typing", &played(&package_manager(), ARMED, "4bun<left>", NORMAL), &DARK, Mood::Asking);
+}
+
+#[test]
+fn ascii_signs() {
+    let theme = Theme { signs: Signs::ASCII, depth: Depth::None, ..DARK };
+    let mut out = String::new();
+    for (set, script) in [
+        (database(), "<space>"),
+        (features(), "15bun"),
+        (authentication(), "<enter>"),
+        (authentication(), "<enter><right>"),
+        (database(), "?"),
+        (long(), "<pgdn>"),
+    ] {
+        let picture = text(&played(&set, ARMED, script, NORMAL), &theme, Mood::Asking, NORMAL);
+        assert!(picture.is_ascii(), "{picture}");
+        let _ = writeln!(out, "{picture}");
+    }
+    insta::assert_snapshot!("ascii", out);
+}
