@@ -17,10 +17,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let database = QuestionSet::from_json(include_str!("../../../examples/database.json"), &Rules::default())?;
     let features = QuestionSet::from_json(include_str!("../../../examples/features.json"), &Rules::default())?;
     // Both are under way from here; whichever surface is behind the seam, the loop only awaits.
-    let asked = [(&database, asker.ask(&database)), (&features, asker.ask(&features))];
-    for (set, asking) in asked {
-        println!("{}\n", report::prose(set, &block_on(asking)?));
-    }
+    let (first, second) = (asker.ask(&database), asker.ask(&features));
+    let (first, second) = (block_on(first)?, block_on(second)?);
+    println!("{}\n\n{}", report::prose(&database, &first), report::prose(&features, &second));
     Ok(())
 }
 

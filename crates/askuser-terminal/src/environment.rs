@@ -31,8 +31,8 @@ impl Environment {
         let term = get("TERM").unwrap_or_default();
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
         let manner = if accessible || term == "dumb" { Manner::Line } else { Manner::Screen };
-        let signs = if is_utf8(&term, &get) { Signs::UNICODE } else { Signs::ASCII };
-        let theme = Theme { background: background(&get), depth: depth(&term, &get), signs, dimmed: false };
+        let signs = if is_utf8(&term, get) { Signs::UNICODE } else { Signs::ASCII };
+        let theme = Theme { background: background(get), depth: depth(&term, get), signs, dimmed: false };
         // These two keep lines as they are; a multiplexer inside them has its own way.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         Environment { manner, theme, reflows: !keeps_lines }

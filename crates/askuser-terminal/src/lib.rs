@@ -9,6 +9,8 @@
 //! same prompt inside a program that owns the terminal itself. Nothing here writes to stdout.
 
 mod asker;
+#[doc(hidden)]
+pub mod bench;
 #[cfg(any(not(unix), feature = "crossterm"))]
 mod convert;
 mod decode;

@@ -276,10 +276,10 @@ impl Surface for Keys {
         let (multi, other) = (question.is_multi_select(), entry.other_row());
         let picked: Vec<bool> = (0..=other).map(|row| entry.is_picked(row)).collect();
         if multi {
-            for row in 0..=other {
+            for (row, is_picked) in picked.into_iter().enumerate() {
                 let wanted = intent.rows.contains(&row);
                 // Typing under Other picks it.
-                if picked[row] != wanted && !(row == other && wanted) {
+                if is_picked != wanted && !(row == other && wanted) {
                     self.focus(row);
                     self.press("<space>");
                 }

@@ -372,7 +372,8 @@ impl Codes {
 
 /// A line as cells, as many as fit. The second half of a wide character is an empty cell.
 fn cells(line: &Line<'_>, columns: usize) -> Row {
-    let mut row = Row::with_capacity(columns.min(line.width()));
+    let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
+    let mut row = Row::with_capacity(columns.min(bytes));
     for span in &line.spans {
         let mut cell = Cell::EMPTY;
         cell.set_style(line.style.patch(span.style));

@@ -1,8 +1,8 @@
 //! The painter against a terminal emulator: whatever it paints over whatever, the last frame is what is seen.
 
 use super::*;
+use crate::bench::Frames;
 use crate::fixtures::{database, events};
-use crate::view::{Depth, Mood, Role, Theme, View};
 use askuser::Prompt;
 use askuser::prompt::Settings;
 use proptest::prelude::*;
@@ -369,41 +369,31 @@ fn closing_lines_stay_and_leave_the_pen_plain() {
 // ---- what it costs ----
 
 /// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
-fn costs(set: askuser::QuestionSet, depth: Depth, script: &str) -> Vec<usize> {
-    let theme = Theme { depth, ..Theme::default() };
+fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
     let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
-    let mut painter = Painter::new();
-    let mut paint = |prompt: &Prompt| {
-        let view = View::new(prompt, &theme, Mood::Asking, 79, 23);
-        painter.paint(view.lines(), view.size().0, view.caret());
-        if view.caret().is_none() {
-            painter.rest_in([Role::Secondary, Role::Text].map(|role| theme.colour(role)));
-        }
-        painter.take().len()
-    };
-    paint(&prompt);
-    let mut costs = Vec::new();
-    for event in events(script) {
+    let mut frames = Frames::default();
+    frames.paint(&prompt);
+    let mut cost = |event| {
         prompt.update(event, Duration::ZERO);
-        costs.push(paint(&prompt));
-    }
-    costs
+        frames.paint(&prompt).len()
+    };
+    events(script).into_iter().map(&mut cost).collect()
 }
 
 #[test]
 fn an_arrow_key_costs_at_most_sixty_bytes() {
-    let costs = costs(database(), Depth::Ansi256, "<down><down><down><up><up><up>?<esc><down>");
+    let costs = costs(database(), "<down><down><down><up><up><up>?<esc><down>");
     let arrows = costs.iter().take(6).chain(costs.last());
     assert!(arrows.clone().all(|bytes| (1..=60).contains(bytes)), "{costs:?}");
 }
 
 #[test]
 fn a_key_that_changes_nothing_costs_nothing() {
-    assert_eq!(costs(database(), Depth::Ansi256, "<up><home>x"), [0, 0, 0]);
+    assert_eq!(costs(database(), "<up><home>x"), [0, 0, 0]);
 }
 
 #[test]
 fn a_typed_character_costs_a_few_bytes() {
-    let costs = costs(database(), Depth::Ansi256, "4abcdef");
+    let costs = costs(database(), "4abcdef");
     assert!(costs[2..].iter().all(|bytes| *bytes <= 40), "{costs:?}");
 }

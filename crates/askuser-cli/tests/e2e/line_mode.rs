@@ -133,7 +133,7 @@ fn numbers_and_words_are_one_answer_of_several() {
 
 #[test]
 fn a_note_is_taken_before_the_choice() {
-    let lines = [("Choose", "n 2"), ("Note (empty for none):", "only in tests"), ("only in tests\n", "2")];
+    let lines = [("Choose", "n 2"), ("(empty for none):", "only in tests"), ("only in tests\n", "2")];
     let ended = converse(ask(&dumb(), "database", &[]), &lines);
     assert_eq!(ended.json()["answers"][0]["note"], "only in tests");
     assert_eq!(ended.picks(), json!([["MongoDB"]]));

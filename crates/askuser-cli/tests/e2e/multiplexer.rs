@@ -12,6 +12,7 @@ struct Tmux {
 
 impl Tmux {
     /// `None`, with a word about it, where tmux is not installed.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     fn start(script: &str) -> Option<Tmux> {
         if Command::new("tmux").arg("-V").output().is_err() {
             eprintln!("skipped: tmux is not installed");

@@ -26,6 +26,7 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
     terminal.wait_for("? keys");
     terminal.keys("3");
     terminal.wait_for("✔ Package Mgr: yarn");
+    terminal.wait_behind("ready$ ");
     let pick = |name: &str| {
         serde_json::from_str::<Value>(&stage.read(name)).unwrap()["answers"][0]["selectedOptions"][0].clone()
     };

@@ -110,6 +110,7 @@ fn a_result_that_nobody_reads_is_an_error_and_the_terminal_is_restored() {
     assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_the_terminal_is_restored() {
     let stage = Stage::new();

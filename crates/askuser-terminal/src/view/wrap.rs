@@ -8,7 +8,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 /// The columns a text takes in a buffer, which are those of a terminal.
 pub(crate) fn width(text: &str) -> usize {
     if is_plain(text) {
-        return text.len();
+        return text.chars().count();
     }
     text.graphemes(true).map(columns).sum()
 }
@@ -22,8 +22,8 @@ fn columns(grapheme: &str) -> usize {
 /// break belong to the line before it and may reach past its end; a newline belongs to no line.
 pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
-    if text.len() <= first && is_plain(text) {
-        return vec![0..text.len()];
+    if is_plain(text) && text.chars().count() <= first {
+        return std::iter::once(0..text.len()).collect();
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
     let mut at = 0;
@@ -49,9 +49,10 @@ fn is_boundary(text: &str, at: usize) -> bool {
     plain || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// Whether every byte is a column.
+/// Whether every character is a grapheme of its own and one column wide: ASCII, and what frames are drawn with. Most text
+/// is, and needs no tables.
 pub(crate) fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+    text.chars().all(|c| matches!(c, ' '..='~' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
 
 struct Lines {
@@ -102,6 +103,14 @@ mod tests {
         let lines: Vec<&str> =
             wrap(text, columns, columns).into_iter().map(|r| text[r].trim_end_matches(' ')).collect();
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn plain_characters_are_one_column_each() {
+        for c in (' '..='\u{2FFF}').filter(|c| is_plain(&c.to_string())) {
+            assert_eq!(columns(&c.to_string()), 1, "{c:?}");
+        }
+        assert!(!is_plain("e\u{301}") && !is_plain("✔\u{FE0F}") && !is_plain("世"));
     }
 
     #[test]
