@@ -39,6 +39,10 @@ struct Pen {
     modifier: Modifier,
 }
 
+/// Clears from the start of this row to the end of the screen. The space is for tmux, which takes clearing from the very
+/// first cell for clearing the whole screen, and keeps what was there in its history.
+pub(crate) const WIPE: &[u8] = b" \x1b[J\r";
+
 const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
 impl Painter {
@@ -112,7 +116,7 @@ impl Painter {
     pub(crate) fn erase(&mut self) {
         self.go(0, 0);
         self.put_pen(PLAIN);
-        self.raw(b"\x1b[J");
+        self.raw(WIPE);
         self.forget();
         self.show_cursor(true);
     }
@@ -143,7 +147,8 @@ impl Painter {
             let _ = write!(self.out, "\x1b[{up}A");
         }
         self.put_pen(PLAIN);
-        self.raw(b"\r\x1b[J");
+        self.raw(b"\r");
+        self.raw(WIPE);
         self.forget();
     }
 

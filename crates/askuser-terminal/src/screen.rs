@@ -5,7 +5,7 @@
 
 use crate::decode::Input;
 use crate::device::{Device, Wake};
-use crate::paint::Painter;
+use crate::paint::{Painter, WIPE};
 use crate::view::{Confirm, Mood, Role, View, closing};
 use crate::{Options, editor, surface};
 use askuser::prompt::{Effect, Event};
@@ -209,6 +209,7 @@ impl Screen<'_> {
     fn start_over(&mut self) {
         self.painter = Painter::new();
         self.painter.raw(b"\r");
+        self.painter.raw(WIPE);
         self.painter.raw(ENTER);
         self.size = self.device.size();
     }

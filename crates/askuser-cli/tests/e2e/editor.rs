@@ -22,7 +22,7 @@ fn edit(stage: &Stage) -> Terminal {
 /// The files of the stage that an editor was opened on.
 fn drafts(stage: &Stage) -> usize {
     let names = std::fs::read_dir(stage.path("")).unwrap().map(|entry| entry.unwrap().file_name());
-    names.filter(|name| name.to_string_lossy().starts_with("askuser-")).count()
+    names.filter(|name| name.to_string_lossy().ends_with(".md")).count()
 }
 
 #[test]

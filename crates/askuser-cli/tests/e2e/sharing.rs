@@ -34,7 +34,6 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
 }
 
 #[test]
-#[ignore = "not so yet: two prompts of one process group draw over each other and share the keys"]
 fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_or_the_second_says_why_not() {
     let stage = Stage::new();
     let ask = "askuser ask --arm 0 --flash 0";

@@ -21,6 +21,7 @@ use rustix::termios::{
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
 
+use super::turn::{Taken, Turn};
 use super::{Keys, Wake};
 use crate::decode::{Decoder, Input};
 
@@ -42,6 +43,8 @@ pub(crate) struct Device {
     buffer: Box<[u8]>,
     /// The caller knows that the process is to end.
     told_to_end: bool,
+    /// That no other prompt has the terminal.
+    turn: Option<Turn>,
 }
 
 /// Whose the terminal is.
@@ -71,6 +74,7 @@ impl Device {
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             told_to_end: false,
+            turn: None,
         })
     }
 
@@ -85,9 +89,7 @@ impl Device {
         if matches!(self.mode, Mode::Raw | Mode::Lost) {
             return Ok(());
         }
-        // A process in the background is stopped here until it comes to the front, while the signals still have their
-        // usual effect and before the modes are looked at: until then those are the shell's.
-        retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
+        self.come_to_the_front()?;
         let saved = retry_on_intr(|| tcgetattr(&self.tty))?;
         let signals = Signals::get()?;
         if self.mode == Mode::Idle {
@@ -172,6 +174,7 @@ impl Device {
         let signals = Signals::get()?;
         self.set_mode(Mode::Idle, signals);
         self.decoder = Decoder::default();
+        self.turn = None;
         super::release();
         if !self.told_to_end {
             signals.catch_up();
@@ -200,6 +203,8 @@ impl Device {
             return Ok(());
         }
         self.leave_raw()?;
+        // Others may ask while this one is stopped.
+        self.turn = None;
         signals.forget(|signal| signal == SIGCONT);
         // The others get the signal that they know. Ours is caught and only noted, so we stop by ourselves, in this very
         // call: whichever thread it were delivered to, we would be in raw mode again before it took effect.
@@ -208,6 +213,24 @@ impl Device {
         signals.drain();
         signals.forget(|signal| matches!(signal, SIGTSTP | SIGCONT));
         self.resume(signals)
+    }
+
+    /// Returns once this process is in the foreground and no other prompt has the terminal, while the signals still have
+    /// their usual effect and before the modes are looked at: until then those are the shell's, or the other prompt's.
+    fn come_to_the_front(&mut self) -> io::Result<()> {
+        loop {
+            // A process in the background is stopped here until it comes to the front.
+            retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
+            if self.turn.is_none() {
+                self.turn = Turn::take();
+            }
+            // Stopped with the turn it would keep all others waiting.
+            if self.in_background() {
+                self.turn = None;
+            } else {
+                return Ok(());
+            }
+        }
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
@@ -269,6 +292,14 @@ impl Device {
             // Not stopped and continued: the signal is ignored here, and the kernel will know what to do.
             if !signals.take(SIGCONT) {
                 break;
+            }
+        }
+        // Another prompt may have taken its turn meanwhile. Signals are only noted here, so a blocking wait would be deaf.
+        while self.turn.is_none() && !signals.end_is_asked_for() {
+            match Turn::try_take() {
+                Ok(turn) => self.turn = Some(turn),
+                Err(Taken::ByAnother) => std::thread::sleep(Duration::from_millis(100)),
+                Err(Taken::NoTurns) => break,
             }
         }
         self.enter_raw()

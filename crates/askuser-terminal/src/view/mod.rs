@@ -130,17 +130,20 @@ impl<'a> View<'a> {
 /// The first line of the body that is seen.
 fn offset(prompt: &Prompt, sheet: &Sheet, height: usize) -> usize {
     let end = sheet.body.len() - height;
-    let from = match prompt.scroll() {
-        Scroll::At(line) => return line.min(end),
-        Scroll::Reveal(line) => line,
-    };
     let target = match (sheet.caret, prompt.current()) {
         (Some((line, _)), _) => line..line + 1,
         (None, Some((_, entry))) => sheet.rows.get(entry.focus()).cloned().unwrap_or(0..0),
         (None, None) => 0..0,
     };
-    let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
-    from.max(lowest).min(target.start).min(end)
+    let offset = match prompt.scroll() {
+        Scroll::At(line) => line,
+        Scroll::Towards(line) => line.min(target.start),
+        Scroll::Reveal(line) => {
+            let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
+            line.max(lowest).min(target.start)
+        }
+    };
+    offset.min(end)
 }
 
 #[cfg(test)]

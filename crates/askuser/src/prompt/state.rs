@@ -82,6 +82,8 @@ pub struct Notice {
 pub enum Scroll {
     /// At this line.
     At(usize),
+    /// At this line, or where the focused row starts if that comes first: on the way down to a row that may fill the view.
+    Towards(usize),
     /// At this line or as near to it as shows the focused row, or the caret.
     Reveal(usize),
 }

@@ -871,7 +871,7 @@ fn a_row_revealed_is_chosen_by_the_next_key() {
 
 #[test]
 fn moving_down_reads_a_long_question_first() {
-    check_on(screen(0, [false; 4]), "", "<down>", "1 on PostgreSQL | ", Scroll::At(9));
+    check_on(screen(0, [false; 4]), "", "<down>", "1 on PostgreSQL | ", Scroll::Towards(9));
     check_on(screen(9, [true, false, false, false]), "", "<down>", "1 on MongoDB | ", Scroll::Reveal(9));
 }
 

@@ -240,7 +240,12 @@ impl Prompt {
                 self.entries[i].focus = row;
                 self.reveal();
             }
-            None => self.scroll_by_page(1),
+            None => {
+                self.scroll_by_page(1);
+                if let (Scroll::At(line), false) = (self.scroll, self.is_seen(focus)) {
+                    self.scroll = Scroll::Towards(line);
+                }
+            }
         }
     }
 
