@@ -105,6 +105,8 @@ impl Terminal {
         let rest = frame.caret.unwrap_or(Position::ORIGIN);
         assert_eq!(screen.cursor_position(), (self.top + rest.y, rest.x), "the cursor");
         assert_eq!(screen.hide_cursor(), frame.caret.is_none());
+        assert_eq!(screen.bgcolor(), vt100::Color::Default, "the pen at rest");
+        assert!(!screen.bold() && !screen.dim() && !screen.italic() && !screen.underline() && !screen.inverse());
     }
 }
 
@@ -325,12 +327,12 @@ fn a_wide_character_half_painted_over_leaves_nothing_behind() {
 
 #[test]
 fn a_cluster_of_many_columns_leaves_nothing_behind() {
-    // Four columns in a terminal, whatever it thinks of conjuncts.
-    let conjunct = "क\u{94d}क\u{94d}क\u{94d}क";
+    // Five columns in a terminal, whatever it thinks of conjuncts.
+    let conjunct = "क\u{94d}क\u{94d}क\u{94d}क\u{94d}क";
     let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new());
     terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
-    terminal.paint(&mut painter, &frame(&["a   b", "x"]));
-    terminal.assert_shows_frame(&frame(&["a   b", "x"]));
+    terminal.paint(&mut painter, &frame(&["a    b", "x"]));
+    terminal.assert_shows_frame(&frame(&["a    b", "x"]));
 }
 
 #[test]

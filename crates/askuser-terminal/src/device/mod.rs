@@ -13,6 +13,8 @@ use std::thread::{self, ThreadId};
 #[cfg_attr(unix, allow(dead_code))]
 mod portable;
 #[cfg(unix)]
+mod signals;
+#[cfg(unix)]
 mod turn;
 #[cfg(unix)]
 mod unix;

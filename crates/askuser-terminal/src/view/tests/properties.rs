@@ -134,6 +134,13 @@ proptest! {
     }
 
     #[test]
+    fn down_comes_to_every_option(set in nasty_set(), size in (20u16..=120, 5u16..=40)) {
+        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let all: Vec<usize> = (0..=prompt.entry(0).other_row()).collect();
+        prop_assert_eq!(visited(&mut prompt, size), all);
+    }
+
+    #[test]
     fn no_text_is_cut_off_at_any_width(set in nasty_set(), typed in nasty_text(), columns in 20u16..=120) {
         let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
         let script = [Event::Key(KeyCode::Char('n').into()), Event::Paste(typed), Event::Key(KeyCode::Esc.into())];
@@ -215,6 +222,32 @@ fn the_longest_question_is_read_to_its_last_word() {
         assert_all_seen(&seen, question.options().iter().map(|option| option.name()));
         assert_all_seen(&seen, question.options().iter().map(|option| option.description()));
         assert_all_seen(&seen, ["Other Type something else…"]);
+    }
+}
+
+/// The rows the cursor comes to while Down is pressed, as long as anything changes.
+fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
+    look(prompt, size);
+    let mut visited = vec![0];
+    loop {
+        let before = (prompt.entry(0).focus(), view(prompt, &Theme::default(), Mood::Asking, size).viewport().offset);
+        press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
+        let view = view(prompt, &Theme::default(), Mood::Asking, size);
+        let after = (prompt.entry(0).focus(), view.viewport().offset);
+        if after.0 != before.0 {
+            assert!(view.viewport().seen[after.0], "row {} is not seen", after.0);
+            visited.push(after.0);
+        } else if after == before {
+            return visited;
+        }
+    }
+}
+
+#[test]
+fn down_comes_to_every_option_of_the_longest_question() {
+    for size in [(80, 24), (79, 23), (60, 20), (40, 12), (41, 13), (39, 11), (30, 8)] {
+        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        assert_eq!(visited(&mut prompt, size), [0, 1, 2, 3, 4], "{size:?}");
     }
 }
 

@@ -1,0 +1,186 @@
+//! The signals a prompt has to know about, and what they do while there is none.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rustix::io::Errno;
+use rustix::process::{getpgrp, getsid};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::low_level::emulate_default_handler;
+
+/// Whose the terminal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Not ours.
+    Idle,
+    /// Ours, and raw.
+    Raw,
+    /// Lent to a program that we started.
+    Lent,
+    /// The shell took it back and we are about to end: it must not be touched any more.
+    Lost,
+}
+
+/// The signals that ask a process to end, the most final one first.
+pub(super) const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
+const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
+
+/// The signals a prompt has to know about, noted and announced through one pipe.
+///
+/// signal-hook never restores the action a signal had before, and a signal without any registered action is swallowed.
+/// So the actions are installed once, by the first prompt of the process, and stay. For each signal there is a flag that
+/// says whether the default action is to be carried out right in the handler: set while no prompt is active, so that
+/// then Ctrl-C interrupts and SIGTERM kills as before. Signals that were ignored are left alone, and where
+/// the program had a handler of its own already, that one is still called and the default action never.
+/// A handler installed *after* the first prompt is called too, but does not prevent the default action.
+pub(super) struct Signals {
+    pipe: OwnedFd,
+    watched: Vec<Watched>,
+}
+
+struct Watched {
+    signal: i32,
+    arrived: Arc<AtomicBool>,
+    /// `None` if the default action is not ours to carry out.
+    default: Option<Arc<AtomicBool>>,
+}
+
+impl Signals {
+    /// The signals of this process, watched from the first call on.
+    pub(super) fn get() -> io::Result<&'static Signals> {
+        static SIGNALS: OnceLock<Signals> = OnceLock::new();
+        static INSTALLING: Mutex<()> = Mutex::new(());
+        if let Some(signals) = SIGNALS.get() {
+            return Ok(signals);
+        }
+        let _guard = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signals) = SIGNALS.get() {
+            return Ok(signals);
+        }
+        let signals = Signals::install()?;
+        Ok(SIGNALS.get_or_init(|| signals))
+    }
+
+    fn install() -> io::Result<Signals> {
+        let (pipe, write) = io::pipe()?;
+        let (pipe, write) = (OwnedFd::from(pipe), OwnedFd::from(write));
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        let mut watched = Vec::with_capacity(WATCHED.len());
+        for signal in WATCHED {
+            let before = Disposition::of(signal);
+            if before == Disposition::Ignored {
+                continue;
+            }
+            let arrived = Arc::new(AtomicBool::new(false));
+            let mut default = None;
+            // The default of the others is to do nothing.
+            if before == Disposition::Default && !matches!(signal, SIGCONT | SIGWINCH) {
+                let condition = Arc::new(AtomicBool::new(true));
+                signal_hook::flag::register_conditional_default(signal, condition.clone())?;
+                default = Some(condition);
+            }
+            // Actions run in this order: the flag is up before the pipe wakes anybody.
+            signal_hook::flag::register(signal, arrived.clone())?;
+            signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
+            watched.push(Watched { signal, arrived, default });
+        }
+        Ok(Signals { pipe, watched })
+    }
+
+    /// What becomes readable when a signal has arrived.
+    pub(super) fn pipe(&self) -> &OwnedFd {
+        &self.pipe
+    }
+
+    pub(super) fn set_defaults(&self, mode: Mode) {
+        for watched in &self.watched {
+            let Some(default) = &watched.default else { continue };
+            let applies = match (mode, watched.signal) {
+                (Mode::Idle | Mode::Lent, SIGTSTP) => self.can_stop(),
+                (Mode::Idle, _) => true,
+                (Mode::Lent, signal) => !matches!(signal, SIGINT | SIGQUIT),
+                (Mode::Raw | Mode::Lost, _) => false,
+            };
+            default.store(applies, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether Ctrl-Z stops this process: not if that signal is ignored, and not in the process group of the session's
+    /// leader, since there is no shell above it to continue it. The kernel makes the same exception, but only for
+    /// the real default action.
+    pub(super) fn can_stop(&self) -> bool {
+        self.watched.iter().any(|watched| watched.signal == SIGTSTP) && getsid(None) != Ok(getpgrp())
+    }
+
+    pub(super) fn take(&self, signal: i32) -> bool {
+        self.watched.iter().any(|watched| watched.signal == signal && watched.arrived.swap(false, Ordering::SeqCst))
+    }
+
+    pub(super) fn end_is_asked_for(&self) -> bool {
+        self.watched.iter().any(|watched| ENDING.contains(&watched.signal) && watched.arrived.load(Ordering::SeqCst))
+    }
+
+    pub(super) fn forget(&self, which: impl Fn(i32) -> bool) {
+        for watched in self.watched.iter().filter(|watched| which(watched.signal)) {
+            watched.arrived.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Carries out what was noted but not told to anybody, as if it arrived now.
+    pub(super) fn catch_up(&self) {
+        for watched in &self.watched {
+            let applies = watched.default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst));
+            if watched.arrived.swap(false, Ordering::SeqCst) && applies {
+                let _ = emulate_default_handler(watched.signal);
+            }
+        }
+    }
+
+    pub(super) fn drain(&self) {
+        let mut bytes = [0; 64];
+        while matches!(rustix::io::read(&self.pipe, &mut bytes), Ok(1..) | Err(Errno::INTR)) {}
+    }
+}
+
+/// What a signal did before this process watched it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disposition {
+    Default,
+    Ignored,
+    Caught,
+}
+
+impl Disposition {
+    fn of(signal: i32) -> Disposition {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // Neither rustix nor signal-hook can look without touching. SAFETY: with no new action given, this only fills in
+        // `action`, which lives long enough and is valid when zeroed.
+        #[allow(unsafe_code)]
+        let handler = unsafe {
+            if libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) != 0 {
+                return Disposition::Default;
+            }
+            action.assume_init().sa_sigaction
+        };
+        match handler {
+            libc::SIG_DFL => Disposition::Default,
+            libc::SIG_IGN => Disposition::Ignored,
+            _ => Disposition::Caught,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dispositions_are_told_apart() {
+        // The test harness leaves this one alone, Rust's runtime ignores that one and catches the last.
+        assert_eq!(Disposition::of(SIGCONT), Disposition::Default);
+        assert_eq!(Disposition::of(signal_hook::consts::SIGPIPE), Disposition::Ignored);
+        assert_eq!(Disposition::of(libc::SIGSEGV), Disposition::Caught);
+    }
+}
