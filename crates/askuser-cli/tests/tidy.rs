@@ -48,7 +48,7 @@ fn code(path: &Path) -> String {
 
 fn is_test(path: &Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    name.ends_with("tests") || name == "fixtures"
+    name.ends_with("tests") || name == "fixtures" || path.components().any(|part| part.as_os_str() == "tests")
 }
 
 fn forbid(krate: &str, words: &[&str]) {

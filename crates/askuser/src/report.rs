@@ -67,7 +67,7 @@ pub fn json(set: &QuestionSet, outcome: &Outcome) -> Value {
 }
 
 /// The answers keyed by question text: a string for single-select, an array for multi-select, typed text among them.
-/// Notes are left out; [`json`] has everything.
+/// Notes are left out; [`json()`] has everything.
 pub fn record(set: &QuestionSet, outcome: &Outcome) -> Value {
     let entry = |question: &Question| {
         let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim())?;
