@@ -20,7 +20,8 @@ pub const BASELINE: &str = "dialoguer";
 const PEERS: [(&str, &str); 3] =
     [(BASELINE, "peer-dialoguer"), ("inquire", "peer-inquire"), ("minimal", "peer-minimal")];
 
-const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--json", QUESTION];
+/// Without the two delays that are there for people: before keys count, and to show that the answer was taken.
+const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--flash", "0", "--json", QUESTION];
 
 const QUESTION: &str = r#"{"questions":[{
     "question":"Which database should we use for this project?","header":"Database","multiSelect":false,"options":[

@@ -1,6 +1,6 @@
-//! The command line.
+//! The command line. The build script compiles this file too, to make completions and manual pages from it.
 
-use crate::config::SETTINGS;
+use crate::settings::{SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
 
@@ -134,7 +134,7 @@ fn input() -> [Arg; 2] {
 
 /// A flag for every setting.
 fn settings() -> Vec<Arg> {
-    let flag = |setting: &'static crate::config::Setting| {
+    let flag = |setting: &'static Setting| {
         let arg = Arg::new(setting.name).long(setting.name).help(setting.help).help_heading("Settings");
         match setting.value {
             "" => arg

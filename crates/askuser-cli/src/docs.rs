@@ -1,13 +1,13 @@
 //! What the command says about itself: tool definitions, settings, completions, manual pages.
 
-use crate::args;
 use crate::config::Layers;
 use crate::failure::{Failure, exit};
 use askuser::Limits;
 use askuser::tool::{Provider, definition};
 use clap::ArgMatches;
-use clap_complete::Shell;
 use std::io::Write;
+
+include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 
 /// Writes to standard output.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
@@ -43,32 +43,17 @@ pub(crate) fn config(layers: &Layers) -> Result<u8, Failure> {
 }
 
 pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {
-    let shell = match args.get_one::<String>("shell").map(String::as_str) {
-        Some("bash") => Shell::Bash,
-        Some("elvish") => Shell::Elvish,
-        Some("fish") => Shell::Fish,
-        Some("powershell") => Shell::PowerShell,
-        _ => Shell::Zsh,
-    };
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "askuser", &mut script);
-    write(&String::from_utf8_lossy(&script))?;
-    Ok(exit::ANSWERED)
+    let shell = args.get_one::<String>("shell").map_or("", String::as_str);
+    print(COMPLETIONS, shell).unwrap_or_else(|| Err(Failure::new(format!("no completions for {shell}"))))
 }
 
 pub(crate) fn man(args: &ArgMatches) -> Result<u8, Failure> {
-    let mut command = args::command();
-    command.build();
-    if let Some(name) = args.get_one::<String>("command") {
-        let Some(sub) = command.find_subcommand(name) else {
-            return Err(Failure::new(format!("no command {name}")).hint("`askuser --help` lists them"));
-        };
-        command = sub.clone();
-    }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(|error| Failure::new(format!("cannot make the page: {error}")))?;
-    write(&String::from_utf8_lossy(&page))?;
-    Ok(exit::ANSWERED)
+    let name = args.get_one::<String>("command").map_or("", String::as_str);
+    print(PAGES, name)
+        .unwrap_or_else(|| Err(Failure::new(format!("no command {name}")).hint("`askuser --help` lists them")))
+}
+
+fn print(texts: &[(&str, &str)], key: &str) -> Option<Result<u8, Failure>> {
+    let (_, text) = texts.iter().find(|(name, _)| *name == key)?;
+    Some(write(text).map(|()| exit::ANSWERED))
 }

@@ -8,6 +8,7 @@ mod demo;
 mod docs;
 mod doctor;
 mod failure;
+mod settings;
 mod source;
 
 use clap::ArgMatches;

@@ -158,7 +158,7 @@ fn the_readme_names_the_commands_that_exist() {
 #[test]
 fn the_readme_documents_every_setting() {
     let readme = read(root().join("README.md"));
-    let config = read(root().join("crates/askuser-cli/src/config.rs"));
+    let config = read(root().join("crates/askuser-cli/src/settings.rs"));
     let table = config.split("SETTINGS: &[Setting] = &[").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
     let names: Vec<&str> = table.split("setting(").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
     assert!(names.len() >= 10, "{names:?}");
