@@ -85,6 +85,7 @@ fn rounds(text: &str) -> Result<usize> {
 fn release_build(repository: &Path) -> PathBuf {
     let target = repository.join("target");
     let named = std::fs::read_dir(&target).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut builds: Vec<PathBuf> = named.map(|folder| folder.join("release/askuser")).filter(|path| path.is_file()).collect();
+    let mut builds: Vec<PathBuf> =
+        named.map(|folder| folder.join("release/askuser")).filter(|path| path.is_file()).collect();
     builds.pop().unwrap_or_else(|| target.join("release/askuser"))
 }
