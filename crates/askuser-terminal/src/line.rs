@@ -22,6 +22,8 @@ pub struct Dialogue {
     now: Duration,
     /// What a line asked for that still needs a text: notes and Other.
     fields: VecDeque<Field>,
+    /// The last line was not understood.
+    complained: bool,
 }
 
 const HELP: &str = "\
@@ -41,7 +43,7 @@ impl Dialogue {
     /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
     pub fn new(set: QuestionSet, settings: Settings) -> Dialogue {
         let prompt = Prompt::new(set, Settings { arm: Duration::ZERO, ..settings });
-        Dialogue { prompt, now: Duration::ZERO, fields: VecDeque::new() }
+        Dialogue { prompt, now: Duration::ZERO, fields: VecDeque::new(), complained: false }
     }
 
     /// The prompt behind the conversation.
@@ -62,8 +64,12 @@ impl Dialogue {
             (Mode::Typing(Field::Note(row)), _) => {
                 let _ = write!(out, "Note on {} (empty for none): ", self.name(row));
             }
-            (Mode::Typing(Field::Discuss), _) => out.push_str("What would you like to talk about first? "),
-            (Mode::Typing(Field::Decline), _) => out.push_str("Reason for declining (empty for none): "),
+            (Mode::Typing(Field::Discuss), _) => {
+                out.push_str("What would you like to talk about first? (b to go back): ")
+            }
+            (Mode::Typing(Field::Decline), _) => out.push_str("Reason for declining (empty for none, b to go back): "),
+            // Hearing everything again because of a slip would be tiresome.
+            (Mode::Choosing, _) if self.complained => self.invite(&mut out),
             (Mode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
             (Mode::Choosing, Page::Review) => self.say_review(&mut out),
         }
@@ -100,11 +106,18 @@ impl Dialogue {
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
         let _ = writeln!(out, "  {}. Other{}: {}", other + 1, chosen(other), indented(typed));
         say_note(out, entry, other);
-        if question.is_multi_select() {
-            let _ = write!(out, "Choose one or more, such as 1,{} (? for help): ", other);
-        } else {
-            let _ = write!(out, "Choose 1 to {} (? for help): ", other + 1);
-        }
+        self.invite(out);
+    }
+
+    /// What the person's line is to be.
+    fn invite(&self, out: &mut String) {
+        let _ = match self.prompt.current() {
+            None => write!(out, "Send them? (y to send, a number to change one, ? for help): "),
+            Some((question, entry)) if question.is_multi_select() => {
+                write!(out, "Choose one or more, such as 1,{} (? for help): ", entry.other_row())
+            }
+            Some((_, entry)) => write!(out, "Choose 1 to {} (? for help): ", entry.other_row() + 1),
+        };
     }
 
     fn say_review(&self, out: &mut String) {
@@ -120,12 +133,13 @@ impl Dialogue {
                 }
             }
         }
-        out.push_str("Send them? (y to send, a number to change one, ? for help): ");
+        self.invite(out);
     }
 
     /// Takes a line the person typed; `now` is the time since the first word.
     pub fn hear(&mut self, line: &str, now: Duration) -> Effect {
         self.now = now;
+        self.complained = false;
         let word = line.trim();
         let effect = match self.prompt.mode() {
             Mode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
@@ -225,7 +239,12 @@ impl Dialogue {
 
     fn hear_text(&mut self, field: Field, line: &str) -> Effect {
         let text = line.trim();
-        if text.is_empty() && field == Field::Other {
+        let back = match field {
+            Field::Other => text.is_empty(),
+            Field::Discuss | Field::Decline => text == "b",
+            Field::Note(_) => false,
+        };
+        if back {
             return self.press(KeyCode::Esc);
         }
         self.hold();
@@ -253,6 +272,7 @@ impl Dialogue {
         };
         self.hold();
         self.prompt.warn(text);
+        self.complained = true;
         Effect::Continue
     }
 

@@ -10,7 +10,8 @@ use std::pin::Pin;
 
 /// Something that can put questions to a person.
 pub trait Asker: Send + Sync {
-    /// Asks, and completes when there is an outcome. Dropping the future withdraws the question.
+    /// Asks, and completes when there is an outcome. Dropping the future withdraws a question that is not on the screen
+    /// yet; one that is stays until the person is done with it, and its outcome goes nowhere.
     fn ask<'a>(&'a self, set: &'a QuestionSet) -> Asking<'a>;
 }
 

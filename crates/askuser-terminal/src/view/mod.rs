@@ -83,9 +83,7 @@ impl<'a> View<'a> {
         let height = (rows - sheet.head.len() - border - sheet.foot.len()).min(total);
         let offset = offset(prompt, &sheet, height);
         let shown = offset..offset + height;
-        let seen =
-            sheet.rows.iter().map(|row| shown.contains(&row.start) && (row.end <= shown.end || row.len() > height));
-        let viewport = Viewport { offset, height, total, seen: seen.collect() };
+        let viewport = Viewport { offset, height, total, rows: sheet.rows };
         let caret = sheet.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
             let column = (column as u16).min(columns.saturating_sub(1));
             Position::new(column, (sheet.head.len() + line - offset) as u16)
@@ -137,7 +135,6 @@ fn offset(prompt: &Prompt, sheet: &Sheet, height: usize) -> usize {
     };
     let offset = match prompt.scroll() {
         Scroll::At(line) => line,
-        Scroll::Towards(line) => line.min(target.start),
         Scroll::Reveal(line) => {
             let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
             line.max(lowest).min(target.start)

@@ -181,7 +181,7 @@ fn ink(role: Role, background: Background) -> Ink {
         (Background::Dark, Role::Danger) => Ink(0xF87171, Color::LightRed),
         (Background::Light, Role::Primary | Role::Chip) => Ink(0x4F46E5, Color::Blue),
         (Background::Light, Role::Text) => Ink(0x0F172A, Color::Black),
-        (Background::Light, Role::Secondary) => Ink(0x334155, Color::DarkGray),
+        (Background::Light, Role::Secondary) => Ink(0x334155, Color::Black),
         (Background::Light, Role::Muted) => Ink(0x64748B, Color::DarkGray),
         (Background::Light, Role::Success) => Ink(0x047857, Color::Green),
         (Background::Light, Role::Warning) => Ink(0xB45309, Color::Yellow),

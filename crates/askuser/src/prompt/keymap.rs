@@ -146,6 +146,8 @@ pub static TABLE: &[Binding] = &[
     row(&[key(BackTab), shift(Tab)], &[Typing], Action::Previous, "", "", None),
     row(&[key(PageUp), Key::ctrl('b')], PAGES, Action::PageUp, "PgUp PgDn", "scroll", None),
     row(&[key(PageDown), Key::ctrl('f')], PAGES, Action::PageDown, "", "", None),
+    row(&[key(PageUp)], &[Typing], Action::PageUp, "", "", None),
+    row(&[key(PageDown)], &[Typing], Action::PageDown, "", "", None),
     row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
     row(&[key(Char('c'))], PAGES, Action::Discuss, "c", "talk about it first", None),
     row(&[key(Char('d'))], PAGES, Action::Decline, "d", "decline, with a reason if you like", None),
@@ -198,14 +200,6 @@ pub fn action(key: Key, context: Context) -> Option<Action> {
         }
         (None, _) => None,
     }
-}
-
-/// The rows of the help page for a context.
-pub fn help(context: Context) -> impl Iterator<Item = (&'static str, &'static str)> {
-    TABLE
-        .iter()
-        .filter(move |row| row.on.contains(&context) && !row.spelled.is_empty())
-        .map(|row| (row.spelled, row.does))
 }
 
 #[cfg(test)]

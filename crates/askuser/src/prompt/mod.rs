@@ -11,7 +11,7 @@ mod keymap;
 mod state;
 mod update;
 
-pub use keymap::{Action, Binding, Context, TABLE, action, help};
+pub use keymap::{Action, Binding, Context, TABLE, action};
 pub use state::{Entry, Field, Mode, Notice, Page, Prompt, Scroll, Settings, Viewport};
 
 use crate::key::Key;

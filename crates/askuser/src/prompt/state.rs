@@ -1,9 +1,10 @@
 //! What a prompt remembers, and how a view reads it.
 
-use super::keymap::Context;
+use super::keymap::{Action, Binding, Context, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::text::Text;
+use std::ops::Range;
 use std::time::Duration;
 
 /// How a prompt behaves.
@@ -82,8 +83,6 @@ pub struct Notice {
 pub enum Scroll {
     /// At this line.
     At(usize),
-    /// At this line, or where the focused row starts if that comes first: on the way down to a row that may fill the view.
-    Towards(usize),
     /// At this line or as near to it as shows the focused row, or the caret.
     Reveal(usize),
 }
@@ -97,8 +96,27 @@ pub struct Viewport {
     pub height: usize,
     /// How many lines there are.
     pub total: usize,
-    /// Which rows (options, then Other) are on the screen.
-    pub seen: Vec<bool>,
+    /// The lines that each row (an option, then Other) takes; none on pages without rows.
+    pub rows: Vec<Range<usize>>,
+}
+
+impl Viewport {
+    /// Whether a row is on the screen: all of it, or its beginning where it is longer than the screen.
+    pub fn shows(&self, row: usize) -> bool {
+        self.rows.get(row).is_none_or(|row| {
+            self.offset <= row.start && row.start < self.end() && (row.end <= self.end() || row.len() > self.height)
+        })
+    }
+
+    /// The first line below the view.
+    pub(super) fn end(&self) -> usize {
+        self.offset + self.height
+    }
+
+    /// How far a page scrolls: a line of overlap keeps the reader's place.
+    pub(super) fn step(&self) -> usize {
+        self.height.saturating_sub(1).max(1)
+    }
 }
 
 /// A prompt: questions, and everything the person has done about them so far.
@@ -258,14 +276,23 @@ impl Prompt {
 
     /// The footer: keys and what they do here, most useful first.
     pub fn hints(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let context = self.context();
-        let several = self.entries.len() > 1;
-        super::TABLE
-            .iter()
-            .filter(move |row| row.on.contains(&context))
-            .filter_map(|row| row.hint)
-            .filter(move |&(_, word)| word != "questions" || several)
-            .filter(move |&(key, _)| key != "ctrl-g" || context == Context::Typing)
+        // The editor is for text; among options only Other has one.
+        let typing = self.context() == Context::Typing;
+        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(|row| row.hint)
+    }
+
+    /// The help page: keys and what they do here.
+    pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.bindings().filter(|row| !row.spelled.is_empty()).map(|row| (row.spelled, row.does))
+    }
+
+    /// The keys that mean something here.
+    fn bindings(&self) -> impl Iterator<Item = &'static Binding> {
+        let (context, several) = (self.context(), self.entries.len() > 1);
+        let here = move |row: &&Binding| {
+            row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
+        };
+        TABLE.iter().filter(here)
     }
 
     /// The page after question `from`: the next one without an answer, else the review, or the end of a single question.

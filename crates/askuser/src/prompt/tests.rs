@@ -835,9 +835,15 @@ fn the_last_wake_is_the_end() {
 
 // ---- scrolling ----
 
-/// A screen of ten lines that shows these rows of a page of thirty.
+/// A screen of ten lines that shows these rows of a page of thirty; those before them are above it, the others below.
 fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
-    Viewport { offset, height: 10, total: 30, seen: seen.to_vec() }
+    let first = seen.iter().position(|&seen| seen).unwrap_or(0);
+    let start = |row: usize| match seen[row] {
+        true => offset + 2 * (row - first),
+        false if row < first => offset.saturating_sub(2 * (first - row)),
+        false => offset + 25 + 2 * row,
+    };
+    Viewport { offset, height: 10, total: 30, rows: (0..4).map(|row| start(row)..start(row) + 2).collect() }
 }
 
 /// Plays a script on a screen; says what came of it and where the page should start.
@@ -871,7 +877,7 @@ fn a_row_revealed_is_chosen_by_the_next_key() {
 
 #[test]
 fn moving_down_reads_a_long_question_first() {
-    check_on(screen(0, [false; 4]), "", "<down>", "1 on PostgreSQL | ", Scroll::Towards(9));
+    check_on(screen(0, [false; 4]), "", "<down>", "1 on PostgreSQL | ", Scroll::At(9));
     check_on(screen(9, [true, false, false, false]), "", "<down>", "1 on MongoDB | ", Scroll::Reveal(9));
 }
 
@@ -899,7 +905,7 @@ fn pages_scroll_with_a_line_of_overlap_and_stop_at_the_ends() {
 #[test]
 fn arrows_scroll_the_review() {
     let mut played = play(Prompt::new(three(), ARMED), "111");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
     played.play("<down>");
     assert_eq!(played.prompt.scroll(), Scroll::At(9));
 }
@@ -907,7 +913,7 @@ fn arrows_scroll_the_review() {
 #[test]
 fn a_long_help_page_scrolls_before_it_closes() {
     let mut played = play(Prompt::new(database(), ARMED), "?");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
     played.play("<down>");
     assert_eq!((played.prompt.mode(), played.prompt.scroll()), (Mode::Help, Scroll::At(9)));
     played.play("<enter>");
@@ -996,11 +1002,18 @@ fn the_footer_tells_what_can_be_done_here() {
 
 #[test]
 fn every_hint_is_explained_on_the_help_page() {
-    for context in [Context::Single, Context::Multi, Context::Review, Context::Typing] {
-        let rows: Vec<_> = help(context).collect();
+    for (set, script) in [(database(), ""), (features(), ""), (three(), "111"), (database(), "4")] {
+        let prompt = play(Prompt::new(set, ARMED), script).prompt;
+        let rows: Vec<_> = prompt.help().collect();
         assert!(rows.iter().all(|(keys, does)| !keys.is_empty() && !does.is_empty()));
-        assert!(rows.iter().any(|(keys, _)| *keys == "Ctrl-C"), "{context:?}");
+        assert!(rows.iter().any(|(keys, _)| *keys == "Ctrl-C"), "{:?}", prompt.context());
     }
+}
+
+#[test]
+fn a_single_question_speaks_of_no_others() {
+    assert!(Prompt::new(database(), ARMED).help().all(|(_, does)| !does.contains("question")));
+    assert!(Prompt::new(auth(), ARMED).help().any(|(_, does)| does == "earlier and later question"));
 }
 
 // ---- properties ----
@@ -1050,8 +1063,11 @@ fn any_key() -> impl Strategy<Value = Key> {
 fn any_step() -> impl Strategy<Value = Step> {
     let long = (prop::sample::select(vec!["x", "é\n", "\u{1b}[31m"]), 0usize..2_100).prop_map(|(s, n)| s.repeat(n));
     let text = prop_oneof![4 => nasty_text(), 1 => long];
-    let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec(any::<bool>(), 0..7))
-        .prop_map(|(offset, height, total, seen)| Viewport { offset, height, total, seen });
+    let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec((0usize..60, 0usize..30), 0..7))
+        .prop_map(|(offset, height, total, rows)| {
+            let rows = rows.into_iter().map(|(start, lines)| start..start + lines).collect();
+            Viewport { offset, height, total, rows }
+        });
     prop_oneof![
         20 => any_key().prop_map(|key| Step::Event(Event::Key(key))),
         2 => text.clone().prop_map(|text| Step::Event(Event::Paste(text))),
@@ -1173,12 +1189,12 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, ARMED);
         let hidden = at.index(prompt.entry(0).other_row());
-        let seen: Vec<bool> = (0..=prompt.entry(0).other_row()).map(|row| row != hidden).collect();
+        let rows: Vec<_> = (0..=prompt.entry(0).other_row()).map(|row| if row == hidden { 90..92 } else { 0..2 }).collect();
         for key in keys {
             if prompt.page() != Page::Question(0) {
                 break;
             }
-            prompt.look(Viewport { offset: 0, height: 10, total: 30, seen: seen.clone() });
+            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone() });
             let effect = prompt.update(Event::Key(key), Duration::ZERO);
             prop_assert!(!prompt.entry(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
             if matches!(effect, Effect::Finish(_)) {

@@ -221,12 +221,20 @@ impl Prompt {
     fn up(&mut self) {
         let Page::Question(i) = self.page else { return };
         let focus = self.entries[i].focus;
-        // From a row that was scrolled away, the cursor comes to the nearest row that is on the screen.
-        match (0..focus).rev().find(|&row| self.is_seen(focus) || self.is_seen(row)) {
-            Some(row) => {
-                self.entries[i].focus = row;
-                self.reveal();
+        if let Some(viewport) = &self.viewport
+            && let Some(row) = viewport.rows.get(focus)
+        {
+            if row.start < viewport.offset && row.end > viewport.offset {
+                // The row begins above: read it back to its beginning before leaving it.
+                self.scroll = Scroll::At(viewport.offset.saturating_sub(viewport.step()).max(row.start));
+                return;
             }
+            if row.start >= viewport.end() {
+                return self.come_back((0..focus).rev().find(|&row| viewport.shows(row)), -1);
+            }
+        }
+        match focus.checked_sub(1) {
+            Some(row) => self.focus_on(row),
             None => self.scroll_by_page(-1),
         }
     }
@@ -234,27 +242,44 @@ impl Prompt {
     fn down(&mut self) {
         let Page::Question(i) = self.page else { return };
         let (focus, last) = (self.entries[i].focus, self.entries[i].other_row());
-        // Scroll down to what is under the cursor before moving on from it: a long question is read, not skipped.
-        match (focus + 1..=last).find(|&row| self.is_seen(focus) || self.is_seen(row)) {
-            Some(row) => {
-                self.entries[i].focus = row;
-                self.reveal();
+        if let Some(viewport) = &self.viewport
+            && let Some(row) = viewport.rows.get(focus)
+        {
+            if row.end > viewport.end() {
+                // The row ends below, or begins there: read on to it, and to its end, before leaving it. Nothing on the
+                // way is skipped.
+                let whole = row.end.saturating_sub(viewport.height);
+                let goal = if viewport.offset < row.start { whole.min(row.start) } else { whole };
+                self.scroll = Scroll::At((viewport.offset + viewport.step()).min(goal));
+                return;
             }
-            None => {
-                self.scroll_by_page(1);
-                if let (Scroll::At(line), false) = (self.scroll, self.is_seen(focus)) {
-                    self.scroll = Scroll::Towards(line);
-                }
+            if row.end <= viewport.offset {
+                return self.come_back((focus + 1..=last).find(|&row| viewport.shows(row)), 1);
             }
+        }
+        if focus < last { self.focus_on(focus + 1) } else { self.scroll_by_page(1) }
+    }
+
+    /// From a row that was scrolled away, the cursor comes to the nearest row that is on the screen.
+    fn come_back(&mut self, row: Option<usize>, pages: isize) {
+        match row {
+            Some(row) => self.focus_on(row),
+            None => self.scroll_by_page(pages),
+        }
+    }
+
+    fn focus_on(&mut self, row: usize) {
+        if let Page::Question(i) = self.page {
+            self.entries[i].focus = row;
+            self.reveal();
         }
     }
 
     fn scroll_by_page(&mut self, pages: isize) {
         let Some(viewport) = &self.viewport else { return };
-        // One line of overlap keeps the reader's place.
-        let step = viewport.height.saturating_sub(1).max(1) as isize;
         let end = viewport.total.saturating_sub(viewport.height);
-        self.scroll = Scroll::At(viewport.offset.saturating_add_signed(pages * step).min(end));
+        let step = pages * viewport.step() as isize;
+        self.scroll = Scroll::At(viewport.offset.saturating_add_signed(step).min(end));
     }
 
     fn reveal(&mut self) {
@@ -262,7 +287,7 @@ impl Prompt {
     }
 
     fn is_seen(&self, row: usize) -> bool {
-        self.viewport.as_ref().is_none_or(|viewport| viewport.seen.get(row).copied().unwrap_or(true))
+        self.viewport.as_ref().is_none_or(|viewport| viewport.shows(row))
     }
 
     /// Any key closes the help page, but for those that scroll it where it is longer than the screen.

@@ -3,13 +3,12 @@
 use super::{Composer, INDENT, LEGIBLE};
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap};
-use askuser::prompt::help;
 use ratatui_core::text::{Line, Span};
 
 impl<'a> Composer<'a, '_> {
     pub(super) fn help(&mut self) {
         self.gap();
-        let keys: Vec<_> = help(self.prompt.context()).map(|(spelled, does)| (self.spell(spelled), does)).collect();
+        let keys: Vec<_> = self.prompt.help().map(|(spelled, does)| (self.spell(spelled), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
         // Where the longest keys leave too little room, they get a line of their own.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);
