@@ -16,9 +16,11 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let outcome = ask(&set, settings)?;
     print(&set, &outcome, settings)?;
     if let Ending::Unavailable { reason } = outcome.ending() {
-        return Err(Failure::new(format!("nobody can be asked: {reason}"))
-            .hint("run it in a terminal, or say how to answer with --answers FILE or --headless recommended")
-            .code(exit::NOBODY_THERE));
+        let hint = match settings.headless {
+            Some(_) => "leave out --headless to ask a person, or say the rest with --answers FILE",
+            None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
+        };
+        return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
     }
     Ok(code(&outcome))
 }
@@ -47,7 +49,9 @@ pub(crate) fn ask(set: &QuestionSet, settings: &Settings) -> Result<Outcome, Fai
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
         }
-        Err(error @ AskError::Surface { .. }) => Err(Failure::new(error).code(exit::NOT_ANSWERED)),
+        Err(error @ (AskError::Withdrawn | AskError::Surface { .. })) => {
+            Err(Failure::new(error).code(exit::NOBODY_THERE))
+        }
     }
 }
 
@@ -108,7 +112,8 @@ pub(crate) fn print(set: &QuestionSet, outcome: &Outcome, settings: &Settings) -
     };
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::new(format!("cannot write the result: {error}")).code(exit::NOT_ANSWERED))
+        // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
+        .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
 }
 
 /// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever

@@ -3,7 +3,7 @@
 //! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
 
 use crate::failure::Failure;
-use crate::settings::{SETTINGS, Setting};
+use crate::settings::{By, SETTINGS, Setting};
 use askuser::policy::Headless;
 use askuser_terminal::{Background, Confirm, Depth};
 use std::fmt;
@@ -44,8 +44,13 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Layers {
+    /// The bottom layer.
+    pub(crate) fn defaults() -> Layers {
+        Layers(SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect())
+    }
+
     pub(crate) fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
-        let mut layers = Layers(SETTINGS.iter().map(|s| (s.default.to_owned(), Origin::Default)).collect());
+        let mut layers = Layers::defaults();
         if let Some(path) = &sources.user {
             layers.lay_file(path, false)?;
         }
@@ -75,9 +80,10 @@ impl Layers {
                 return Err(Failure::new(format!("{shown}: unknown setting {key}"))
                     .hint(format!("the settings are {}", names.join(", "))));
             };
-            if project && !SETTINGS[i].by_project {
-                return Err(Failure::new(format!("{shown}: {key} cannot be set by a project's file"))
-                    .hint("only you may say who answers in your place: use your own file, the environment or a flag"));
+            if project && SETTINGS[i].by == By::User {
+                return Err(Failure::new(format!("{shown}: {key} cannot be set by a project's file")).hint(
+                    "whether and how you are asked is yours to say: use your own file, the environment or a flag",
+                ));
             }
             let value = match value {
                 toml::Value::String(text) => text,
@@ -106,10 +112,12 @@ impl Layers {
             .find(|(setting, ..)| setting.name == name)
             .ok_or_else(|| Failure::new(format!("no setting {name}")))?;
         parse(value).ok_or_else(|| {
-            let must = match setting.value {
-                "" => "true or false",
-                "DURATION" => "a duration such as 250ms, 30s, 5m or 1h",
-                choices => choices,
+            let must = match (name, setting.value) {
+                ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
+                ("flash", _) => "a duration of at most 1s",
+                (_, "") => "true or false",
+                (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
+                (_, choices) => choices,
             };
             Failure::new(format!("{name}: {value:?} (from {origin}), must be {must}"))
         })
@@ -117,10 +125,12 @@ impl Layers {
 
     /// Parses every setting.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        let optional = |value: &str| value != "none";
         Ok(Settings {
-            timeout: self.read("timeout", |v| if optional(v) { duration(v).map(Some) } else { Some(None) })?,
-            answers: self.read("answers", |v| Some(optional(v).then(|| PathBuf::from(v))))?,
+            timeout: self.read("timeout", |v| match v {
+                "none" => Some(None),
+                v => duration(v).filter(|timeout| !timeout.is_zero()).map(Some),
+            })?,
+            answers: self.read("answers", |v| Some((v != "none").then(|| PathBuf::from(v))))?,
             headless: self.read("headless", |v| match v {
                 "none" => Some(None),
                 "fail" => Some(Some(Headless::Fail)),
@@ -130,7 +140,7 @@ impl Layers {
             plain: self.read("plain", switch)?,
             repair: self.read("repair", switch)?,
             arm: self.read("arm", duration)?,
-            flash: self.read("flash", duration)?,
+            flash: self.read("flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
             confirm: self.read("confirm", |v| match v {
                 "boxed" => Some(Confirm::Boxed),
                 "inline" => Some(Confirm::Inline),
@@ -201,9 +211,12 @@ pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<
     Some(folder.join("askuser").join("askuser.toml")).filter(|path| path.is_file())
 }
 
-/// The project's file: the nearest `askuser.toml` in this folder or one above.
+/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in. Outside a repository
+/// only this folder counts, so that nobody else's folder above has a say.
 pub(crate) fn project_file(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+    let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
+    let depth = folder.ancestors().position(is_root).unwrap_or(0);
+    folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
 }
 
 fn switch(value: &str) -> Option<bool> {
@@ -267,11 +280,13 @@ mod tests {
     #[test]
     fn later_layers_win_and_the_origin_is_known() {
         let user = Some("timeout = \"1m\"\narm = \"1s\"\ntheme = \"light\"\nconfirm = \"none\"");
-        let project = Some("timeout = \"2m\"\narm = \"2s\"\ntheme = \"dark\"");
-        let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s")];
+        let project = Some("color = \"16\"\nrepair = true\ntheme = \"dark\"");
+        let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s"), ("ASKUSER_COLOR", "256")];
         let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();
         check(&layers, "timeout", "4m", "flag, --timeout");
         check(&layers, "arm", "3s", "environment, ASKUSER_ARM");
+        check(&layers, "color", "256", "environment, ASKUSER_COLOR");
+        check(&layers, "repair", "true", "project.toml");
         check(&layers, "theme", "dark", "project.toml");
         check(&layers, "confirm", "none", "user.toml");
         check(&layers, "format", "auto", "default");
@@ -280,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_project_cannot_say_who_answers_in_the_users_place() {
-        for line in ["headless = \"recommended\"", "answers = \"a.json\""] {
+        for line in ["headless = \"recommended\"", "answers = \"a.json\"", "timeout = \"1s\"", "arm = \"0\""] {
             assert!(lay(None, Some(line), &[], &[]).unwrap_err().message.contains("cannot be set by a project's file"));
             assert!(lay(Some(line), None, &[], &[]).is_ok());
         }
@@ -292,8 +307,21 @@ mod tests {
         let message = layers.settings().unwrap_err().message;
         assert_eq!(
             message,
-            "timeout: \"5 parsecs\" (from environment, ASKUSER_TIMEOUT), must be a duration such as 250ms, 30s, 5m or 1h"
+            "timeout: \"5 parsecs\" (from environment, ASKUSER_TIMEOUT), must be a duration above 0, such as 30s, 5m or 1h"
         );
+    }
+
+    #[test]
+    fn a_projects_file_is_looked_for_up_to_the_repository_and_no_further() {
+        let outside = tempfile::tempdir().unwrap();
+        let (repository, inside) = (outside.path().join("repo"), outside.path().join("repo/src/deep"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::write(outside.path().join("askuser.toml"), "").unwrap();
+        assert_eq!(project_file(&inside), None);
+        std::fs::create_dir(repository.join(".git")).unwrap();
+        assert_eq!(project_file(&inside), None);
+        std::fs::write(repository.join("askuser.toml"), "").unwrap();
+        assert_eq!(project_file(&inside), Some(repository.join("askuser.toml")));
     }
 
     #[test]

@@ -10,14 +10,14 @@ const EXAMPLES: [(&str, &str); 4] = [
     ("1 of 4: choosing one", include_str!("../demo/database.json")),
     ("2 of 4: choosing several", include_str!("../demo/features.json")),
     ("3 of 4: two questions with a review", include_str!("../demo/authentication.json")),
-    ("4 of 4: an answer of your own, under Other", include_str!("../demo/package-manager.json")),
+    ("4 of 4: your own words, under Other", include_str!("../demo/package-manager.json")),
 ];
 
 pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
     let mut code = exit::ANSWERED;
     for (title, json) in EXAMPLES {
         let set = source::parse(json, settings).map_err(source::invalid)?;
-        write(&format!("\nExample {title}. Press ? for all keys, Ctrl-C to leave.\n"))?;
+        write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
         let outcome = ask::ask(&set, settings)?;
         if let Ending::Unavailable { reason } = outcome.ending() {
             return Err(Failure::new(format!("nobody can be asked: {reason}"))

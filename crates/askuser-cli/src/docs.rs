@@ -2,8 +2,8 @@
 
 use crate::config::Layers;
 use crate::failure::{Failure, exit};
-use askuser::Limits;
 use askuser::tool::{Provider, definition};
+use askuser::{Limits, sanitize};
 use clap::ArgMatches;
 use std::io::Write;
 
@@ -32,14 +32,14 @@ pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
 }
 
 pub(crate) fn config(layers: &Layers) -> Result<u8, Failure> {
-    // Bad values are an error here too: the point is to see what would happen.
-    layers.settings()?;
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
-        out.push_str(&format!("{:<10}{value:<16}{origin}\n", setting.name));
+        out.push_str(&sanitize::line(&format!("{:<10}{value:<16}{origin}", setting.name)));
+        out.push('\n');
     }
     write(&out)?;
-    Ok(exit::ANSWERED)
+    // A bad value is an error here too, once it can be seen where it comes from.
+    layers.settings().map(|_| exit::ANSWERED)
 }
 
 pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {

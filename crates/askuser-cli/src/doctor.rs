@@ -1,17 +1,25 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
 use crate::ask;
-use crate::config::{self, Layers};
+use crate::config::{self, Layers, Settings};
 use crate::docs::write;
 use crate::failure::{Failure, exit};
 use askuser::policy::Headless;
+use askuser::sanitize;
 use askuser_terminal::Manner;
 
-pub(crate) fn run(layers: &Layers) -> Result<u8, Failure> {
-    let settings = layers.settings()?;
-    // An answers file that cannot be read is found here rather than when somebody is asked.
-    ask::policy(&settings)?;
+pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
+    // Broken settings are what somebody comes here for: say so, and what would be without them.
+    let settings = match layers.and_then(|layers| layers.settings()).and_then(readable) {
+        Ok(settings) => settings,
+        Err(failure) => {
+            report.line("settings", &format!("broken, every question fails: {}", failure.message));
+            report.line("", "what follows is how it would be without them");
+            report.broken = true;
+            Layers::defaults().settings()?
+        }
+    };
     let environment = |name: &str| std::env::var(name).ok();
     let terminal = askuser_terminal::has_terminal();
     let options = ask::options(&settings, Vec::new());
@@ -57,15 +65,24 @@ pub(crate) fn run(layers: &Layers) -> Result<u8, Failure> {
     report.line("user file", &file(config::user_file(environment)));
     report.line("project file", &file(std::env::current_dir().ok().and_then(|folder| config::project_file(&folder))));
     report.line("would ask", surface);
-    write(&report.0)?;
-    Ok(code)
+    write(&report.text)?;
+    Ok(if report.broken { exit::BAD_INPUT } else { code })
+}
+
+/// An answers file that cannot be read is found here rather than when somebody is asked.
+fn readable(settings: Settings) -> Result<Settings, Failure> {
+    ask::policy(&settings).map(|_| settings)
 }
 
 #[derive(Default)]
-struct Report(String);
+struct Report {
+    text: String,
+    broken: bool,
+}
 
 impl Report {
     fn line(&mut self, name: &str, value: &str) {
-        self.0.push_str(&format!("{name:<14}{value}\n"));
+        self.text.push_str(&sanitize::line(&format!("{name:<14}{value}")));
+        self.text.push('\n');
     }
 }

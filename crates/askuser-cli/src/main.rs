@@ -11,6 +11,7 @@ mod failure;
 mod settings;
 mod source;
 
+use askuser::sanitize;
 use clap::ArgMatches;
 use config::{Layers, Settings, Sources};
 use failure::Failure;
@@ -22,9 +23,10 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let mut stderr = std::io::stderr().lock();
-            let _ = writeln!(stderr, "askuser: {}", failure.message);
+            // Messages quote what others wrote: input, answers, a project's settings.
+            let _ = writeln!(stderr, "askuser: {}", sanitize::block(&failure.message));
             if let Some(hint) = failure.hint {
-                let _ = writeln!(stderr, "hint: {hint}");
+                let _ = writeln!(stderr, "hint: {}", sanitize::block(&hint));
             }
             ExitCode::from(failure.code)
         }
@@ -38,7 +40,7 @@ fn run() -> Result<u8, Failure> {
         "ask" => ask::run(args, &settings(args)?),
         "check" => check::run(args, &settings(args)?),
         "demo" => demo::run(&settings(args)?),
-        "doctor" => doctor::run(&layers(args)?),
+        "doctor" => doctor::run(layers(args)),
         "config" => docs::config(&layers(args)?),
         "schema" => docs::schema(args),
         "completions" => docs::completions(args),

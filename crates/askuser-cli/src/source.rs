@@ -13,7 +13,6 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads the question set that the arguments name.
 pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
-    let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
         Some(question) => {
@@ -23,7 +22,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
             // In the quick form a description may be left out: whoever types it knows what the labels mean.
             let mut limits = Limits::DEFAULT;
             limits.description_chars.min = 0;
-            QuestionSet::new(quick_input(question, args), &Rules { limits, faults }).map_err(invalid)
+            QuestionSet::new(quick_input(question, args), &rules(limits, settings)).map_err(invalid)
         }
         None => parse(&text(args)?, settings).map_err(invalid),
     }
@@ -31,8 +30,12 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
 
 /// Reads a question set from a JSON text.
 pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
+    QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
+}
+
+fn rules(limits: Limits, settings: &Settings) -> Rules {
     let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
-    QuestionSet::from_json(text, &Rules { limits: Limits::DEFAULT, faults })
+    Rules { limits, faults }
 }
 
 /// The text of the input that the arguments name.

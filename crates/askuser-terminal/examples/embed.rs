@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         started: Instant::now(),
     };
     match ratatui::run(|terminal| app.run(terminal))? {
-        Some(outcome) => println!("{:#}", report::json(&set, &outcome.via(Via::Terminal))),
+        Some(outcome) => println!("{:#}", report::json(&set, &outcome.with_via(Via::Terminal))),
         None => println!("interrupted"),
     }
     Ok(())

@@ -2,16 +2,17 @@
 
 use crate::Options;
 use askuser::asker::Asking;
-use askuser::{AskError, Asker, Outcome, QuestionSet};
+use askuser::{AskError, Asker, Outcome, Request};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::io::{self, PipeWriter};
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
 /// Asks on the controlling terminal. There is one, so questions that come together are asked one after the other, in the
-/// order they came. A question withdrawn before its turn is not asked.
+/// order they came. Dropping the future takes the question off the screen, or out of the queue.
 #[derive(Clone, Debug)]
 pub struct TerminalAsker {
     options: Options,
@@ -26,27 +27,51 @@ impl TerminalAsker {
 }
 
 impl Asker for TerminalAsker {
-    fn ask<'a>(&'a self, set: &'a QuestionSet) -> Asking<'a> {
-        let (asker, set, turn) = (self.clone(), set.clone(), self.queue.join());
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        match self.start(request.clone()) {
+            Ok(asked) => Box::pin(asked),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        }
+    }
+}
+
+impl TerminalAsker {
+    fn start(&self, request: Request) -> Result<Asked, AskError> {
+        let failed = crate::ask::surface("cannot start asking");
+        let (withdrawal, wanted) = io::pipe().map_err(&failed)?;
+        let (options, turn) = (self.options.clone(), self.queue.join());
         let pending = Arc::new(Mutex::new(Pending::default()));
-        let answer = pending.clone();
+        let answer = Answer(pending.clone());
         // Waiting for a person blocks; an executor's thread is not ours to block.
-        let spawned = thread::Builder::new().name("askuser".into()).spawn(move || {
+        let thread = thread::Builder::new().name("askuser".into());
+        let spawned = thread.spawn(move || {
             turn.wait();
-            if Arc::strong_count(&answer) == 1 {
-                return;
-            }
-            let result = crate::ask(&set, &asker.options);
-            drop(turn);
-            let mut pending = answer.lock().unwrap_or_else(PoisonError::into_inner);
-            pending.result = Some(result);
-            if let Some(waker) = pending.waker.take() {
-                waker.wake();
+            if Arc::strong_count(&answer.0) > 1 {
+                answer.give(crate::ask::run(&request, &options, Some(withdrawal)));
             }
         });
-        match spawned {
-            Ok(_) => Box::pin(Answered(pending)),
-            Err(error) => Box::pin(std::future::ready(Err(crate::surface("cannot start a thread")(error)))),
+        spawned.map_err(&failed)?;
+        Ok(Asked { pending, _wanted: wanted })
+    }
+}
+
+/// Where the thread puts what came of asking. Whatever happens to it, somebody is told.
+struct Answer(Arc<Mutex<Pending>>);
+
+impl Answer {
+    fn give(&self, result: Result<Outcome, AskError>) {
+        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pending.result.get_or_insert(result);
+        if let Some(waker) = pending.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.give(Err(crate::ask::surface("the prompt failed")(io::Error::other("it panicked"))));
         }
     }
 }
@@ -105,13 +130,17 @@ struct Pending {
     waker: Option<Waker>,
 }
 
-struct Answered(Arc<Mutex<Pending>>);
+struct Asked {
+    pending: Arc<Mutex<Pending>>,
+    // The prompt sees this end of the pipe go, and goes too.
+    _wanted: PipeWriter,
+}
 
-impl Future for Answered {
+impl Future for Asked {
     type Output = Result<Outcome, AskError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         match pending.result.take() {
             Some(result) => Poll::Ready(result),
             None => {
@@ -148,5 +177,38 @@ mod tests {
         drop(second);
         drop(first);
         third.wait();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    #[allow(clippy::print_stdout, reason = "how the process in the terminal speaks to the one outside")]
+    fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
+        use crate::fixtures::{database, features};
+        use crate::in_a_terminal::{is_inside, modes, run};
+        if is_inside() {
+            let mut options = Options::detect();
+            options.settings.arm = std::time::Duration::ZERO;
+            let asker = TerminalAsker::new(options);
+            let (withdrawn, kept) = (Request::new(database()), Request::new(features()).with_origin("task 'x'"));
+            let mut first = asker.ask(&withdrawn);
+            let mut second = asker.ask(&kept);
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(first.as_mut().poll(&mut context).is_pending());
+            // Long enough to be on the screen.
+            thread::sleep(std::time::Duration::from_millis(500));
+            drop(first);
+            loop {
+                match second.as_mut().poll(&mut context) {
+                    Poll::Ready(outcome) => return println!("OUTCOME {}", outcome.expect("an outcome").status()),
+                    Poll::Pending => thread::sleep(std::time::Duration::from_millis(10)),
+                }
+            }
+        }
+        let name = "asker::tests::a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked";
+        let output = run(name, &[("Tailwind", "1\r")]);
+        assert!(output.contains("PostgreSQL") && output.contains("Asked by: task 'x'"), "{output}");
+        assert!(output.contains("OUTCOME answered") && !output.contains("✔ Database"), "{output}");
+        let (before, after) = modes(&output);
+        assert_eq!(before, after, "{output}");
     }
 }

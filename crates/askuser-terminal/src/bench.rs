@@ -1,5 +1,6 @@
 //! What the benchmarks measure. Not part of the crate's interface.
 
+use crate::Charset;
 use crate::paint::Painter;
 use crate::view::{Depth, Mood, Role, Theme, View};
 use askuser::Prompt;
@@ -12,7 +13,7 @@ pub struct Frames {
 
 impl Default for Frames {
     fn default() -> Frames {
-        Frames { painter: Painter::new(), theme: Theme { depth: Depth::Ansi256, ..Theme::default() } }
+        Frames { painter: Painter::new(Charset::Utf8), theme: Theme { depth: Depth::Ansi256, ..Theme::default() } }
     }
 }
 

@@ -33,6 +33,8 @@ const PASTE_KEPT: usize = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 const ESC: u8 = 0x1b;
+/// What Ctrl-C sends.
+const ETX: u8 = 0x03;
 const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
@@ -91,16 +93,26 @@ impl Decoder {
     }
 
     /// Whether bytes are held back that mean one thing if more follow at once, and another if nothing does.
-    /// An unfinished paste does not count: its end will come.
+    /// An unfinished paste does not count, for its end will come; but Ctrl-C at the end of what is there may be somebody
+    /// who has given up on that.
     pub fn is_waiting(&self) -> bool {
-        !matches!(self.state, State::Ground | State::Paste { .. })
+        match self.state {
+            State::Ground => false,
+            State::Paste { .. } => self.paste.ends_with(&[ETX]),
+            _ => true,
+        }
     }
 
     /// Nothing followed for a while: a lone escape byte was the Esc key, and anything else unfinished is dropped.
-    /// An unfinished paste goes on.
+    /// An unfinished paste goes on, unless Ctrl-C was the last of it.
     pub fn flush(&mut self, out: &mut Vec<Input>) {
         match self.state {
-            State::Ground | State::Paste { .. } => return,
+            State::Ground => return,
+            State::Paste { .. } if !self.is_waiting() => return,
+            State::Paste { .. } => {
+                self.paste.clear();
+                out.push(Input::Key(Key::ctrl('c')));
+            }
             State::Escape { lead } => {
                 self.release(lead, out);
                 out.push(Input::Key(KeyCode::Esc.into()));
@@ -518,6 +530,26 @@ mod tests {
 
     const CTRL_SHIFT: Mods = Mods { ctrl: true, shift: true, alt: false };
     const CTRL_ALT: Mods = Mods { ctrl: true, shift: false, alt: true };
+
+    #[test]
+    fn ctrl_c_ends_a_paste_whose_end_never_comes() {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.feed(b"\x1b[200~abc", &mut out);
+        assert!(!decoder.is_waiting());
+        decoder.feed(b"\x1b[B\x03", &mut out);
+        assert!(decoder.is_waiting() && out.is_empty());
+        decoder.flush(&mut out);
+        assert_eq!(out, [Input::Key(Key::ctrl('c'))]);
+        decoder.feed(b"x", &mut out);
+        assert_eq!(out.len(), 2);
+    }
+
+    #[test]
+    fn a_pasted_control_c_is_text_like_any_other() {
+        let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+        decoder.feed(b"\x1b[200~a\x03b\x1b[201~", &mut out);
+        assert_eq!(out, [Input::Paste("a\u{3}b".into())]);
+    }
 
     #[test]
     fn control_bytes_are_control_keys() {

@@ -13,6 +13,26 @@ pub enum Manner {
     Line,
 }
 
+/// What a terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charset {
+    /// Everything.
+    #[default]
+    Utf8,
+    /// Nothing but ASCII for certain. In a charset of one byte each, the bytes of a UTF-8 character may be controls.
+    Ascii,
+}
+
+impl Charset {
+    /// A text as bytes for the terminal; what it cannot show is a question mark.
+    pub(crate) fn encode(self, text: &str) -> Vec<u8> {
+        match self {
+            Charset::Utf8 => text.as_bytes().to_vec(),
+            Charset::Ascii => text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }).collect(),
+        }
+    }
+}
+
 /// A terminal as its environment describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Environment {
@@ -22,6 +42,8 @@ pub struct Environment {
     pub theme: Theme,
     /// Whether lines are rewrapped on a resize.
     pub reflows: bool,
+    /// What it can show.
+    pub charset: Charset,
 }
 
 impl Environment {
@@ -30,12 +52,16 @@ impl Environment {
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         let term = get("TERM").unwrap_or_default();
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
-        let manner = if accessible || term == "dumb" { Manner::Line } else { Manner::Screen };
-        let signs = if is_utf8(&term, get) { Signs::UNICODE } else { Signs::ASCII };
+        // A terminal nobody names is one nobody knows how to draw on.
+        let unknown = term == "dumb" || (term.is_empty() && cfg!(unix));
+        let manner = if accessible || unknown { Manner::Line } else { Manner::Screen };
+        let charset = charset(get);
+        let modest = charset == Charset::Ascii || term.starts_with("vt");
+        let signs = if modest { Signs::ASCII } else { Signs::UNICODE };
         let theme = Theme { background: background(get), depth: depth(&term, get), signs, dimmed: false };
         // These two keep lines as they are; a multiplexer inside them has its own way.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
-        Environment { manner, theme, reflows: !keeps_lines }
+        Environment { manner, theme, reflows: !keeps_lines, charset }
     }
 }
 
@@ -65,11 +91,10 @@ fn background(get: impl Fn(&str) -> Option<String>) -> Background {
 }
 
 /// Almost everything is UTF-8 now, also where no locale is set; a locale that names another charset means it.
-fn is_utf8(term: &str, get: impl Fn(&str) -> Option<String>) -> bool {
+fn charset(get: impl Fn(&str) -> Option<String>) -> Charset {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| get(name)).unwrap_or_default();
     let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase());
-    let other_charset = charset.is_some_and(|charset| !charset.starts_with("utf"));
-    !other_charset && !term.starts_with("vt")
+    if charset.is_some_and(|charset| !charset.starts_with("utf")) { Charset::Ascii } else { Charset::Utf8 }
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! [`Dialogue`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
 //! answered here and on a screen is the same. [`ask`] speaks it on the terminal device.
 
+use crate::ask::surface;
 use crate::decode::Input;
-use crate::device::{Device, Wake};
+use crate::device::{Device, SIGINT, Wake};
 use crate::paint::Painter;
 use crate::view::closing;
-use crate::{Options, surface};
+use crate::{Charset, Options};
 use askuser::prompt::{Effect, Entry, Event, Field, Mode, Page, Settings};
 use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
 use std::collections::VecDeque;
@@ -42,7 +43,10 @@ Ctrl-C interrupts.
 impl Dialogue {
     /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
     pub fn new(set: QuestionSet, settings: Settings) -> Dialogue {
-        let prompt = Prompt::new(set, Settings { arm: Duration::ZERO, ..settings });
+        Dialogue::about(Prompt::new(set, Settings { arm: Duration::ZERO, ..settings }))
+    }
+
+    fn about(prompt: Prompt) -> Dialogue {
         Dialogue { prompt, now: Duration::ZERO, fields: VecDeque::new(), complained: false }
     }
 
@@ -308,26 +312,23 @@ fn numbers(text: &str) -> Option<Vec<usize>> {
     (!numbers.is_empty()).then_some(numbers)
 }
 
-pub(crate) fn ask(set: &QuestionSet, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
     let failed = surface("the terminal failed");
-    device.start().map_err(surface("cannot take over the terminal"))?;
-    let mut dialogue = Dialogue::new(set.clone(), options.settings);
-    dialogue.prompt = dialogue.prompt.prefilled(&options.known);
-    let result = converse(&mut device, &mut dialogue).map_err(&failed)?;
+    let mut dialogue = Dialogue::about(prompt);
+    let result = converse(&mut device, &mut dialogue, options.charset).map_err(&failed)?;
     if let Ok(outcome) = &result {
-        let mut painter = Painter::new();
-        painter.print(&closing(set, outcome, options.confirm, &options.theme));
+        let mut painter = Painter::new(options.charset);
+        painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme));
         device.write(&painter.take()).map_err(&failed)?;
     }
     device.stop().map_err(&failed)?;
-    result.map(|outcome| outcome.via(Via::Line))
+    result.map(|outcome| outcome.with_via(Via::Line))
 }
 
-fn converse(device: &mut Device, dialogue: &mut Dialogue) -> io::Result<Result<Outcome, AskError>> {
-    const SIGINT: i32 = 2;
+fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> io::Result<Result<Outcome, AskError>> {
     let started = Instant::now();
     let (mut inputs, mut line) = (Vec::new(), String::new());
-    device.write(&opening(dialogue))?;
+    device.write(&charset.encode(&opening(dialogue)))?;
     loop {
         let timeout = dialogue.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
         let mut effects = Vec::new();
@@ -345,7 +346,14 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue) -> io::Result<Result<O
                     }
                 }
             }
-            Wake::TimedOut => effects.push(dialogue.tick(started.elapsed())),
+            Wake::TimedOut => {
+                let effect = dialogue.tick(started.elapsed());
+                if effect != Effect::Continue {
+                    // The line the person might have typed is still open.
+                    device.write(b"\r\n")?;
+                }
+                effects.push(effect);
+            }
             Wake::Resized => continue,
             Wake::Resumed => effects.push(Effect::Continue),
             Wake::Suspend => {
@@ -357,19 +365,23 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue) -> io::Result<Result<O
                 return Ok(Err(AskError::Interrupted));
             }
             Wake::Terminated(signal) => return Ok(Err(AskError::Signal(signal))),
+            Wake::Withdrawn => return Ok(Err(AskError::Withdrawn)),
             // Ctrl-D: the person has nothing more to say.
-            Wake::Closed => return Ok(Ok(Outcome::cancelled(dialogue.prompt.answers()))),
+            Wake::Closed => {
+                device.write(b"\r\n")?;
+                return Ok(Ok(Outcome::cancelled(dialogue.prompt.answers())));
+            }
         }
         for effect in effects {
             match effect {
                 Effect::Finish(outcome) => return Ok(Ok(outcome)),
                 Effect::Interrupt => return Ok(Err(AskError::Interrupted)),
                 Effect::Continue | Effect::Edit(_) => {
-                    device.write(&spoken(dialogue))?;
+                    device.write(&charset.encode(&dialogue.say()))?;
                     if dialogue.is_telling() {
                         let effect = dialogue.hear("", started.elapsed());
                         debug_assert_eq!(effect, Effect::Continue);
-                        device.write(&spoken(dialogue))?;
+                        device.write(&charset.encode(&dialogue.say()))?;
                     }
                 }
             }
@@ -378,17 +390,15 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue) -> io::Result<Result<O
 }
 
 /// Whatever stands on this line stays as it is.
-fn opening(dialogue: &Dialogue) -> Vec<u8> {
-    let mut words = b"\r\n".to_vec();
+fn opening(dialogue: &Dialogue) -> String {
+    let mut words = String::from("\r\n");
     if let Some(left) = dialogue.prompt.time_left() {
-        words.extend(format!("Time limit: {} s; any line holds it.\r\n", left.as_secs()).bytes());
+        let _ = write!(words, "Time limit: {} s; any line holds it.\r\n", left.as_secs());
     }
-    words.extend(spoken(dialogue));
-    words
-}
-
-fn spoken(dialogue: &Dialogue) -> Vec<u8> {
-    dialogue.say().into_bytes()
+    if let Some(origin) = dialogue.prompt.origin() {
+        let _ = write!(words, "Asked by: {origin}\r\n");
+    }
+    words + &dialogue.say()
 }
 
 #[cfg(test)]

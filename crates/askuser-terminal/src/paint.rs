@@ -5,6 +5,7 @@
 //! rewraps its lines on a resize carries it along, so the frame can be found again. At rest the pen keeps its last
 //! foreground colour, because the next change is likely to want it; everything else is reset.
 
+use crate::environment::Charset;
 use crate::view::is_plain;
 use ratatui_core::buffer::{Cell, CellWidth};
 use ratatui_core::layout::Position;
@@ -16,6 +17,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Draws frames over each other.
 #[derive(Debug)]
 pub(crate) struct Painter {
+    charset: Charset,
     /// What is on the screen.
     shown: Vec<Row>,
     /// How many rows below the frame's top the terminal is known to have.
@@ -46,8 +48,9 @@ pub(crate) const WIPE: &[u8] = b" \x1b[J\r";
 const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
 impl Painter {
-    pub(crate) fn new() -> Painter {
+    pub(crate) fn new(charset: Charset) -> Painter {
         Painter {
+            charset,
             shown: Vec::new(),
             room: 1,
             row: 0,
@@ -162,7 +165,7 @@ impl Painter {
                     bg: style.bg.unwrap_or(Color::Reset),
                     modifier: style.add_modifier,
                 });
-                self.raw(span.content.as_bytes());
+                self.out.extend(self.charset.encode(&span.content));
             }
             self.put_pen(PLAIN);
             self.raw(b"\r\n");
@@ -172,7 +175,7 @@ impl Painter {
     fn forget(&mut self) {
         let cursor_visible = self.cursor_visible;
         let out = self.take();
-        *self = Painter { out, cursor_visible, ..Painter::new() };
+        *self = Painter { out, cursor_visible, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {
@@ -241,7 +244,7 @@ impl Painter {
         } else if !blank {
             self.put_pen(pen_of(cell));
         }
-        self.raw(cell.symbol().as_bytes());
+        self.write(cell.symbol(), wide);
         // Terminals disagree about the width of clusters and of emoji; where in doubt, find the column anew.
         let certain = cell.symbol().chars().count() == 1 && (wide == 1 || !is_emoji(cell.symbol()));
         self.column = self.column.filter(|_| certain).map(|column| column + wide);
@@ -259,6 +262,13 @@ impl Painter {
     }
 
     // ---- bytes ----
+
+    fn write(&mut self, symbol: &str, wide: u16) {
+        match self.charset {
+            Charset::Ascii if !symbol.is_ascii() => (0..wide).for_each(|_| self.out.push(b'?')),
+            Charset::Ascii | Charset::Utf8 => self.out.extend_from_slice(symbol.as_bytes()),
+        }
+    }
 
     fn go(&mut self, row: u16, column: u16) {
         if row > self.row {

@@ -226,7 +226,7 @@ proptest! {
 
     #[test]
     fn the_last_frame_is_what_is_seen(frames in any_frames(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         for frame in &frames {
             terminal.paint(&mut painter, frame);
             terminal.assert_shows_frame(frame);
@@ -236,7 +236,7 @@ proptest! {
 
     #[test]
     fn erasing_leaves_nothing(frames in any_frames(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
         painter.erase();
         terminal.take(&mut painter);
@@ -250,7 +250,7 @@ proptest! {
 
     #[test]
     fn a_frame_is_painted_anew_where_one_was_erased(frames in any_frames(), above in 0..ROWS, last in any_frame()) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         frames.iter().for_each(|frame| terminal.paint(&mut painter, frame));
         painter.erase();
         terminal.paint(&mut painter, &last);
@@ -259,7 +259,7 @@ proptest! {
 
     #[test]
     fn the_same_frame_again_costs_nothing(frames in any_frames()) {
-        let mut painter = Painter::new();
+        let mut painter = Painter::new(Charset::Utf8);
         for frame in &frames {
             painter.paint(&frame.lines, frame.columns, frame.caret);
             painter.take();
@@ -270,7 +270,7 @@ proptest! {
 
     #[test]
     fn leaving_keeps_the_frame_and_goes_below_it(frame in any_frame(), above in 0..ROWS) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         terminal.paint(&mut painter, &frame);
         painter.leave();
         terminal.take(&mut painter);
@@ -290,7 +290,7 @@ proptest! {
         above in 0..ROWS / 2,
         columns in 10u16..50,
     ) {
-        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new());
+        let (mut terminal, mut painter) = (Terminal::with_lines_above(above), Painter::new(Charset::Utf8));
         terminal.paint(&mut painter, &before);
         terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
         // A parser that was narrower once is as good as one that still is.
@@ -306,7 +306,7 @@ proptest! {
 // ---- what went wrong once ----
 
 fn check_over(before: &[&str], after: &[&str]) {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new());
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(before));
     terminal.paint(&mut painter, &frame(after));
     terminal.assert_shows_frame(&frame(after));
@@ -329,7 +329,7 @@ fn a_wide_character_half_painted_over_leaves_nothing_behind() {
 fn a_cluster_of_many_columns_leaves_nothing_behind() {
     // Five columns in a terminal, whatever it thinks of conjuncts.
     let conjunct = "क\u{94d}क\u{94d}क\u{94d}क\u{94d}क";
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new());
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
     terminal.paint(&mut painter, &frame(&["a    b", "x"]));
     terminal.assert_shows_frame(&frame(&["a    b", "x"]));
@@ -337,7 +337,7 @@ fn a_cluster_of_many_columns_leaves_nothing_behind() {
 
 #[test]
 fn after_a_character_of_disputed_width_the_column_is_found_anew() {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new());
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&["👩\u{200d}👩\u{200d}👧|"]));
     // To the emulator the family takes six columns, to the buffer two.
     assert_eq!(terminal.parser.screen().cell(0, 2).map(vt100::Cell::contents), Some("|"));
@@ -345,7 +345,7 @@ fn after_a_character_of_disputed_width_the_column_is_found_anew() {
 
 #[test]
 fn a_caret_in_rewrapped_rows_is_found_again() {
-    let mut painter = Painter::new();
+    let mut painter = Painter::new(Charset::Utf8);
     let lines = ["x".repeat(35), "y".repeat(12), "z".repeat(30)].map(Line::raw);
     painter.paint(&lines, 40, Some(Position::new(25, 2)));
     painter.take();
@@ -356,7 +356,7 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
 
 #[test]
 fn closing_lines_stay_and_leave_the_pen_plain() {
-    let (mut terminal, mut painter) = (Terminal::with_lines_above(1), Painter::new());
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(1), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&["frame", "frame"]));
     painter.erase();
     let style = Style::new().fg(Color::LightBlue).add_modifier(Modifier::BOLD);

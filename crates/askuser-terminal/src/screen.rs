@@ -3,15 +3,15 @@
 //! One wait takes all that was typed, every key counts in order, one write repaints what changed. Nothing runs while
 //! nothing happens.
 
+use crate::ask::surface;
 use crate::decode::Input;
-use crate::device::{Device, Wake};
+use crate::device::{Device, SIGINT, Wake};
 use crate::paint::{Painter, WIPE};
 use crate::view::{Confirm, Mood, Role, View, closing};
-use crate::{Options, editor, surface};
+use crate::{Options, editor};
 use askuser::prompt::{Effect, Event};
-use askuser::{AskError, Ending, Key, Outcome, Prompt, QuestionSet, Via};
+use askuser::{AskError, Ending, Key, Outcome, Prompt, Via};
 use std::io;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// No wrapping (a character wider than we think must not push the frame about), and pasted text marked as such.
@@ -21,14 +21,11 @@ const WRAP: &[u8] = b"\x1b[?7h";
 /// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
 const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-const SIGINT: i32 = 2;
-
-pub(crate) fn ask(set: &QuestionSet, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
     device.on_abandon(ABANDON.to_vec());
-    device.start().map_err(surface("cannot take over the terminal"))?;
-    let prompt = Prompt::new(set.clone(), options.settings).prefilled(&options.known);
     let size = device.size();
-    let mut screen = Screen { device, painter: Painter::new(), prompt, options, size, first_frame: None };
+    let painter = Painter::new(options.charset);
+    let mut screen = Screen { device, painter, prompt, options, size, first_frame: None };
     let ended = screen.run();
     screen.close(ended)
 }
@@ -49,6 +46,7 @@ enum End {
     Signal(i32),
     /// The terminal is gone.
     Closed,
+    Withdrawn,
 }
 
 impl Screen<'_> {
@@ -93,6 +91,7 @@ impl Screen<'_> {
                 Wake::Terminated(SIGINT) => Some(End::Interrupted),
                 Wake::Terminated(signal) => Some(End::Signal(signal)),
                 Wake::Closed => Some(End::Closed),
+                Wake::Withdrawn => Some(End::Withdrawn),
             };
             if let Some(end) = end {
                 return Ok(end);
@@ -207,7 +206,7 @@ impl Screen<'_> {
 
     /// The screen is anybody's: paint everything anew from where the cursor is.
     fn start_over(&mut self) {
-        self.painter = Painter::new();
+        self.painter = Painter::new(self.options.charset);
         self.painter.raw(b"\r");
         self.painter.raw(WIPE);
         self.painter.raw(ENTER);
@@ -227,7 +226,7 @@ impl Screen<'_> {
         };
         match end {
             End::Outcome(outcome) => {
-                let outcome = outcome.via(Via::Terminal);
+                let outcome = outcome.with_via(Via::Terminal);
                 self.leave_record(&outcome).and_then(|()| self.restore()).map_err(failed)?;
                 Ok(outcome)
             }
@@ -241,7 +240,12 @@ impl Screen<'_> {
                 let _ = self.restore();
                 Err(AskError::Signal(signal))
             }
-            End::Closed => Err(failed(io::Error::new(io::ErrorKind::UnexpectedEof, "it was closed"))),
+            End::Closed => Ok(Outcome::unavailable("the terminal was closed", self.prompt.answers())),
+            End::Withdrawn => {
+                self.painter.erase();
+                self.restore().map_err(failed)?;
+                Err(AskError::Withdrawn)
+            }
         }
     }
 
@@ -250,8 +254,7 @@ impl Screen<'_> {
             match outcome.ending() {
                 Ending::Answered if !self.options.flash.is_zero() => {
                     self.repaint(Mood::Confirmed)?;
-                    // Not a wait: what is typed now is for whoever reads next.
-                    thread::sleep(self.options.flash);
+                    self.device.pause(self.options.flash)?;
                 }
                 Ending::TimedOut => {
                     self.repaint(Mood::Expired)?;

@@ -8,11 +8,39 @@ use crate::question::QuestionSet;
 use std::future::Future;
 use std::pin::Pin;
 
+/// What is asked, and for whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Request {
+    /// The questions.
+    pub set: QuestionSet,
+    /// Names this asking: a surface that keeps questions takes the same key for the same question, asked again.
+    pub key: Option<String>,
+    /// Who asks, where it is not the agent the person talks to: `task 'audit deps'`. It is shown to them.
+    pub origin: Option<String>,
+}
+
+impl Request {
+    /// A request that needs nothing but its questions.
+    pub fn new(set: QuestionSet) -> Request {
+        Request { set, key: None, origin: None }
+    }
+
+    /// Names this asking.
+    pub fn with_key(self, key: impl Into<String>) -> Request {
+        Request { key: Some(key.into()), ..self }
+    }
+
+    /// Says who asks.
+    pub fn with_origin(self, origin: impl Into<String>) -> Request {
+        Request { origin: Some(origin.into()), ..self }
+    }
+}
+
 /// Something that can put questions to a person.
 pub trait Asker: Send + Sync {
-    /// Asks, and completes when there is an outcome. Dropping the future withdraws a question that is not on the screen
-    /// yet; one that is stays until the person is done with it, and its outcome goes nowhere.
-    fn ask<'a>(&'a self, set: &'a QuestionSet) -> Asking<'a>;
+    /// Asks, and completes when there is an outcome. Dropping the future withdraws the question.
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
 }
 
 /// A question being asked.
@@ -24,6 +52,9 @@ pub enum AskError {
     /// The person pressed Ctrl-C: the whole turn stops.
     #[error("interrupted")]
     Interrupted,
+    /// Whoever asked has withdrawn the question.
+    #[error("withdrawn")]
+    Withdrawn,
     /// The process was told to end.
     #[error("ended by signal {0}")]
     Signal(i32),

@@ -1,7 +1,6 @@
-//! What a person can do at a prompt, in terms no terminal library owns.
+//! Keys, in terms no terminal library owns.
 //!
-//! A surface turns its own input (bytes, crossterm events, web requests) into [`Event`]s; nothing in this crate knows
-//! where they came from.
+//! A surface turns its own input (bytes, crossterm events) into them; nothing in this crate knows where they came from.
 
 /// A key, with the modifiers held down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

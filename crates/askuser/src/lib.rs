@@ -22,7 +22,7 @@ mod text;
 pub mod tool;
 mod violation;
 
-pub use asker::{AskError, Asker};
+pub use asker::{AskError, Asker, Request};
 pub use key::{Key, KeyCode, Mods};
 pub use limits::{Limits, Span};
 pub use outcome::{Answer, Ending, Outcome, Via};

@@ -102,7 +102,7 @@ impl Outcome {
     }
 
     /// Says who answered.
-    pub fn via(self, via: Via) -> Outcome {
+    pub fn with_via(self, via: Via) -> Outcome {
         Outcome { via: Some(via), ..self }
     }
 
@@ -117,7 +117,7 @@ impl Outcome {
     }
 
     /// Who answered, where somebody did.
-    pub fn answered_via(&self) -> Option<Via> {
+    pub fn via(&self) -> Option<Via> {
         self.via
     }
 

@@ -51,7 +51,7 @@ impl Policy {
         }
         bad.into_result(Some(()))?;
         if let Some(outcome) = Outcome::answered(set, answers.clone()) {
-            return Ok(Decision::Settled(outcome.via(via)));
+            return Ok(Decision::Settled(outcome.with_via(via)));
         }
         let reason = match self.headless {
             None => return Ok(Decision::Ask(answers)),

@@ -49,7 +49,7 @@ fn decide(answers: &Value, headless: Option<Headless>) -> String {
         Err(bad) => bad,
         Ok(Decision::Ask(known)) => format!("ask | {}", answers(&known)),
         Ok(Decision::Settled(outcome)) => {
-            let via = outcome.answered_via().map(|via| format!(" via {}", json!(via).as_str().unwrap()));
+            let via = outcome.via().map(|via| format!(" via {}", json!(via).as_str().unwrap()));
             let why = match outcome.ending() {
                 Ending::Unavailable { reason } => format!(" because {reason}"),
                 _ => String::new(),

@@ -3,7 +3,7 @@
 //! Only [`Ending::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
 //! person types can pass for another answer or for the words around it.
 
-use crate::outcome::{Answer, Ending, Outcome};
+use crate::outcome::{Answer, Ending, Outcome, Via};
 use crate::question::{Question, QuestionSet, name_of};
 use crate::sanitize;
 use crate::violation::Violations;
@@ -16,9 +16,10 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
     let answers = outcome.answers();
     match outcome.ending() {
         Ending::Answered => {
-            out.push_str("User answered the following questions:\n\n");
+            let (opening, closing) = said_by(outcome.via());
+            out.push_str(opening);
             write_answers(&mut out, set, answers);
-            out.push_str("Proceeding with user selections.");
+            out.push_str(closing);
         }
         ending => {
             write_opening(&mut out, ending);
@@ -33,7 +34,7 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
         }
     }
     if !set.mended().is_empty() {
-        out.push_str("\n\nYour input was mended before it was shown; mind this next time:");
+        out.push_str("\n\nYour input was mended; mind this next time:");
         for line in set.mended() {
             let _ = write!(out, "\n- {line}");
         }
@@ -46,7 +47,7 @@ pub fn json(set: &QuestionSet, outcome: &Outcome) -> Value {
     let mut result = Map::new();
     result.insert("status".into(), outcome.status().into());
     result.insert("answers".into(), json!(outcome.answers()));
-    result.insert("via".into(), json!(outcome.answered_via()));
+    result.insert("via".into(), json!(outcome.via()));
     match outcome.ending() {
         Ending::Declined { reason: Some(reason) } | Ending::Unavailable { reason } => {
             result.insert("reason".into(), reason.as_str().into());
@@ -91,6 +92,23 @@ pub fn rejection(violations: &Violations) -> String {
 /// The labels of an answer as a person reads them, without "(Recommended)".
 pub fn names(answer: &Answer) -> impl Iterator<Item = String> {
     answer.selected_options.iter().map(|label| name_of(label).0)
+}
+
+/// Only a person's own answers are called that.
+fn said_by(via: Option<Via>) -> (&'static str, &'static str) {
+    match via {
+        Some(Via::AnswersFile) => (
+            "The user was not asked. These questions were answered from a file of answers written beforehand:\n\n",
+            "Proceeding with these answers.",
+        ),
+        Some(Via::Policy) => (
+            "The user was not asked. By the policy set for this run, these recommended options stand as the answers:\n\n",
+            "Proceeding with these answers.",
+        ),
+        Some(Via::Terminal | Via::Line | Via::Web | Via::Elicitation) | None => {
+            ("User answered the following questions:\n\n", "Proceeding with user selections.")
+        }
+    }
 }
 
 fn write_answers(out: &mut String, set: &QuestionSet, answers: &[Answer]) {

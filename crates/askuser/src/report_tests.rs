@@ -299,6 +299,19 @@ fn open_questions_are_named_as_they_are_shown() {
     assert!(words.contains("Not answered: A B. "), "{words}");
 }
 
+// ---- without the user ----
+
+#[test]
+fn answers_that_nobody_was_asked_for_are_not_called_the_users() {
+    let set = mended();
+    let outcome = answered(&set, &[(&[0], None, None)]);
+    for (via, words) in [(Via::AnswersFile, "a file of answers"), (Via::Policy, "recommended options")] {
+        let prose = prose(&set, &outcome.clone().with_via(via));
+        assert!(prose.starts_with("The user was not asked.") && prose.contains(words), "{prose}");
+        assert!(prose.contains("Selected: PostgreSQL") && !prose.contains("User answered"), "{prose}");
+    }
+}
+
 // ---- mended ----
 
 fn mended() -> QuestionSet {
@@ -321,7 +334,7 @@ fn what_was_mended_is_said_after_the_answers() {
 
 Proceeding with user selections.
 
-Your input was mended before it was shown; mind this next time:
+Your input was mended; mind this next time:
 - questions[0].options[2]: dropped, Other is always offered
 - questions[0].header: 17 characters, at most 12, shown as \"Seventeen l…\""
     );
@@ -340,7 +353,7 @@ fn what_was_mended_is_in_json_too() {
 fn json_has_status_answers_and_via() {
     let set = set_of(&[database(), features()]);
     let outcome =
-        answered(&set, &[(&[0], None, Some("for now")), (&[0, 3], Some("Story\nbook"), None)]).via(Via::Terminal);
+        answered(&set, &[(&[0], None, Some("for now")), (&[0, 3], Some("Story\nbook"), None)]).with_via(Via::Terminal);
     let expected = json!({
         "status": "answered",
         "answers": [
@@ -372,12 +385,12 @@ fn json_of_an_unanswered_outcome_has_its_status_and_the_answers_so_far() {
         (Outcome::cancelled(so_far.clone()), json!({"status": "cancelled", "answers": answers, "via": null})),
         (Outcome::declined(None, vec![]), json!({"status": "declined", "answers": [], "via": null})),
         (
-            Outcome::declined(Some("no".into()), vec![]).via(Via::Web),
+            Outcome::declined(Some("no".into()), vec![]).with_via(Via::Web),
             json!({"status": "declined", "answers": [], "via": "web", "reason": "no"}),
         ),
         (Outcome::discuss(None, vec![]), json!({"status": "discuss", "answers": [], "via": null})),
         (
-            Outcome::discuss(Some("cost?".into()), vec![]).via(Via::Line),
+            Outcome::discuss(Some("cost?".into()), vec![]).with_via(Via::Line),
             json!({"status": "discuss", "answers": [], "via": "line", "message": "cost?"}),
         ),
         (Outcome::timed_out(vec![]), json!({"status": "timed_out", "answers": [], "via": null})),

@@ -149,7 +149,23 @@ fn the_doctor_tells_what_a_policy_would_do() {
 fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
     let ended = run(&["doctor", "--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("cannot open nowhere.json"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("cannot open nowhere.json"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("would ask"), "{}", ended.stdout);
+}
+
+#[test]
+fn the_doctor_and_config_tell_of_settings_that_are_broken() {
+    let stage = Stage::new().file("askuser.toml", "\"\\u001b]0;pwned\\u0007x\" = 1");
+    let ended = stage.run(&["doctor"]);
+    assert!(
+        ended.stdout.contains("settings      broken") && ended.stdout.contains("unknown setting x"),
+        "{}",
+        ended.stdout
+    );
+    assert!(!ended.stdout.contains('\u{1b}') && !stage.run(&["config"]).stderr.contains('\u{1b}'));
+    let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
+    assert!(ended.stdout.contains("arm       soon") && ended.stderr.contains("arm: \"soon\""), "{}", ended.stdout);
+    assert_eq!(ended.code, Some(2));
 }
 
 #[test]

@@ -243,8 +243,11 @@ fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
     let bad = |flag: &str, value: &str| Stage::new().run(&["ask", &example("database"), flag, value]);
     check(
         &bad("--timeout", "soon"),
-        "askuser: timeout: \"soon\" (from flag, --timeout), must be a duration such as 250ms, 30s, 5m or 1h\n",
+        "askuser: timeout: \"soon\" (from flag, --timeout), must be a duration above 0, such as 30s, 5m or 1h\n",
     );
+    check_says(&bad("--timeout", "0"), "above 0");
+    check_says(&bad("--flash", "2s"), "at most 1s");
+    check_says(&bad("--arm", "soon"), "a duration such as 250ms");
     check(&bad("--confirm", "loud"), "askuser: confirm: \"loud\" (from flag, --confirm), must be boxed|inline|none\n");
     check_says(&bad("--theme", "blue"), "auto|dark|light");
     check_says(&bad("--headless", "guess"), "fail|recommended");

@@ -52,24 +52,24 @@ fn the_users_file_is_under_home_where_xdg_config_home_is_not_set() {
 
 #[test]
 fn the_projects_file_wins_over_the_users() {
-    let stage = user(Stage::new(), "timeout = \"5m\"\narm = \"1s\"\n").file("askuser.toml", "timeout = \"7m\"\n");
-    let (value, origin) = row(&stage, &[], "timeout");
-    assert_eq!(value, "7m");
+    let stage = user(Stage::new(), "theme = \"dark\"\narm = \"1s\"\n").file("askuser.toml", "theme = \"light\"\n");
+    let (value, origin) = row(&stage, &[], "theme");
+    assert_eq!(value, "light");
     assert!(origin.ends_with("/askuser.toml") && !origin.contains("config"), "{origin}");
     assert_eq!(row(&stage, &[], "arm").0, "1s");
 }
 
 #[test]
 fn the_projects_file_is_found_from_a_folder_below() {
-    let stage = Stage::new().file("askuser.toml", "timeout = \"7m\"\n").file("deep/er/x", "");
+    let stage = Stage::new().file("askuser.toml", "theme = \"light\"\n").file("deep/er/x", "").file(".git/HEAD", "");
     stage.shell("cd deep/er && askuser config >../../config.txt").finish();
-    assert!(stage.read("config.txt").starts_with("timeout   7m "), "{}", stage.read("config.txt"));
+    assert!(stage.read("config.txt").contains("theme     light "), "{}", stage.read("config.txt"));
 }
 
 #[test]
 fn the_environment_wins_over_files() {
-    let stage = Stage::new().file("askuser.toml", "timeout = \"7m\"\n").env("ASKUSER_TIMEOUT", "8m");
-    assert_eq!(row(&stage, &[], "timeout"), ("8m".into(), "environment, ASKUSER_TIMEOUT".into()));
+    let stage = Stage::new().file("askuser.toml", "theme = \"light\"\n").env("ASKUSER_THEME", "dark");
+    assert_eq!(row(&stage, &[], "theme"), ("dark".into(), "environment, ASKUSER_THEME".into()));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_switch_needs_no_value_and_takes_one() {
 
 #[test]
 fn a_setting_of_a_file_takes_effect() {
-    let stage = Stage::new().file("askuser.toml", "confirm = \"boxed\"\narm = 0\nflash = 0\n");
+    let stage = user(Stage::new(), "confirm = \"boxed\"\narm = 0\nflash = 0\n");
     let mut terminal = stage.askuser(&["ask", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.keys("2");

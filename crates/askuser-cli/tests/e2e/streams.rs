@@ -106,8 +106,9 @@ fn a_result_that_nobody_reads_is_an_error_and_the_terminal_is_restored() {
     let stage = Stage::new();
     let script = format!("(askuser ask --arm 0 --flash 0 {} 2>err; echo $? >code) | true", example("database"));
     let ended = answer(stage.shell(&script));
-    assert_eq!((stage.read("code").trim(), ended.modes), ("1", RESTORED));
+    assert_eq!((stage.read("code").trim(), ended.modes), ("2", RESTORED));
     assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
+    assert!(stage.read("err").contains("\"status\":\"answered\""), "the answer is lost: {}", stage.read("err"));
 }
 
 #[cfg(target_os = "linux")]
@@ -116,6 +117,7 @@ fn a_full_disk_is_an_error_and_the_terminal_is_restored() {
     let stage = Stage::new();
     let script = format!("askuser ask --arm 0 --flash 0 {} >/dev/full 2>err; echo $? >code", example("database"));
     let ended = answer(stage.shell(&script));
-    assert_eq!((stage.read("code").trim(), ended.modes), ("1", RESTORED));
+    assert_eq!((stage.read("code").trim(), ended.modes), ("2", RESTORED));
     assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
+    assert!(stage.read("err").contains("\"status\":\"answered\""), "the answer is lost: {}", stage.read("err"));
 }

@@ -51,7 +51,12 @@ pub(crate) enum Wake {
     Terminated(i32),
     /// The terminal is gone.
     Closed,
+    /// Whoever asked has withdrawn the question.
+    Withdrawn,
 }
+
+/// The signal of Ctrl-C, the same number everywhere.
+pub(crate) const SIGINT: i32 = 2;
 
 /// The size of a terminal that does not tell: what the environment says, or the classic one.
 fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {

@@ -108,6 +108,15 @@ impl Device {
         *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
+    /// There is nothing to wait for two things at once with here: a question asked stays.
+    pub(crate) fn watch(&mut self, _withdrawal: io::PipeReader) {}
+
+    /// Does nothing for a while.
+    pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
+        std::thread::sleep(duration);
+        Ok(())
+    }
+
     /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
         if self.keys == Keys::Lines {

@@ -5,7 +5,8 @@
 //! actions, which signal-hook cannot take back once installed (see [`Signals`]).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, PipeReader};
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,8 @@ pub(crate) struct Device {
     told_to_end: bool,
     /// That no other prompt has the terminal.
     turn: Option<Turn>,
+    /// Ends when whoever asked has withdrawn the question.
+    withdrawal: Option<PipeReader>,
 }
 
 impl Device {
@@ -61,6 +64,7 @@ impl Device {
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             told_to_end: false,
             turn: None,
+            withdrawal: None,
         })
     }
 
@@ -100,6 +104,31 @@ impl Device {
         *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
+    /// Wakes also when this pipe ends.
+    pub(crate) fn watch(&mut self, withdrawal: PipeReader) {
+        self.withdrawal = Some(withdrawal);
+    }
+
+    /// Does nothing for a while, and leaves what is typed to whoever reads next. A signal that asks the process to end
+    /// ends the pause, and is left at that: what is being finished may be finished.
+    pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
+        let signals = Signals::get()?;
+        let deadline = Instant::now() + duration;
+        loop {
+            if signals.end_is_asked_for() {
+                self.told_to_end = true;
+                return Ok(());
+            }
+            let left = timespec(deadline.saturating_duration_since(Instant::now()));
+            match poll(&mut [PollFd::new(signals.pipe(), PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Ok(()),
+                Ok(_) => signals.drain(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
         let signals = Signals::get()?;
@@ -110,17 +139,23 @@ impl Device {
                 return Ok(wake);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN), PollFd::new(signals.pipe(), PollFlags::IN)];
+            let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+            // Without a third descriptor the second stands in its place: polling it twice does no harm.
+            let third = self.withdrawal.as_ref().map_or(signals.pipe().as_fd(), AsFd::as_fd);
+            let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
             match poll(&mut fds, left.map(timespec).as_ref()) {
                 Ok(0) => return Ok(Wake::TimedOut),
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let (tty, pipe) = (fds[0].revents(), fds[1].revents());
+            let [tty, pipe, withdrawn] = fds.map(|fd| fd.revents());
             if !pipe.is_empty() {
                 signals.drain();
                 continue;
+            }
+            if !withdrawn.is_empty() {
+                return Ok(Wake::Withdrawn);
             }
             if tty.contains(PollFlags::NVAL) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
@@ -405,4 +440,52 @@ fn open_path(path: &str) -> io::Result<File> {
 fn timespec(duration: Duration) -> Timespec {
     // Too long for the clock is as good as for ever.
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_a_terminal::{is_inside, modes, run};
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        if is_inside() {
+            let mut device = Device::open(Keys::Each).expect("a terminal");
+            device.on_abandon(b"ABANDONED\r\n".to_vec());
+            device.start().expect("raw mode");
+            panic!("on purpose");
+        }
+        let output = run("device::unix::tests::a_panic_gives_the_terminal_back", &[]);
+        let (before, after) = modes(&output);
+        assert_eq!(before, after, "{output}");
+        // First the terminal, then the message: it would be drawn in steps otherwise.
+        let places = ["ABANDONED", "on purpose"].map(|words| output.find(words).expect(words));
+        assert!(places[0] < places[1], "{output}");
+    }
+
+    #[test]
+    fn a_pause_ends_when_the_process_is_asked_to_end_and_what_is_being_finished_is_finished() {
+        if is_inside() {
+            let mut device = Device::open(Keys::Each).expect("a terminal");
+            device.start().expect("raw mode");
+            signal_hook::low_level::raise(signal_hook::consts::SIGTERM).expect("a signal");
+            let started = Instant::now();
+            device.pause(Duration::from_secs(30)).expect("a pause");
+            device.stop().expect("the modes back");
+            assert!(started.elapsed() < Duration::from_secs(10));
+            println_for_test("FINISHED");
+            return;
+        }
+        let name =
+            "device::unix::tests::a_pause_ends_when_the_process_is_asked_to_end_and_what_is_being_finished_is_finished";
+        let output = run(name, &[]);
+        assert!(output.contains("FINISHED"), "{output}");
+        let (before, after) = modes(&output);
+        assert_eq!(before, after, "{output}");
+    }
+
+    #[allow(clippy::print_stdout, reason = "how the process in the terminal speaks to the one outside")]
+    fn println_for_test(words: &str) {
+        println!("{words}");
+    }
 }

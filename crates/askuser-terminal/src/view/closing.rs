@@ -22,6 +22,11 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
     if confirm == Confirm::None {
         return lines;
     }
+    // Only what was submitted is ticked.
+    let mark = match outcome.ending() {
+        Ending::Answered => (theme.signs.done, Role::Success),
+        _ => (theme.signs.bullet, Role::Muted),
+    };
     for answer in outcome.answers() {
         let header = set
             .questions()
@@ -29,12 +34,12 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
             .find(|question| question.text_verbatim() == answer.question)
             .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
         match confirm {
-            Confirm::Inline => lines.extend(inline(&header, answer, theme)),
+            Confirm::Inline => lines.extend(inline(&header, answer, mark, theme)),
             Confirm::Boxed => {
                 if !lines.is_empty() {
                     lines.push(Line::default());
                 }
-                lines.extend(boxed(&header, answer, theme));
+                lines.extend(boxed(&header, answer, mark, theme));
             }
             Confirm::None => {}
         }
@@ -61,7 +66,7 @@ fn said(what: &str, words: Option<&str>) -> String {
     words.map_or_else(|| what.to_owned(), |words| format!("{what}: {words}"))
 }
 
-fn inline(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
+fn inline(header: &str, answer: &Answer, (sign, role): (&str, Role), theme: &Theme) -> Vec<Line<'static>> {
     let values: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
     let mut text = values.join(", ");
     if let Some(note) = &answer.note {
@@ -69,7 +74,7 @@ fn inline(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut words = text.split('\n').map(str::to_owned);
     let mut lines = vec![Line::from(vec![
-        Span::styled(format!("{} ", theme.signs.done), theme.style(Role::Success)),
+        Span::styled(format!("{sign} "), theme.style(role)),
         Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
         Span::styled(words.next().unwrap_or_default(), theme.style(Role::Text)),
     ])];
@@ -77,7 +82,7 @@ fn inline(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn boxed(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
+fn boxed(header: &str, answer: &Answer, (sign, role): (&'static str, Role), theme: &Theme) -> Vec<Line<'static>> {
     let signs = theme.signs;
     let edge = theme.style(Role::Primary);
     let inside = super::wrap::width(header) + 2 + 2;
@@ -87,8 +92,7 @@ fn boxed(header: &str, answer: &Answer, theme: &Theme) -> Vec<Line<'static>> {
         Span::styled(signs.chip_right, edge),
     ])];
     let notes = answer.note.iter().map(|note| (" ", Role::Muted, format!("Note: {note}")));
-    let values =
-        report::names(answer).chain(answer.custom_input.clone()).map(|value| (signs.done, Role::Success, value));
+    let values = report::names(answer).chain(answer.custom_input.clone()).map(|value| (sign, role, value));
     for (sign, role, value) in values.chain(notes) {
         for (i, words) in value.split('\n').enumerate() {
             let sign = if i == 0 { format!("{sign} ") } else { "  ".to_owned() };

@@ -157,7 +157,21 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
+    /// Who asks, where it is not the agent the person talks to.
+    fn origin(&mut self) {
+        if let Some(origin) = self.prompt.origin() {
+            let text = format!("Asked by: {origin}");
+            let room = self.room(INDENT);
+            for range in wrap(&text, room, room) {
+                let words = Span::styled(text[range].to_owned(), self.style(Role::Muted));
+                let line = self.bordered(INDENT, vec![words]);
+                self.sheet.body.push(line);
+            }
+        }
+    }
+
     fn question(&mut self, question: &'a Question, entry: &'a Entry) {
+        self.origin();
         self.gap();
         self.paragraph(INDENT, question.text(), Role::Text);
         if question.is_multi_select() {

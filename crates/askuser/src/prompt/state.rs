@@ -3,6 +3,7 @@
 use super::keymap::{Action, Binding, Context, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
+use crate::sanitize;
 use crate::text::Text;
 use std::ops::Range;
 use std::time::Duration;
@@ -123,6 +124,7 @@ impl Viewport {
 #[derive(Clone, Debug)]
 pub struct Prompt {
     pub(super) set: QuestionSet,
+    pub(super) origin: Option<String>,
     pub(super) settings: Settings,
     pub(super) entries: Vec<Entry>,
     pub(super) page: Page,
@@ -143,6 +145,7 @@ impl Prompt {
         let entries = set.questions().iter().map(|question| Entry::new(question, limit)).collect();
         Prompt {
             set,
+            origin: None,
             settings,
             entries,
             page: Page::Question(0),
@@ -167,6 +170,17 @@ impl Prompt {
         }
         self.page = self.next_page(0);
         self
+    }
+
+    /// Says who asks, where it is not the agent the person talks to.
+    pub fn asked_by(self, origin: Option<&str>) -> Prompt {
+        let origin = origin.map(|origin| sanitize::line(origin).trim().to_owned()).filter(|origin| !origin.is_empty());
+        Prompt { origin, ..self }
+    }
+
+    /// Who asks, safe to show.
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
     }
 
     /// The questions.
@@ -259,7 +273,8 @@ impl Prompt {
         self.scroll
     }
 
-    /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread.
+    /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
+    /// surface that may show less than the whole says it after each event; until it has, all is taken to be seen.
     pub fn look(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
     }

@@ -746,6 +746,14 @@ fn an_edit_nobody_asked_for_is_ignored() {
 
 // ---- arming ----
 
+#[test]
+fn text_that_somebody_asked_to_type_is_not_eaten_while_arming() {
+    let mut played = play(Prompt::new(database(), Settings { arm: Duration::from_secs(9), timeout: None }), "na 1 b");
+    assert_eq!(played.prompt.text().map(|text| text.as_str()), Some("a 1 b"));
+    played.play("<enter><enter>");
+    assert_eq!(played.prompt.mode(), Mode::Choosing);
+}
+
 const ARMING: Settings = Settings { arm: Duration::from_millis(250), timeout: None };
 
 #[test]

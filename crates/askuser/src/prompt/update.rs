@@ -43,7 +43,7 @@ impl Prompt {
         if key == Key::ctrl('c') {
             return Effect::Interrupt;
         }
-        if self.now < self.settings.arm && could_answer(key) {
+        if self.is_arming() && could_answer(key) {
             return Effect::Continue;
         }
         self.notice = None;
@@ -61,6 +61,11 @@ impl Prompt {
             }
         }
         Effect::Continue
+    }
+
+    /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it.
+    fn is_arming(&self) -> bool {
+        self.now < self.settings.arm && !matches!(self.mode, Mode::Typing(_))
     }
 
     fn act(&mut self, action: Action) -> Effect {
@@ -362,7 +367,7 @@ impl Prompt {
     }
 
     fn paste(&mut self, text: String) -> Effect {
-        if self.now < self.settings.arm {
+        if self.is_arming() {
             return Effect::Continue;
         }
         self.notice = None;

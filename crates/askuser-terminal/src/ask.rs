@@ -1,0 +1,94 @@
+//! Asking on the terminal that controls this process: which way, and with what.
+
+use crate::device::{Device, Keys};
+use crate::environment::{Charset, Environment, Manner};
+use crate::view::{Confirm, Theme};
+use crate::{line, screen};
+use askuser::prompt::Settings;
+use askuser::{Answer, AskError, Outcome, Prompt, QuestionSet, Request};
+use std::io::PipeReader;
+use std::time::Duration;
+
+/// How to ask.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Drawn, or line by line.
+    pub manner: Manner,
+    /// How it looks.
+    pub theme: Theme,
+    /// What stays in the scrollback.
+    pub confirm: Confirm,
+    /// How it behaves.
+    pub settings: Settings,
+    /// How long the prompt shows in the colour of success before it closes.
+    pub flash: Duration,
+    /// Whether the terminal rewraps its lines when it is resized.
+    pub reflows: bool,
+    /// What the terminal can show.
+    pub charset: Charset,
+    /// Answers that are known already.
+    pub known: Vec<Answer>,
+}
+
+impl Options {
+    /// What suits the terminal this process runs in, as far as its environment tells.
+    pub fn detect() -> Options {
+        Options::from(Environment::read(|name| std::env::var(name).ok()))
+    }
+}
+
+impl From<Environment> for Options {
+    fn from(environment: Environment) -> Options {
+        Options {
+            manner: environment.manner,
+            theme: environment.theme,
+            confirm: Confirm::default(),
+            settings: Settings::default(),
+            flash: Duration::from_millis(80),
+            reflows: environment.reflows,
+            charset: environment.charset,
+            known: Vec::new(),
+        }
+    }
+}
+
+/// Asks on the terminal that controls this process, whatever its standard streams are. Blocks until there is an outcome;
+/// without a terminal that is `unavailable`, at once.
+pub fn ask(set: &QuestionSet, options: &Options) -> Result<Outcome, AskError> {
+    run(&Request::new(set.clone()), options, None)
+}
+
+/// Asks until there is an outcome, or until the pipe ends.
+pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
+    let (keys, settings) = match options.manner {
+        Manner::Screen => (Keys::Each, options.settings),
+        // A line takes an Enter of its own, which is guard enough.
+        Manner::Line => (Keys::Lines, Settings { arm: Duration::ZERO, ..options.settings }),
+    };
+    let unavailable = |what: &str, error| Ok(Outcome::unavailable(format!("{what}: {error}"), options.known.clone()));
+    let mut device = match Device::open(keys) {
+        Ok(device) => device,
+        Err(error) => return unavailable("cannot open the terminal", error),
+    };
+    if let Err(error) = device.start() {
+        return unavailable("cannot take over the terminal", error);
+    }
+    if let Some(withdrawal) = withdrawal {
+        device.watch(withdrawal);
+    }
+    let prompt = Prompt::new(request.set.clone(), settings);
+    let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);
+    match options.manner {
+        Manner::Screen => screen::ask(prompt, options, device),
+        Manner::Line => line::ask(prompt, options, device),
+    }
+}
+
+/// Whether this process has a terminal to ask on; the error says why not.
+pub fn has_terminal() -> std::io::Result<()> {
+    Device::open(Keys::Each).map(drop)
+}
+
+pub(crate) fn surface(what: &'static str) -> impl Fn(std::io::Error) -> AskError {
+    move |source| AskError::Surface { what, source }
+}

@@ -1,0 +1,66 @@
+//! For tests that need a controlling terminal: runs one of this binary's own tests again, in a PTY.
+
+use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
+use std::io::{Read, Write};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// Set in the process that has the terminal.
+const INSIDE: &str = "ASKUSER_TEST_INSIDE";
+
+/// Whether this is the process in the terminal.
+pub(crate) fn is_inside() -> bool {
+    std::env::var_os(INSIDE).is_some()
+}
+
+/// Runs the test `name` in a terminal through a shell that says the modes before and after. Types `keys`, each once what
+/// it waits for has been seen. Returns all that was written.
+pub(crate) fn run(name: &str, keys: &[(&str, &str)]) -> String {
+    let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+    let pty = NativePtySystem::default().openpty(size).expect("a PTY");
+    let mut command = CommandBuilder::new("sh");
+    let script = "stty -g; \"$0\" --exact \"$1\" --nocapture --test-threads 1; stty -g; echo THE END";
+    command.args(["-c", script, &std::env::current_exe().expect("a path").display().to_string(), name]);
+    command.env(INSIDE, "1");
+    command.env("TERM", "xterm-256color");
+    let mut child = pty.slave.spawn_command(command).expect("a shell");
+    drop(pty.slave);
+    let (mut reader, mut writer) =
+        (pty.master.try_clone_reader().expect("a reader"), pty.master.take_writer().expect("a writer"));
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = reader.read(&mut buffer) {
+            if sender.send(buffer[..count].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let (mut seen, mut keys, deadline) = (Vec::new(), keys.iter(), Instant::now() + Duration::from_secs(20));
+    let mut next = keys.next();
+    while let Ok(bytes) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        seen.extend(bytes);
+        let text = String::from_utf8_lossy(&seen);
+        if let Some((awaited, typed)) = next
+            && text.contains(awaited)
+        {
+            writer.write_all(typed.as_bytes()).expect("a keyboard");
+            next = keys.next();
+        }
+        if text.contains("THE END") {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&seen).into_owned();
+    assert!(text.contains("THE END"), "it did not end:\n{text}");
+    let _ = child.wait();
+    text
+}
+
+/// The terminal's modes before and after, as the shell said them.
+pub(crate) fn modes(output: &str) -> (&str, &str) {
+    let is_modes = |line: &&str| line.matches(':').count() > 10;
+    let mut lines = output.lines().map(|line| line.trim_end_matches('\r')).filter(is_modes);
+    let first = lines.next().expect("the modes before");
+    (first, lines.next_back().expect("the modes after"))
+}
