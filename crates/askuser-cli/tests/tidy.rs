@@ -154,6 +154,6 @@ fn the_readme_documents_every_setting() {
     let names: Vec<&str> = table.split("setting(").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
     assert!(names.len() >= 10, "{names:?}");
     for name in names {
-        assert!(readme.contains(&format!("`{name}`")), "{name}");
+        assert!(readme.contains(&format!("| `{name}`")), "{name}");
     }
 }

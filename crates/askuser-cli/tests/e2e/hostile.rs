@@ -267,3 +267,22 @@ fn json_on_the_terminal_is_safe_too() {
     assert!(ended.screen.contains("\"status\":\"answered\""), "{}", ended.screen);
     assert_eq!((foreign(&ended.raw), ended.surprises), (Vec::new(), Vec::new()));
 }
+
+#[test]
+fn bytes_that_another_charset_takes_for_controls_are_not_written() {
+    // In ISO 8859-1 the second byte of this character begins a control sequence.
+    let stage = Stage::new().env("LC_ALL", "en_US.ISO-8859-1");
+    let args = ["ask", "--arm", "0", "--flash", "0", "-q", "\u{96db}\u{96db}2J ok?", "-o", "a", "-o", "b"];
+    for manner in ["--plain=false", "--plain"] {
+        let mut terminal = stage.askuser(&[&args[..], &[manner]].concat(), "");
+        terminal.wait_for("ok?");
+        terminal.wait_for("Other");
+        terminal.keys("1");
+        if manner == "--plain" {
+            terminal.keys("<enter>");
+        }
+        let ended = terminal.finish();
+        assert!(ended.raw.iter().all(u8::is_ascii), "{:?}", String::from_utf8_lossy(&ended.raw));
+        assert_eq!(ended.json()["answers"][0]["question"], "\u{96db}\u{96db}2J ok?");
+    }
+}

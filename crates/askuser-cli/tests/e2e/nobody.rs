@@ -20,6 +20,16 @@ fn database(label: &str, via: &str) -> Value {
 }
 
 #[test]
+fn what_a_policy_or_a_file_answered_is_not_said_to_be_the_users_answer() {
+    let stage = Stage::new().file("answers.json", "{\"Database\": \"SQLite\"}");
+    for how in [&["--headless", "recommended"], &["--answers", "answers.json"]] {
+        let ended = stage.run(&[&["ask", "--format", "text", &example("database")][..], how].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stdout.starts_with("The user was not asked."), "{}", ended.stdout);
+    }
+}
+
+#[test]
 fn without_a_terminal_it_ends_at_once_and_says_so() {
     let started = Instant::now();
     let ended = ask(&Stage::new(), "database", &[]);
