@@ -66,7 +66,7 @@ fn answers(path: &Path) -> Result<Answers, Failure> {
     let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
     let text = source::read(&shown, file)?;
     let value = if path.extension().is_some_and(|extension| extension == "toml") {
-        toml::from_str(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
+        source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
     } else {
         serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
     };

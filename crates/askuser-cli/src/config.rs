@@ -4,8 +4,10 @@
 
 use crate::failure::Failure;
 use crate::settings::{By, SETTINGS, Setting};
+use crate::source;
 use askuser::policy::Headless;
 use askuser_terminal::{Background, Confirm, Depth};
+use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,9 +75,9 @@ impl Layers {
         let shown = path.display();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
-        let table: toml::Table = text.parse().map_err(|error| Failure::new(format!("{shown}: {error}")))?;
-        for (key, value) in table {
-            let Some(i) = SETTINGS.iter().position(|setting| setting.name == key) else {
+        let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        for (key, value) in table.as_object().into_iter().flatten() {
+            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key) else {
                 let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
                 return Err(Failure::new(format!("{shown}: unknown setting {key}"))
                     .hint(format!("the settings are {}", names.join(", "))));
@@ -86,10 +88,9 @@ impl Layers {
                 ));
             }
             let value = match value {
-                toml::Value::String(text) => text,
-                toml::Value::Integer(number) => number.to_string(),
-                toml::Value::Boolean(switch) => switch.to_string(),
-                other => return Err(Failure::new(format!("{shown}: {key} is {}, must be a string", other.type_str()))),
+                Value::String(text) => text.clone(),
+                Value::Number(_) | Value::Bool(_) => value.to_string(),
+                _ => return Err(Failure::new(format!("{shown}: {key} is a list or a table, must be a string"))),
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {

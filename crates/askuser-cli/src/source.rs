@@ -5,8 +5,10 @@ use crate::failure::Failure;
 use askuser::input::{Field, Input, OptionInput, QuestionInput};
 use askuser::{Faults, Limits, QuestionSet, Rules, Violations};
 use clap::ArgMatches;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use toml::de::{DeTable, DeValue};
 
 /// More than any valid input can need.
 const MOST_BYTES: u64 = 1 << 20;
@@ -68,6 +70,29 @@ pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     })
 }
 
+/// Reads TOML as if it were JSON, keys in their order.
+pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
+    fn value(toml: &DeValue<'_>) -> Value {
+        match toml {
+            DeValue::String(text) => text.as_ref().into(),
+            DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+                Ok(number) => number.into(),
+                Err(_) => number.to_string().into(),
+            },
+            DeValue::Float(number) => number.to_string().into(),
+            DeValue::Boolean(truth) => (*truth).into(),
+            DeValue::Datetime(time) => time.to_string().into(),
+            DeValue::Array(items) => items.iter().map(|item| value(item.get_ref())).collect(),
+            DeValue::Table(fields) => table(fields),
+        }
+    }
+    fn table(fields: &DeTable<'_>) -> Value {
+        let fields = fields.iter().map(|(key, field)| (key.get_ref().to_string(), value(field.get_ref())));
+        Value::Object(fields.collect())
+    }
+    DeTable::parse(text).map(|fields| table(fields.get_ref()))
+}
+
 /// What the operator reads of an invalid input: the violations, as the model would.
 pub(crate) fn invalid(violations: Violations) -> Failure {
     let mut message = String::from("invalid input, nothing was asked");
@@ -90,4 +115,16 @@ fn quick_input(question: &str, args: &ArgMatches) -> Input {
         multi_select: args.get_flag("multi").into(),
     };
     Input { questions: vec![Field::Given(question)].into(), ..Input::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_reads_like_json_in_the_order_of_the_file() {
+        let toml = "b = 1\na = [\"x\", true]\n[t]\n\"/k/i\" = 0x10\n";
+        assert_eq!(from_toml(toml).unwrap().to_string(), r#"{"b":1,"a":["x",true],"t":{"/k/i":16}}"#);
+        assert!(from_toml("= 1").is_err());
+    }
 }

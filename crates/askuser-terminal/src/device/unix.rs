@@ -243,7 +243,7 @@ impl Device {
             // A process in the background is stopped here until it comes to the front.
             retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
             if self.turn.is_none() {
-                self.turn = Turn::take();
+                self.turn = Turn::take(&self.tty);
             }
             // Stopped with the turn it would keep all others waiting.
             if self.in_background() {
@@ -317,7 +317,7 @@ impl Device {
         }
         // Another prompt may have taken its turn meanwhile. Signals are only noted here, so a blocking wait would be deaf.
         while self.turn.is_none() && !signals.end_is_asked_for() {
-            match Turn::try_take() {
+            match Turn::try_take(&self.tty) {
                 Ok(turn) => self.turn = Some(turn),
                 Err(Taken::ByAnother) => std::thread::sleep(Duration::from_millis(100)),
                 Err(Taken::NoTurns) => break,
