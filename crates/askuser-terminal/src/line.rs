@@ -316,12 +316,13 @@ pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Resu
     let failed = surface("the terminal failed");
     let mut dialogue = Dialogue::about(prompt);
     let result = converse(&mut device, &mut dialogue, options.charset).map_err(&failed)?;
+    // What came of asking stands, even if the terminal goes before it can be shown.
     if let Ok(outcome) = &result {
         let mut painter = Painter::new(options.charset);
         painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme));
-        device.write(&painter.take()).map_err(&failed)?;
+        let _ = device.write(&painter.take());
     }
-    device.stop().map_err(&failed)?;
+    let _ = device.stop();
     result.map(|outcome| outcome.with_via(Via::Line))
 }
 

@@ -227,7 +227,9 @@ impl Screen<'_> {
         match end {
             End::Outcome(outcome) => {
                 let outcome = outcome.with_via(Via::Terminal);
-                self.leave_record(&outcome).and_then(|()| self.restore()).map_err(failed)?;
+                // Answered is answered, even if the terminal goes before it can be shown.
+                let _ = self.leave_record(&outcome);
+                let _ = self.restore();
                 Ok(outcome)
             }
             End::Interrupted => {
