@@ -15,8 +15,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 const QUESTIONS: &str = include_str!("../../../examples/authentication.json");
-const TRANSCRIPT: &str = "you: Add a login to the admin pages.\n\nagent: I found three ways to do that here, and need you \
-                          to decide before I touch the routes.";
+const TRANSCRIPT: &str = "you: Add a login to the admin pages.\nagent: There are three ways to do that here.";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let set = QuestionSet::from_json(QUESTIONS, &Rules::default())?;

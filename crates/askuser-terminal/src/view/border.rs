@@ -3,7 +3,7 @@
 use super::wrap::width;
 use super::{Mood, Role, Signs, Theme};
 use askuser::Prompt;
-use askuser::prompt::{Mode, Viewport};
+use askuser::prompt::Viewport;
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
@@ -24,8 +24,7 @@ pub(super) fn bottom<'a>(
     // The border has the colour of the frame, whatever that is just now.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
     let left = prompt.time_left().filter(|_| mood == Mood::Asking);
-    let scrolls = mood == Mood::Asking && !matches!(prompt.mode(), Mode::Typing(_));
-    let page = if scrolls { PAGE_KEYS } else { ("", "") };
+    let page = if mood == Mood::Asking { PAGE_KEYS } else { ("", "") };
     let (time, more) = marks(left, viewport, page, &signs, columns.saturating_sub(2 + 2 + 2));
     let rule = |count: usize| signs.horizontal.repeat(count);
     let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));

@@ -14,7 +14,7 @@ pub use widget::PromptWidget;
 pub(crate) use wrap::is_plain;
 
 use askuser::Prompt;
-use askuser::prompt::{Scroll, Viewport};
+use askuser::prompt::{Mode, Scroll, Viewport};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::Line;
@@ -84,6 +84,12 @@ impl<'a> View<'a> {
         let offset = offset(prompt, &sheet, height);
         let shown = offset..offset + height;
         let viewport = Viewport { offset, height, total, rows: sheet.rows };
+        // Enter answers nothing that is not on the screen, so it is not offered before it is.
+        let focused = prompt.current().and_then(|(_, entry)| viewport.rows.get(entry.focus()));
+        let unread = focused.is_some_and(|row| row.start >= shown.end);
+        if unread && prompt.mode() == Mode::Choosing && sheet.foot_says == Foot::Hints && !sheet.foot.is_empty() {
+            sheet.foot = vec![sheet::read_on(theme)];
+        }
         let caret = sheet.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
             let column = (column as u16).min(columns.saturating_sub(1));
             Position::new(column, (sheet.head.len() + line - offset) as u16)

@@ -4,6 +4,8 @@
 
 mod keys;
 
+pub(super) use keys::read_on;
+
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{Mood, Spacing};

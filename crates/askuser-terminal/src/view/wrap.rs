@@ -153,7 +153,9 @@ mod tests {
                 prop_assert!(text[at..range.start].chars().all(|c| c == '\n'));
                 kept.push_str(&text[at..range.end]);
                 at = range.end;
-                prop_assert!(width(text[range.clone()].trim_end_matches(' ')) <= columns);
+                let line = text[range.clone()].trim_end_matches(' ');
+                // A cluster of several columns that is wider than the line has to stand somewhere.
+                prop_assert!(width(line) <= columns || line.graphemes(true).count() == 1, "{:?}", line);
             }
             prop_assert_eq!(kept + &text[at..], text);
         }

@@ -1,9 +1,16 @@
 //! What a sheet says about keys: the help page, and the hints in the foot. Both are made from the table of keys.
 
 use super::{Composer, INDENT, LEGIBLE};
-use crate::view::theme::Role;
+use crate::view::theme::{Role, Theme};
 use crate::view::wrap::{width, wrap};
 use ratatui_core::text::{Line, Span};
+
+/// The foot while what is under the cursor is still to come.
+pub(crate) fn read_on(theme: &Theme) -> Line<'static> {
+    let (down, bullet) = (theme.signs.down, theme.signs.bullet);
+    let words = format!("{down} read on  {bullet}  esc cancel  {bullet}  ? keys");
+    Line::from(vec![Span::raw("  "), Span::styled(words, theme.style(Role::Muted))])
+}
 
 impl<'a> Composer<'a, '_> {
     pub(super) fn help(&mut self) {
