@@ -39,7 +39,7 @@ fn main() -> io::Result<()> {
 
 fn page(command: Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    clap_mangen::Man::new(command).source(concat!("askuser ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
     Ok(page)
 }
 

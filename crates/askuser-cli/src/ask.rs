@@ -13,6 +13,10 @@ use std::path::Path;
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let set = source::question_set(args, settings)?;
+    if stdout_is_closed() {
+        return Err(Failure::new("standard output is closed, so nobody would read the answer")
+            .hint("redirect it to a file, or to /dev/null if only the exit code matters"));
+    }
     let outcome = ask(&set, settings)?;
     print(&set, &outcome, settings)?;
     if let Ending::Unavailable { reason } = outcome.ending() {
@@ -114,6 +118,22 @@ pub(crate) fn print(set: &QuestionSet, outcome: &Outcome, settings: &Settings) -
         .and_then(|()| stdout.flush())
         // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+}
+
+/// Whether this process was started without a standard output. The runtime puts /dev/null in its place, open for reading
+/// too, which no shell does.
+#[cfg(unix)]
+fn stdout_is_closed() -> bool {
+    use rustix::fs::OFlags;
+    let flags = rustix::fs::fcntl_getfl(std::io::stdout()).unwrap_or(OFlags::WRONLY);
+    let device = |stat: rustix::fs::Stat| stat.st_rdev;
+    flags.contains(OFlags::RDWR)
+        && rustix::fs::fstat(std::io::stdout()).ok().map(device) == rustix::fs::stat("/dev/null").ok().map(device)
+}
+
+#[cfg(not(unix))]
+fn stdout_is_closed() -> bool {
+    false
 }
 
 /// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever

@@ -6,7 +6,7 @@ use crate::docs::write;
 use crate::failure::{Failure, exit};
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser_terminal::Manner;
+use askuser_terminal::{Background, Depth, Manner};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
@@ -50,10 +50,21 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         Err(error) => report.line("terminal", &format!("no, {error}")),
     }
     report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
-    report.line("", &format!("{:?} colours, {:?} background", options.theme.depth, options.theme.background));
+    let colours = match options.theme.depth {
+        Depth::None => "no colours",
+        Depth::Ansi16 => "16 colours",
+        Depth::Ansi256 => "256 colours",
+        Depth::TrueColor => "truecolor",
+    };
+    let background = match options.theme.background {
+        Background::Dark => "a dark background",
+        Background::Light => "a light background",
+    };
+    report.line("", &format!("{colours}, for {background}"));
     let manner = match options.manner {
         Manner::Screen => "drawn inline",
-        Manner::Line => "line by line (--plain, ACCESSIBLE or TERM=dumb)",
+        Manner::Line if settings.plain => "line by line, by the setting plain",
+        Manner::Line => "line by line, because of ACCESSIBLE or a TERM that is dumb or not set",
     };
     report.line("", manner);
     let editor = environment("VISUAL")

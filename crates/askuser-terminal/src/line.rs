@@ -370,7 +370,7 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
             // Ctrl-D: the person has nothing more to say.
             Wake::Closed => {
                 device.write(b"\r\n")?;
-                return Ok(Ok(Outcome::cancelled(dialogue.prompt.answers())));
+                return Ok(Ok(Outcome::cancelled(dialogue.prompt.so_far())));
             }
         }
         for effect in effects {

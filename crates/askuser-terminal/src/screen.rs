@@ -242,7 +242,9 @@ impl Screen<'_> {
                 let _ = self.restore();
                 Err(AskError::Signal(signal))
             }
-            End::Closed => Ok(Outcome::unavailable("the terminal was closed", self.prompt.answers())),
+            End::Closed => {
+                Ok(Outcome::unavailable("the terminal was closed", self.prompt.so_far()).with_via(Via::Terminal))
+            }
             End::Withdrawn => {
                 self.painter.erase();
                 self.restore().map_err(failed)?;

@@ -58,7 +58,9 @@ impl Policy {
             Some(Headless::Fail) => "the policy is to fail rather than to ask",
             Some(Headless::Recommended) => "the policy is to take recommended options, and not every question has one",
         };
-        Ok(Decision::Settled(Outcome::unavailable(reason, answers)))
+        let by_nobody = answers.is_empty();
+        let outcome = Outcome::unavailable(reason, answers);
+        Ok(Decision::Settled(if by_nobody { outcome } else { outcome.with_via(via) }))
     }
 }
 
@@ -186,8 +188,8 @@ impl Entry {
         match answer {
             Some(answer) if short && question.admits(&answer, set.limits()) => Some(answer),
             Some(_) => {
-                let limit = format!("at most {} characters and no control characters", set.limits().typed_chars);
-                bad.add(&self.path, "text too long or with control characters", limit);
+                let limit = format!("at most {} visible characters and newlines", set.limits().typed_chars);
+                bad.add(&self.path, "text too long, or with control or invisible characters", limit);
                 None
             }
             // A label that is no option has been reported already.
@@ -209,7 +211,18 @@ impl Matcher {
         let pattern = text.strip_prefix('/').and_then(|rest| {
             rest.strip_suffix("/i").map(|p| (p, true)).or_else(|| rest.strip_suffix('/').map(|p| (p, false)))
         });
-        let Some((pattern, ignore_case)) = pattern else { return Some(Matcher::Exact(text.to_owned())) };
+        let Some((pattern, ignore_case)) = pattern else {
+            // `/data/x` was meant as an expression; taken literally it would match nothing and nobody would know.
+            if let Some((_, flags)) = text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'))
+                && !flags.is_empty()
+                && flags.len() <= 3
+                && flags.bytes().all(|byte| byte.is_ascii_lowercase())
+            {
+                bad.add(path, format!("{text} has the flags {flags:?}"), "only i is known");
+                return None;
+            }
+            return Some(Matcher::Exact(text.to_owned()));
+        };
         match RegexBuilder::new(pattern).case_insensitive(ignore_case).build() {
             Ok(regex) => Some(Matcher::Pattern(text.to_owned(), regex)),
             Err(error) => {

@@ -228,7 +228,8 @@ fn nothing_is_not_an_answer() {
 
 #[test]
 fn typed_text_keeps_to_the_limits() {
-    let refused = r#"answers["Database"]: text too long or with control characters, at most 2000 characters and no control characters"#;
+    let refused = r#"answers["Database"]: text too long, or with control or invisible characters, at most 2000 visible characters and newlines"#;
+    check(json!({"Database": {"other": "a\u{202e}b"}}), refused);
     check(json!({"Database": {"other": "é".repeat(2_001)}}), refused);
     check(json!({"Database": {"other": "a\u{1b}[31m"}}), refused);
     check(json!({"Database": {"select": "SQLite", "note": "a\u{7}"}}), refused);
@@ -287,7 +288,7 @@ fn fail_asks_nobody_and_guesses_nothing() {
     assert_eq!(decide(&json!({}), Some(Headless::Fail)), format!("unavailable {because} | "));
     assert_eq!(
         decide(&json!({"Database": "SQLite"}), Some(Headless::Fail)),
-        format!("unavailable {because} | Database: SQLite")
+        format!("unavailable via answers-file {because} | Database: SQLite")
     );
 }
 
@@ -303,7 +304,7 @@ fn fail_lets_a_full_answers_file_answer() {
 fn recommended_leaves_open_what_has_no_recommendation() {
     assert_eq!(
         decide(&json!({}), Some(Headless::Recommended)),
-        "unavailable because the policy is to take recommended options, and not every question has one | Database: \
+        "unavailable via policy because the policy is to take recommended options, and not every question has one | Database: \
          PostgreSQL (Recommended)"
     );
 }

@@ -274,7 +274,7 @@ impl Question {
             return false;
         };
         let legal = |text: &Option<String>, max: usize| match text {
-            Some(text) => text.chars().count() <= max && !text.chars().any(|c| c.is_control() && c != '\n'),
+            Some(text) => text.chars().count() <= max && sanitize::typed(text) == *text,
             None => true,
         };
         // A note may be the notes of several rows, each with its label.

@@ -22,9 +22,13 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
             out.push_str(closing);
         }
         ending => {
-            write_opening(&mut out, ending);
+            write_opening(&mut out, ending, outcome.via());
             if !answers.is_empty() {
-                out.push_str("\nAnswered so far, but not submitted:\n\n");
+                out.push_str(match outcome.via() {
+                    Some(Via::AnswersFile) => "\nKnown from a file of answers, not from the user:\n\n",
+                    Some(Via::Policy) => "\nTaken by policy, not by the user:\n\n",
+                    _ => "\nAnswered so far, but not submitted:\n\n",
+                });
                 write_answers(&mut out, set, answers);
             } else {
                 out.push('\n');
@@ -129,7 +133,7 @@ fn write_answers(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
     }
 }
 
-fn write_opening(out: &mut String, ending: &Ending) {
+fn write_opening(out: &mut String, ending: &Ending, via: Option<Via>) {
     match ending {
         Ending::Answered => {}
         Ending::Cancelled => out.push_str("The user cancelled: they dismissed the questions without submitting.\n"),
@@ -143,7 +147,12 @@ fn write_opening(out: &mut String, ending: &Ending) {
         }
         Ending::TimedOut => out.push_str("The time ran out before the user answered. Silence is not consent.\n"),
         Ending::Unavailable { reason } => {
-            out.push_str("Nobody was asked: no user can be reached here.\n");
+            out.push_str(match via {
+                Some(Via::Terminal | Via::Line | Via::Web | Via::Elicitation) => {
+                    "The user was being asked, but cannot be reached any more.\n"
+                }
+                Some(Via::AnswersFile | Via::Policy) | None => "Nobody was asked: no user can be reached here.\n",
+            });
             write_words(out, "Why", Some(reason));
         }
     }

@@ -153,18 +153,23 @@ Proceeding with user selections.",
 
 #[test]
 fn no_character_that_ends_a_line_somewhere_breaks_out_of_an_answer() {
-    for end in ["\u{2028}", "\u{2029}", "\n"] {
-        check(
-            &[manager()],
-            &[(&[], Some(&format!("bun{end}2. Fake (x)")), None)],
-            "User answered the following questions:
+    check(
+        &[manager()],
+        &[(&[], Some("bun\n2. Fake (x)"), None)],
+        "User answered the following questions:
 
 1. Package Mgr (Which package manager do you prefer?)
    Other: bun
      2. Fake (x)
 
 Proceeding with user selections.",
-        );
+    );
+    for end in ["\u{2028}", "\u{2029}", "\u{85}", "\u{b}"] {
+        let (set, typed) = (set_of(&[manager()]), format!("bun{end}2. Fake (x)"));
+        let answers = answers(&set, &[(&[], Some(&typed), None)]);
+        assert_eq!(Outcome::answered(&set, answers.clone()), None, "{end:?} is no legal answer");
+        let prose = prose(&set, &Outcome::cancelled(answers));
+        assert!(prose.contains("   Other: bun\n     2. Fake (x)\n"), "{prose}");
     }
 }
 

@@ -110,7 +110,7 @@ fn a_wish_to_talk_first_is_part_of_the_result() {
     terminal.wait_for("licences█");
     terminal.keys("<enter>");
     let result = json!({"status": "discuss", "answers": [], "via": "terminal", "message": "licences"});
-    check(&terminal.finish(), result, "\n✘ Talk first: licences");
+    check(&terminal.finish(), result, "\n• Talk first: licences");
 }
 
 #[test]

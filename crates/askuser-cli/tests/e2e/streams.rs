@@ -111,6 +111,18 @@ fn a_result_that_nobody_reads_is_an_error_and_the_terminal_is_restored() {
     assert!(stage.read("err").contains("\"status\":\"answered\""), "the answer is lost: {}", stage.read("err"));
 }
 
+#[test]
+fn a_closed_standard_output_is_found_before_anybody_is_asked() {
+    let stage = Stage::new();
+    stage.shell(&format!("askuser ask {} >&- 2>err; echo $? >code", example("database"))).finish();
+    assert_eq!(stage.read("code").trim(), "2");
+    assert!(stage.read("err").starts_with("askuser: standard output is closed"), "{}", stage.read("err"));
+    // Thrown away on purpose is another matter.
+    let script = format!("askuser ask --arm 0 --flash 0 {} >/dev/null 2>err; echo $? >code", example("database"));
+    answer(stage.shell(&script));
+    assert_eq!(stage.read("code").trim(), "0");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_the_terminal_is_restored() {

@@ -113,12 +113,12 @@ fn a_key_holds_the_time() {
 }
 
 #[test]
-fn answers_given_so_far_survive_the_time() {
+fn what_a_file_answered_is_not_passed_off_as_the_users_when_time_runs_out() {
     let stage = Stage::new().file("answers.json", r#"{"Auth Method": "JWT"}"#);
     let terminal = stage.ask(&[&example("authentication"), "--answers", "answers.json", "--timeout", "1s"]);
     terminal.wait_for("Question 2 of 2");
     let ended = terminal.finish();
-    assert_eq!((ended.status(), ended.picks()), (("timed_out".into(), 1), json!([["JWT"]])));
+    assert_eq!((ended.status(), ended.picks()), (("timed_out".into(), 1), json!([])));
 }
 
 #[test]

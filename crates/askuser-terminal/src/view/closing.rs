@@ -48,7 +48,7 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
         Ending::Answered => return lines,
         Ending::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
         Ending::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
-        Ending::Discuss { message } => (theme.signs.not_done, Role::Primary, said("Talk first", message.as_deref())),
+        Ending::Discuss { message } => (theme.signs.bullet, Role::Primary, said("Talk first", message.as_deref())),
         Ending::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
         Ending::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };

@@ -265,8 +265,15 @@ impl<'a> Composer<'a, '_> {
                     if let Some(note) = answer.note {
                         self.marked(" ", Role::Muted, &format!("Note: {note}"));
                     }
+                    if self.prompt.is_prefilled(i) {
+                        self.marked(" ", Role::Muted, "(known beforehand, not from you)");
+                    }
                 }
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
+            }
+            let entry = self.prompt.entry(i);
+            if !entry.is_picked(entry.other_row()) && !entry.other().is_blank() {
+                self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other().as_str()));
             }
             if i + 1 < self.prompt.set().questions().len() {
                 self.gap();

@@ -125,6 +125,7 @@ impl Viewport {
 pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
+    pub(super) known: Vec<Answer>,
     pub(super) settings: Settings,
     pub(super) entries: Vec<Entry>,
     pub(super) page: Page,
@@ -146,6 +147,7 @@ impl Prompt {
         Prompt {
             set,
             origin: None,
+            known: Vec::new(),
             settings,
             entries,
             page: Page::Question(0),
@@ -169,7 +171,13 @@ impl Prompt {
             }
         }
         self.page = self.next_page(0);
+        self.known = self.answers();
         self
+    }
+
+    /// Whether the answer to question `i` is one that was filled in, and not the person's own.
+    pub fn is_prefilled(&self, i: usize) -> bool {
+        self.answer(i).is_some_and(|answer| self.known.contains(&answer))
     }
 
     /// Says who asks, where it is not the agent the person talks to.
@@ -219,6 +227,11 @@ impl Prompt {
     /// The answers given so far.
     pub fn answers(&self) -> Vec<Answer> {
         (0..self.entries.len()).filter_map(|i| self.answer(i)).collect()
+    }
+
+    /// The answers the person gave so far; what was filled in for them is not theirs until they submit it.
+    pub fn so_far(&self) -> Vec<Answer> {
+        (0..self.entries.len()).filter(|&i| !self.is_prefilled(i)).filter_map(|i| self.answer(i)).collect()
     }
 
     /// The text being typed.
@@ -400,7 +413,7 @@ impl Entry {
             _ => {
                 let name = |row: usize| question.options().get(row).map_or("Other", |option| option.name());
                 let line = |&row: &usize| format!("{}: {}", name(row), self.notes[row].as_str());
-                Some(written.iter().map(line).collect::<Vec<_>>().join("\n"))
+                Some(sanitize::typed(&written.iter().map(line).collect::<Vec<_>>().join("\n")))
             }
         }
     }

@@ -793,10 +793,25 @@ fn time_running_out_is_an_outcome_of_its_own() {
 }
 
 #[test]
-fn time_running_out_selects_nothing_but_keeps_what_is_known() {
+fn time_running_out_selects_nothing_and_what_was_filled_in_is_not_called_the_persons() {
     let prompt = Prompt::new(auth(), MINUTE);
     let known = prompt.set().questions()[1].answer(&[0], None, None).unwrap();
-    assert_eq!(play(prompt.prefilled(&[known]), "<wait:60000>").line(), "timed_out | Providers: Google");
+    let prompt = prompt.prefilled(&[known]);
+    assert!(prompt.is_prefilled(1) && !prompt.is_prefilled(0));
+    assert_eq!(play(prompt, "<wait:60000>").line(), "timed_out | ");
+}
+
+#[test]
+fn what_was_filled_in_is_the_persons_once_they_change_or_submit_it() {
+    let filled = || {
+        let prompt = Prompt::new(auth(), ARMED);
+        let known = prompt.set().questions()[1].answer(&[0], None, None).unwrap();
+        prompt.prefilled(&[known])
+    };
+    assert_eq!(play(filled(), "1<enter>").line(), "answered | Auth Method: OAuth 2.0; Providers: Google");
+    assert_eq!(play(filled(), "1<esc><esc>").line(), "cancelled | Auth Method: OAuth 2.0");
+    let changed = play(filled(), "<right>2<esc><esc>").line();
+    assert_eq!(changed, "cancelled | Providers: Google + GitHub");
 }
 
 #[test]
@@ -867,10 +882,18 @@ fn check_on(viewport: Viewport, before: &str, script: &str, expected: &str, scro
 #[test]
 fn a_row_off_the_screen_is_revealed_and_not_chosen() {
     for key in ["<enter>", "<space>", "1"] {
-        check_on(screen(0, [false; 4]), "", key, "1 on PostgreSQL | ", Scroll::Reveal(0));
+        check_on(screen(0, [false; 4]), "", key, "1 on PostgreSQL |  ! Press again to choose", Scroll::Reveal(0));
     }
-    check_on(screen(3, [true, true, false, false]), "", "3", "1 on SQLite | ", Scroll::Reveal(3));
-    check_on(screen(3, [true, true, false, false]), "", "4", "1 on Other | ", Scroll::Reveal(3));
+    let expected = "1 on SQLite |  ! Press again to choose";
+    check_on(screen(3, [true, true, false, false]), "", "3", expected, Scroll::Reveal(3));
+}
+
+#[test]
+fn the_number_of_other_opens_it_wherever_it_is_for_typing_is_no_choice() {
+    let mut played = play(Prompt::new(database(), ARMED), "");
+    played.prompt.look(screen(3, [true, true, false, false]));
+    played.play("4docker<enter>");
+    assert_eq!(played.line(), "answered | Database: “docker”");
 }
 
 #[test]

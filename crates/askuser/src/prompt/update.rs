@@ -34,7 +34,7 @@ impl Prompt {
 
     fn tick(&mut self) -> Effect {
         match self.time_left() {
-            Some(Duration::ZERO) => Effect::Finish(Outcome::timed_out(self.answers())),
+            Some(Duration::ZERO) => Effect::Finish(Outcome::timed_out(self.so_far())),
             _ => Effect::Continue,
         }
     }
@@ -50,7 +50,7 @@ impl Prompt {
         match self.mode {
             Mode::Help => self.read_help(key),
             Mode::Leaving if key == Key::plain(KeyCode::Esc) => {
-                return Effect::Finish(Outcome::cancelled(self.answers()));
+                return Effect::Finish(Outcome::cancelled(self.so_far()));
             }
             Mode::Leaving => self.mode = Mode::Choosing,
             Mode::Choosing | Mode::Typing(_) => {
@@ -96,7 +96,7 @@ impl Prompt {
             }
             (_, Action::Editor) => return self.edit_other(),
             (_, Action::Escape) if self.has_something_to_lose() => self.mode = Mode::Leaving,
-            (_, Action::Escape) => return Effect::Finish(Outcome::cancelled(self.answers())),
+            (_, Action::Escape) => return Effect::Finish(Outcome::cancelled(self.so_far())),
             (_, Action::Edit(_)) => {}
         }
         Effect::Continue
@@ -108,12 +108,12 @@ impl Prompt {
         let Page::Question(i) = self.page else { return self.submit() };
         let entry = &self.entries[i];
         let focus = entry.focus;
-        if !self.is_seen(focus) {
-            self.reveal();
-            return Effect::Continue;
-        }
         if focus == entry.other_row() {
             self.type_into(Field::Other);
+            return Effect::Continue;
+        }
+        if !self.is_seen(focus) {
+            self.show_first();
             return Effect::Continue;
         }
         if !self.set.questions()[i].is_multi_select() {
@@ -132,14 +132,16 @@ impl Prompt {
 
     fn toggle(&mut self, row: usize, multi: bool) {
         let Page::Question(i) = self.page else { return };
+        if row == self.entries[i].other_row() && self.entries[i].other.is_blank() {
+            self.type_into(Field::Other);
+            return;
+        }
         if !self.is_seen(row) {
-            self.reveal();
+            self.show_first();
             return;
         }
         let entry = &mut self.entries[i];
-        if row == entry.other_row() && entry.other.is_blank() {
-            self.type_into(Field::Other);
-        } else if !multi {
+        if !multi {
             entry.pick_only(row);
         } else if row == entry.other_row() {
             entry.other_picked = !entry.other_picked;
@@ -163,12 +165,7 @@ impl Prompt {
             return Effect::Continue;
         }
         let row = n - 1;
-        let seen = self.is_seen(row);
         self.entries[i].focus = row;
-        if !seen {
-            self.reveal();
-            return Effect::Continue;
-        }
         if self.set.questions()[i].is_multi_select() {
             self.toggle(row, true);
             Effect::Continue
@@ -287,6 +284,12 @@ impl Prompt {
         self.scroll = Scroll::At(viewport.offset.saturating_add_signed(step).min(end));
     }
 
+    /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
+    fn show_first(&mut self) {
+        self.reveal();
+        self.notice = Some(Notice { text: "Press again to choose".into(), flash_until: self.now });
+    }
+
     fn reveal(&mut self) {
         self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.offset));
     }
@@ -332,8 +335,8 @@ impl Prompt {
     fn finish_typing(&mut self, field: Field) -> Effect {
         let said = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
         match (field, self.page) {
-            (Field::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.answers())),
-            (Field::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.answers())),
+            (Field::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.so_far())),
+            (Field::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.so_far())),
             (Field::Other, Page::Question(i)) => {
                 if self.entries[i].other.is_blank() {
                     self.reject("Type an answer, or press Esc to go back".into());

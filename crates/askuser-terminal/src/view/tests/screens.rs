@@ -121,7 +121,7 @@ screen!(
 );
 screen!(other_caret_on_a_wide_character, package_manager(), "4用哪个<left>", &[NORMAL]);
 screen!(other_kept, package_manager(), "<down><down><down><enter>bun<esc>", &[NORMAL, SMALL]);
-screen!(other_tiny, package_manager(), "44bun", &[TINY, (30, 8)]);
+screen!(other_tiny, package_manager(), "4bun", &[TINY, (30, 8)]);
 screen!(note, database(), "<down>n", &[NORMAL, SMALL]);
 screen!(note_written, database(), "<down>nonly if we must<enter>", &[NORMAL, SMALL]);
 screen!(discuss, database(), "c", &[NORMAL, SMALL, LARGE, TINY]);
