@@ -319,7 +319,8 @@ pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Resu
     // What came of asking stands, even if the terminal goes before it can be shown.
     if let Ok(outcome) = &result {
         let mut painter = Painter::new(options.charset);
-        painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme));
+        let columns = device.size().0.saturating_sub(1);
+        painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme, columns));
         let _ = device.write(&painter.take());
     }
     let _ = device.stop();

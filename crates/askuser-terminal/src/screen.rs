@@ -271,7 +271,7 @@ impl Screen<'_> {
         self.painter.erase();
         // What stays is not ours to repaint: a long answer wraps like any other text.
         self.painter.raw(WRAP);
-        let lines = closing(self.prompt.set(), outcome, self.options.confirm, &self.options.theme);
+        let lines = closing(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
         self.painter.print(&lines);
         Ok(())
     }

@@ -196,9 +196,9 @@ fn a_long_answer_is_left_whole_in_the_scrollback() {
     tmux.wait_for("149");
     tmux.keys(&["Enter"]);
     tmux.wait_for("code 0");
-    let unwrapped = tmux.run(&["capture-pane", "-p", "-J", "-S", "-"]);
-    let expected = format!("✔ Package Mgr: {}", text.join(" "));
-    assert!(unwrapped.lines().any(|line| line.trim_end() == expected), "{}", tmux.history());
+    // Broken between words, and nothing of it cut off.
+    let words = tmux.history().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("✔ Package Mgr: {} code 0", text.join(" "))), "{}", tmux.history());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What stays in the scrollback once a prompt has closed.
 
 use super::theme::{Role, Theme};
+use super::wrap::{width, wrap};
 use askuser::{Answer, Ending, Outcome, QuestionSet, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
@@ -16,12 +17,19 @@ pub enum Confirm {
     None,
 }
 
-/// The lines to leave behind.
-pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) -> Vec<Line<'static>> {
+/// The lines to leave behind, none wider than the terminal.
+pub(crate) fn closing(
+    set: &QuestionSet,
+    outcome: &Outcome,
+    confirm: Confirm,
+    theme: &Theme,
+    columns: u16,
+) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if confirm == Confirm::None {
         return lines;
     }
+    let columns = usize::from(columns);
     // Only what was submitted is ticked.
     let mark = match outcome.ending() {
         Ending::Answered => (theme.signs.done, Role::Success),
@@ -34,12 +42,12 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
             .find(|question| question.text_verbatim() == answer.question)
             .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
         match confirm {
-            Confirm::Inline => lines.extend(inline(&header, answer, mark, theme)),
+            Confirm::Inline => lines.extend(inline(&header, answer, mark, theme, columns)),
             Confirm::Boxed => {
                 if !lines.is_empty() {
                     lines.push(Line::default());
                 }
-                lines.extend(boxed(&header, answer, mark, theme));
+                lines.extend(boxed(&header, answer, mark, theme, columns));
             }
             Confirm::None => {}
         }
@@ -52,7 +60,7 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
         Ending::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
         Ending::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };
-    let mut words = words.split('\n').map(str::to_owned);
+    let mut words = wrapped(&words, columns.saturating_sub(width(sign) + 1), columns.saturating_sub(2));
     let first = words.next().unwrap_or_default();
     lines.push(Line::from(vec![
         Span::styled(format!("{sign} "), theme.style(role)),
@@ -62,17 +70,29 @@ pub(crate) fn closing(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, th
     lines
 }
 
+/// The lines of a text, broken between words rather than wherever the terminal ends.
+fn wrapped(text: &str, first: usize, rest: usize) -> impl Iterator<Item = String> {
+    wrap(text, first, rest).into_iter().map(|range| text[range].trim_end_matches(' ').to_owned())
+}
+
 fn said(what: &str, words: Option<&str>) -> String {
     words.map_or_else(|| what.to_owned(), |words| format!("{what}: {words}"))
 }
 
-fn inline(header: &str, answer: &Answer, (sign, role): (&str, Role), theme: &Theme) -> Vec<Line<'static>> {
+fn inline(
+    header: &str,
+    answer: &Answer,
+    (sign, role): (&str, Role),
+    theme: &Theme,
+    columns: usize,
+) -> Vec<Line<'static>> {
     let values: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
     let mut text = values.join(", ");
     if let Some(note) = &answer.note {
         text = format!("{text} (note: {note})");
     }
-    let mut words = text.split('\n').map(str::to_owned);
+    let first = columns.saturating_sub(width(sign) + 1 + width(header) + 2);
+    let mut words = wrapped(&text, first, columns.saturating_sub(4));
     let mut lines = vec![Line::from(vec![
         Span::styled(format!("{sign} "), theme.style(role)),
         Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
@@ -82,10 +102,17 @@ fn inline(header: &str, answer: &Answer, (sign, role): (&str, Role), theme: &The
     lines
 }
 
-fn boxed(header: &str, answer: &Answer, (sign, role): (&'static str, Role), theme: &Theme) -> Vec<Line<'static>> {
+fn boxed(
+    header: &str,
+    answer: &Answer,
+    (sign, role): (&'static str, Role),
+    theme: &Theme,
+    columns: usize,
+) -> Vec<Line<'static>> {
     let signs = theme.signs;
     let edge = theme.style(Role::Primary);
-    let inside = super::wrap::width(header) + 2 + 2;
+    let inside = width(header) + 2 + 2;
+    let room = columns.saturating_sub(4);
     let mut lines = vec![Line::from(vec![
         Span::styled(signs.chip_left, edge),
         Span::styled(format!(" {header} "), theme.style(Role::Chip)),
@@ -94,12 +121,12 @@ fn boxed(header: &str, answer: &Answer, (sign, role): (&'static str, Role), them
     let notes = answer.note.iter().map(|note| (" ", Role::Muted, format!("Note: {note}")));
     let values = report::names(answer).chain(answer.custom_input.clone()).map(|value| (sign, role, value));
     for (sign, role, value) in values.chain(notes) {
-        for (i, words) in value.split('\n').enumerate() {
+        for (i, words) in wrapped(&value, room, room).enumerate() {
             let sign = if i == 0 { format!("{sign} ") } else { "  ".to_owned() };
             lines.push(Line::from(vec![
                 Span::styled(format!("{} ", signs.vertical), edge),
                 Span::styled(sign, theme.style(role)),
-                Span::styled(words.to_owned(), theme.style(Role::Text)),
+                Span::styled(words, theme.style(Role::Text)),
             ]));
         }
     }
