@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::sanitize::tests::nasty_text;
 use proptest::prelude::*;
