@@ -5,7 +5,7 @@ use crate::failure::{Failure, exit};
 use crate::source;
 use askuser::policy::{Answers, Decision, Policy};
 use askuser::prompt;
-use askuser::{Answer, AskError, Ending, Outcome, QuestionSet, report};
+use askuser::{Answer, AskError, Ending, Outcome, QuestionSet, Via, report};
 use askuser_terminal::{Manner, Options};
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
@@ -46,6 +46,10 @@ pub(crate) fn ask(set: &QuestionSet, settings: &Settings) -> Result<Outcome, Fai
         Err(violations) => return Err(misfit(settings, &violations)),
     };
     match askuser_terminal::ask(set, &options(settings, known)) {
+        // Nobody was asked: what is known is from the file, and must not read as the user's.
+        Ok(outcome) if outcome.via().is_none() && !outcome.answers().is_empty() => {
+            Ok(outcome.with_via(Via::AnswersFile))
+        }
         Ok(outcome) => Ok(outcome),
         Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
         Err(AskError::Signal(signal)) => {

@@ -20,6 +20,15 @@ fn database(label: &str, via: &str) -> Value {
 }
 
 #[test]
+fn what_a_file_knows_of_questions_nobody_was_asked_is_not_the_users() {
+    let stage = Stage::new().file("answers.json", "{\"Auth Method\": \"JWT\"}");
+    let ended = ask(&stage, "authentication", &["--answers", "answers.json", "--format", "text"]);
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stdout.contains("Known from a file of answers, not from the user:"), "{}", ended.stdout);
+    assert!(!ended.stdout.contains("Answered so far"), "{}", ended.stdout);
+}
+
+#[test]
 fn what_a_policy_or_a_file_answered_is_not_said_to_be_the_users_answer() {
     let stage = Stage::new().file("answers.json", "{\"Database\": \"SQLite\"}");
     for how in [&["--headless", "recommended"], &["--answers", "answers.json"]] {
