@@ -18,12 +18,15 @@ pub struct Request {
     pub key: Option<String>,
     /// Who asks, where it is not the agent the person talks to: `task 'audit deps'`. It is shown to them.
     pub origin: Option<String>,
+    /// What the questions are about, where they do not say it themselves: a plan, a diff. A surface that has not shown it
+    /// already shows it above them.
+    pub context: Option<String>,
 }
 
 impl Request {
     /// A request that needs nothing but its questions.
     pub fn new(set: QuestionSet) -> Request {
-        Request { set, key: None, origin: None }
+        Request { set, key: None, origin: None, context: None }
     }
 
     /// Names this asking.
@@ -34,6 +37,11 @@ impl Request {
     /// Says who asks.
     pub fn with_origin(self, origin: impl Into<String>) -> Request {
         Request { origin: Some(origin.into()), ..self }
+    }
+
+    /// Says what the questions are about.
+    pub fn with_context(self, context: impl Into<String>) -> Request {
+        Request { context: Some(context.into()), ..self }
     }
 }
 

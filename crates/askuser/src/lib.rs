@@ -16,6 +16,7 @@ pub mod policy;
 pub mod prompt;
 mod question;
 mod repair;
+pub mod reply;
 pub mod report;
 pub mod sanitize;
 mod text;

@@ -1,0 +1,140 @@
+//! What an agent tells while it runs. The first six are the proposals', with their names and fields; the rest is what a
+//! front end needs besides.
+
+use crate::permission::Mode;
+use crate::tool::ToolResult;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::ops::AddAssign;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AgentEvent {
+    /// A whole piece of text from the model. Its parts came before, as [`AgentEvent::TextDelta`]s.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A tool is about to run.
+    ToolStart {
+        /// Names the call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What the model gave it.
+        input: Value,
+    },
+    /// A tool has run, or was kept from it.
+    ToolResult {
+        /// Names the call.
+        id: String,
+        /// The tool.
+        name: String,
+        /// What came of it.
+        result: ToolResult,
+    },
+    /// A person is being asked; the turn pauses until there is an outcome.
+    AskUser {
+        /// Names the question: the call's id, or `ID:permission` where it is about permission for the call.
+        id: String,
+        /// The questions, as the model wrote them.
+        questions: Value,
+    },
+    /// The turn is over.
+    Done {
+        /// The model's last words.
+        text: String,
+    },
+    /// The turn broke off.
+    Error {
+        /// Why.
+        error: Failure,
+    },
+    /// A part of a text that is still being written.
+    TextDelta {
+        /// The part.
+        text: String,
+    },
+    /// What the last request to the model cost.
+    Usage {
+        /// The tokens.
+        #[serde(flatten)]
+        usage: Usage,
+    },
+    /// The request failed and will be made again. Deltas since the last whole text are void.
+    Retry {
+        /// Why it failed.
+        error: Failure,
+        /// How long from now.
+        after_ms: u64,
+    },
+    /// The mode has changed.
+    Mode {
+        /// What it is now.
+        mode: Mode,
+    },
+    /// Something happened in a subagent.
+    Task {
+        /// The call that started it.
+        id: String,
+        /// What it is about.
+        description: String,
+        /// What happened.
+        event: Box<AgentEvent>,
+    },
+}
+
+/// Why a turn broke off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What sort of failure it is.
+    pub kind: FailureKind,
+    /// What happened, for a person.
+    pub message: String,
+}
+
+/// What sort of failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum FailureKind {
+    /// The person stopped the turn.
+    Interrupted,
+    /// The process was told to end.
+    Signal,
+    /// The key is missing or refused.
+    Key,
+    /// There is no such model.
+    UnknownModel,
+    ContextTooLong,
+    RateLimited,
+    Overloaded,
+    Network,
+    /// The provider did not accept the request.
+    Rejected,
+    /// The provider sent something that cannot be understood.
+    Protocol,
+    /// The script does not go on.
+    Script,
+    /// The transcript cannot be written: going on could lose something.
+    Transcript,
+    /// The turn took more requests than it may.
+    TooManyRequests,
+}
+
+/// Tokens, as the provider counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read, those from a cache included.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, more: Usage) {
+        self.input_tokens += more.input_tokens;
+        self.output_tokens += more.output_tokens;
+    }
+}

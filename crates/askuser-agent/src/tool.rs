@@ -1,0 +1,231 @@
+//! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
+
+use crate::agent::Shared;
+use crate::event::{AgentEvent, Failure};
+use crate::message::ToolCall;
+use crate::permission::Mode;
+use askuser::{Asker, Outcome, QuestionSet, Request};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+/// Something a model can call.
+pub trait Tool: Send + Sync {
+    /// What models are told about it.
+    fn definition(&self) -> ToolDefinition;
+
+    /// What it does to the world.
+    fn access(&self) -> Access;
+
+    /// Whether models are offered it.
+    fn is_offered(&self, mode: Mode, somebody_can_be_asked: bool) -> bool {
+        match self.access() {
+            Access::Read => true,
+            Access::Ask => somebody_can_be_asked,
+            Access::Act => mode != Mode::Plan,
+        }
+    }
+
+    /// What a person has to agree to before this call runs; asked of tools that [act](Access::Act). An input that could
+    /// not run anyway is refused here, before anybody is bothered.
+    fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
+        Ok(Consent {
+            question: format!("Run {} with this input?\n\n{}", call.name, call.input),
+            context: None,
+            rule: call.name.clone(),
+            always: format!("Run {} in this folder without asking", call.name),
+            edits_here: false,
+        })
+    }
+
+    /// Runs. Dropping the future stops it and whatever it has started.
+    fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a>;
+}
+
+/// A tool at work.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Stop>> + Send + 'a>>;
+
+/// What a tool does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks only: needs no permission, may run beside others, and again after a crash.
+    Read,
+    /// Talks to the person: nothing else of the turn runs meanwhile, and no permission mode answers or skips it.
+    Ask,
+    /// Changes something: needs permission, and is not run twice.
+    Act,
+}
+
+/// What a person has to agree to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consent {
+    /// The question, with all that has to be read to answer it.
+    pub question: String,
+    /// What it is about, where that is too long for a question: a diff.
+    pub context: Option<String>,
+    /// What "always" would allow from then on: calls of this tool with the same rule.
+    pub rule: String,
+    /// The same in words.
+    pub always: String,
+    /// Whether it is an edit inside the allowed folders, which the mode that accepts edits lets through.
+    pub edits_here: bool,
+}
+
+/// A tool as it is offered to a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolDefinition {
+    /// What models call it.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The JSON Schema of its input.
+    pub schema: Value,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// Whether it did what it was called for.
+    pub success: bool,
+    /// What the model reads.
+    pub output: String,
+    /// What people see of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Metadata>,
+}
+
+/// What people see of a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The tool, or what it did.
+    pub title: String,
+    /// To what: `src/main.rs`, `2 question(s)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtitle: Option<String>,
+    /// More for machines: a diff, an exit code, the outcome of a question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+impl ToolResult {
+    /// It worked.
+    pub fn ok(output: impl Into<String>) -> ToolResult {
+        ToolResult { success: true, output: output.into(), metadata: None }
+    }
+
+    /// It did not, and this is why.
+    pub fn error(output: impl Into<String>) -> ToolResult {
+        ToolResult { success: false, output: output.into(), metadata: None }
+    }
+
+    /// Says what people see of it.
+    pub fn titled(self, title: impl Into<String>, subtitle: impl Into<String>) -> ToolResult {
+        let details = self.metadata.and_then(|metadata| metadata.details);
+        ToolResult {
+            metadata: Some(Metadata { title: title.into(), subtitle: Some(subtitle.into()), details }),
+            ..self
+        }
+    }
+
+    /// Adds something for machines.
+    pub fn with_details(self, details: Value) -> ToolResult {
+        let metadata = Metadata { details: Some(details), ..self.metadata.unwrap_or_default() };
+        ToolResult { metadata: Some(metadata), ..self }
+    }
+}
+
+/// Why a turn cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The person stopped it. What was running is over.
+    Interrupted,
+    /// It broke off; it can be taken up again where it was.
+    Failed(Failure),
+}
+
+/// What a tool gets beside its input.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Where the agent works.
+    pub cwd: PathBuf,
+    /// Folders outside of it that are allowed too.
+    pub allowed: Vec<PathBuf>,
+    /// Cancelled when the turn is stopped. The future of the tool is dropped as well.
+    pub abort: CancellationToken,
+    /// Who can be asked, if anybody.
+    pub asker: Option<Arc<dyn Asker>>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) events: UnboundedSender<AgentEvent>,
+}
+
+impl ToolContext {
+    /// Tells the front end.
+    pub fn emit(&self, event: AgentEvent) {
+        // Nobody listens: the run is being dropped.
+        let _ = self.events.send(event);
+    }
+
+    /// Asks the person, and returns what came of it. What was asked and what was answered is in the transcript first, so
+    /// that after a crash it is asked again if it has no outcome, and not if it has.
+    pub async fn ask(&self, id: &str, set: QuestionSet, context: Option<String>) -> Result<Outcome, Stop> {
+        let shared = &self.shared;
+        if let Some(outcome) = shared.recorded_outcome(id, &set) {
+            return Ok(outcome);
+        }
+        let Some(asker) = &self.asker else {
+            return Ok(Outcome::unavailable("nobody can be asked in this run", Vec::new()));
+        };
+        shared.record_question(id, &set)?;
+        let questions = serde_json::to_value(&set).ok().and_then(|mut set| set.get_mut("questions").map(Value::take));
+        self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions: questions.unwrap_or_default() });
+        let mut request = Request::new(set).with_key(shared.key(id));
+        request.origin = shared.origin();
+        request.context = context;
+        let outcome = asker.ask(&request).await.or_else(Stop::from_asking)?;
+        shared.record_outcome(id, &request.set, &outcome)?;
+        Ok(outcome)
+    }
+}
+
+/// The tools of an agent, by name.
+#[derive(Clone, Default)]
+pub struct Registry {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Registry {
+    /// No tools.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Adds a tool; one of the same name is replaced.
+    pub fn with(mut self, tool: impl Tool + 'static) -> Registry {
+        let name = tool.definition().name;
+        self.tools.retain(|other| other.definition().name != name);
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Without the tool of this name.
+    pub fn without(mut self, name: &str) -> Registry {
+        self.tools.retain(|tool| tool.definition().name != name);
+        self
+    }
+
+    /// The tool of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.definition().name == name)
+    }
+
+    /// What a model is offered.
+    pub fn offered(&self, mode: Mode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
+        let offered = self.tools.iter().filter(|tool| tool.is_offered(mode, somebody_can_be_asked));
+        offered.map(|tool| tool.definition()).collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! AskUserQuestion: an ordinary tool that happens to talk to a person.
+
+use crate::message::ToolCall;
+use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use askuser::{QuestionSet, Rules, report, tool};
+
+/// Puts one to four questions to the person.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AskUserQuestion {
+    /// How inputs are read.
+    pub rules: Rules,
+}
+
+impl Tool for AskUserQuestion {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: tool::NAME.into(),
+            description: tool::DESCRIPTION.into(),
+            schema: tool::schema(&self.rules.limits),
+        }
+    }
+
+    fn access(&self) -> Access {
+        Access::Ask
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
+        Box::pin(async move {
+            let set = match QuestionSet::parse(call.input.clone(), &self.rules) {
+                Ok(set) => set,
+                Err(violations) => {
+                    return Ok(ToolResult::error(report::rejection(&violations)).titled(tool::NAME, "invalid input"));
+                }
+            };
+            let outcome = context.ask(&call.id, set.clone(), None).await?;
+            let count = set.questions().len();
+            let subtitle = format!("{count} question{}", if count == 1 { "" } else { "s" });
+            Ok(ToolResult::ok(report::prose(&set, &outcome))
+                .titled(tool::NAME, subtitle)
+                .with_details(report::json(&set, &outcome)))
+        })
+    }
+}

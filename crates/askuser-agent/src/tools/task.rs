@@ -1,0 +1,108 @@
+//! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
+
+use super::input::Fields;
+use crate::agent::{self, Agent, Shared};
+use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::message::{Message, ToolCall};
+use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
+use futures_util::StreamExt;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+
+/// Hands a piece of work to a subagent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Task;
+
+const NAME: &str = "Task";
+
+impl Tool for Task {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition {
+            name: NAME.into(),
+            description: include_str!("../../prompts/tools/task.txt").trim_ascii_end().into(),
+            schema: json!({
+                "type": "object",
+                "properties": {
+                    "description": {"type": "string", "description": "What it is about, in 2-5 words"},
+                    "prompt": {"type": "string", "description": "All it needs to know"},
+                },
+                "required": ["description", "prompt"],
+            }),
+        }
+    }
+
+    /// It does nothing itself; what its agent does needs the same permissions as ever.
+    fn access(&self) -> Access {
+        Access::Read
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
+        Box::pin(async move {
+            let input = Fields::of(call).and_then(|fields| Ok((fields.words("description")?, fields.words("prompt")?)));
+            let (description, prompt) = match input {
+                Ok(input) => input,
+                Err(refused) => return Ok(refused),
+            };
+            let mut child = child(call, description, context);
+            let result = match work(&mut child, call, description, prompt, context).await? {
+                Ok(text) => ToolResult::ok(text),
+                Err(error) => ToolResult::error(format!("The task broke off: {}", error.message)),
+            };
+            Ok(result.titled(NAME, description))
+        })
+    }
+}
+
+/// A new conversation, or the one that was cut off.
+fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
+    let parent = &context.shared;
+    let task = agent::Task { path: parent.public_id(&call.id), description: description.to_owned() };
+    let history = parent.transcript.history(Some(&task.path));
+    let shared = Shared {
+        model: Mutex::new(parent.model()),
+        // A subagent that starts subagents is hard to follow for whoever is asked by one.
+        tools: parent.tools.clone().without(NAME).without("ExitPlanMode"),
+        asker: parent.asker.clone(),
+        cwd: parent.cwd.clone(),
+        allowed: parent.allowed.clone(),
+        system: parent.system.clone(),
+        permissions: parent.permissions.clone(),
+        transcript: parent.transcript.clone(),
+        task: Some(task),
+        retries: parent.retries,
+        max_requests: parent.max_requests,
+    };
+    Agent { shared: Arc::new(shared), history }
+}
+
+async fn work(
+    child: &mut Agent,
+    call: &ToolCall,
+    description: &str,
+    prompt: &str,
+    context: &ToolContext,
+) -> Result<Result<String, Failure>, Stop> {
+    let finished = child.messages().last().map(Message::text);
+    let abort = context.abort.child_token();
+    let run = match finished {
+        None => Some(child.run_until(prompt, abort)),
+        Some(_) => child.resume_until(abort),
+    };
+    let Some(mut run) = run else { return Ok(Ok(finished.unwrap_or_default())) };
+    let mut ended = Err(Failure { kind: FailureKind::Protocol, message: "it ended without a word".into() });
+    while let Some(event) = run.next().await {
+        match &event {
+            AgentEvent::Done { text } => ended = Ok(text.clone()),
+            AgentEvent::Error { error } => match error.kind {
+                // What stops a subagent stops whoever waits for it.
+                FailureKind::Interrupted => return Err(Stop::Interrupted),
+                FailureKind::Signal | FailureKind::Transcript => return Err(Stop::Failed(error.clone())),
+                _ => ended = Err(error.clone()),
+            },
+            _ => {}
+        }
+        let (id, description) = (call.id.clone(), description.to_owned());
+        context.emit(AgentEvent::Task { id, description, event: Box::new(event) });
+    }
+    Ok(ended)
+}

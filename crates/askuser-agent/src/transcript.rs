@@ -1,0 +1,309 @@
+//! What happened, line by line, in a file that only grows: one JSON object each, written before it is acted on.
+//!
+//! A process may be killed at any byte. What is read back is every whole line; the next word is then found by
+//! [`History`], which the running loop uses as well, so that there is no second way to go on.
+
+mod history;
+
+pub(crate) use history::{History, Next};
+
+use crate::event::Usage;
+use crate::message::Block;
+use crate::permission::Mode;
+use crate::tool::ToolResult;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Entry {
+    /// The first line.
+    Session { id: String, cwd: PathBuf, version: String },
+    /// The person said something.
+    User { text: String },
+    /// The model answered.
+    Assistant { content: Vec<Block>, usage: Usage },
+    /// A question is about to be shown.
+    Asked { id: String, questions: Value },
+    /// What came of it.
+    Outcome { id: String, outcome: Value },
+    /// A tool that acts is about to run.
+    Started { id: String },
+    /// What came of a call.
+    Result { id: String, name: String, result: ToolResult },
+    /// The person stopped the turn.
+    Interrupted,
+    /// The conversation begins anew.
+    Cleared,
+    /// The mode has changed.
+    Mode { mode: Mode },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    /// Milliseconds since 1970.
+    at: u64,
+    /// The calls that lead to the subagent it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
+    #[serde(flatten)]
+    entry: Entry,
+}
+
+/// A session's record. Clones write to the same one.
+#[derive(Clone, Debug)]
+pub struct Transcript(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    id: String,
+    cwd: PathBuf,
+    file: Option<(PathBuf, File)>,
+    /// What was read back when it was opened.
+    restored: Vec<Line>,
+}
+
+/// A session that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its name.
+    pub id: String,
+    /// Where it worked.
+    pub cwd: PathBuf,
+    /// The person's first words.
+    pub opening: String,
+    /// When something was last written.
+    pub changed: SystemTime,
+}
+
+/// Why a session cannot be kept or taken up.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum TranscriptError {
+    #[error("{}: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("there is no session {id} in {}", folder.display())]
+    Missing { id: String, folder: PathBuf },
+    #[error("session {id} is open in another process")]
+    InUse { id: String },
+    #[error("{}, line {line}: {fact}", path.display())]
+    Damaged { path: PathBuf, line: usize, fact: String },
+}
+
+impl Transcript {
+    /// A record that lasts as long as the process.
+    pub fn in_memory() -> Transcript {
+        Transcript::from(Inner { id: new_id(0), cwd: PathBuf::new(), file: None, restored: Vec::new() })
+    }
+
+    /// Begins a session's record in a folder, which is made if need be.
+    pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
+        make_private(folder).map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
+        let mut attempt = 0;
+        let (id, path, file) = loop {
+            let id = new_id(attempt);
+            let path = folder.join(format!("{id}.jsonl"));
+            match private().create_new(true).open(&path) {
+                Ok(file) => break (id, path, file),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+                Err(source) => return Err(TranscriptError::File { path, source }),
+            }
+        };
+        let failed = |source| TranscriptError::File { path: path.clone(), source };
+        lock(&file, &id).unwrap_or(Ok(())).map_err(failed)?;
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
+        let inner = Inner { id, cwd: cwd.to_owned(), file: Some((path.clone(), file)), restored: Vec::new() };
+        let transcript = Transcript::from(inner);
+        transcript.append(None, &entry)?;
+        transcript.sync()?;
+        // The name has to survive too. Not every system lets a folder be synced; it is the file that counts.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        Ok(transcript)
+    }
+
+    /// Takes a session up again.
+    pub fn open(folder: &Path, id: &str) -> Result<Transcript, TranscriptError> {
+        let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
+        // A name, not a path.
+        if id.is_empty() || id.contains(['/', '\\', '.']) {
+            return Err(missing());
+        }
+        let path = folder.join(format!("{id}.jsonl"));
+        let failed = |source| TranscriptError::File { path: path.clone(), source };
+        let mut file = match private().open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+            Err(error) => return Err(failed(error)),
+        };
+        lock(&file, id).ok_or_else(|| TranscriptError::InUse { id: id.to_owned() })?.map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        // A line without its end was being written when the process died: it has not been acted on.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
+        }
+        let mut restored = Vec::new();
+        for (i, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
+            let line: Line = serde_json::from_slice(line).map_err(|error| TranscriptError::Damaged {
+                path: path.clone(),
+                line: i + 1,
+                fact: error.to_string(),
+            })?;
+            restored.push(line);
+        }
+        let cwd = match restored.first() {
+            Some(Line { entry: Entry::Session { cwd, .. }, .. }) => cwd.clone(),
+            _ => {
+                let fact = "does not begin a session".to_owned();
+                return Err(TranscriptError::Damaged { path, line: 1, fact });
+            }
+        };
+        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), restored }))
+    }
+
+    /// The sessions in a folder, the last one first.
+    pub fn list(folder: &Path) -> Vec<Session> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut sessions: Vec<Session> = entries.filter_map(|entry| session(&entry.path())).collect();
+        sessions.sort_by(|a, b| (b.changed, &b.id).cmp(&(a.changed, &a.id)));
+        sessions
+    }
+
+    /// The session's name.
+    pub fn id(&self) -> String {
+        self.inner().id.clone()
+    }
+
+    /// Where the session works.
+    pub fn cwd(&self) -> PathBuf {
+        self.inner().cwd.clone()
+    }
+
+    /// Where the record is, if it is in a file.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.inner().file.as_ref().map(|(path, _)| path.clone())
+    }
+
+    /// Writes an entry. The process may die right after; the machine may not, until [`Transcript::sync`].
+    pub(crate) fn append(&self, task: Option<&str>, entry: &Entry) -> Result<(), TranscriptError> {
+        let mut inner = self.inner();
+        let Some((path, file)) = &mut inner.file else { return Ok(()) };
+        let failed = |source| TranscriptError::File { path: path.clone(), source };
+        let line = Line { at: now(), task: task.map(str::to_owned), entry: entry.clone() };
+        let mut bytes = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
+        bytes.push(b'\n');
+        let before = file.stream_position().map_err(failed)?;
+        file.write_all(&bytes).map_err(|source| {
+            // Half a line would swallow the next one.
+            let _ = file.set_len(before).and_then(|()| file.seek(io::SeekFrom::End(0)));
+            failed(source)
+        })
+    }
+
+    /// Returns once everything is on the disk.
+    pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
+        match &self.inner().file {
+            Some((path, file)) => {
+                file.sync_data().map_err(|source| TranscriptError::File { path: path.clone(), source })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The conversation as it was read back.
+    pub(crate) fn history(&self, task: Option<&str>) -> History {
+        let mut history = History::default();
+        let inner = self.inner();
+        for line in inner.restored.iter().filter(|line| line.task.as_deref() == task) {
+            history.apply(&line.entry);
+        }
+        history
+    }
+
+    /// The outcome of a question, if it was read back.
+    pub(crate) fn outcome(&self, task: Option<&str>, wanted: &str) -> Option<Value> {
+        let inner = self.inner();
+        let outcome = |line: &Line| match &line.entry {
+            Entry::Outcome { id, outcome } if id == wanted && line.task.as_deref() == task => Some(outcome.clone()),
+            _ => None,
+        };
+        inner.restored.iter().rev().find_map(outcome)
+    }
+
+    /// The mode as it was read back.
+    pub(crate) fn mode(&self) -> Option<Mode> {
+        let inner = self.inner();
+        inner.restored.iter().rev().find_map(|line| match line.entry {
+            Entry::Mode { mode } => Some(mode),
+            _ => None,
+        })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<Inner> for Transcript {
+    fn from(inner: Inner) -> Transcript {
+        Transcript(Arc::new(Mutex::new(inner)))
+    }
+}
+
+/// What stands in a transcript is nobody else's business.
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// `None` if another process has it. A file system without locks is no reason not to work.
+fn lock(file: &File, _id: &str) -> Option<io::Result<()>> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => None,
+        Ok(()) | Err(TryLockError::Error(_)) => Some(Ok(())),
+    }
+}
+
+fn session(path: &Path) -> Option<Session> {
+    if path.extension()? != "jsonl" {
+        return None;
+    }
+    let file = File::open(path).ok()?;
+    let changed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    let Entry::Session { id, cwd, .. } = serde_json::from_str::<Line>(&lines.next()?).ok()?.entry else { return None };
+    let opening = lines.find_map(|line| match serde_json::from_str::<Line>(&line).ok()?.entry {
+        Entry::User { text } => Some(text),
+        _ => None,
+    });
+    Some(Session { id, cwd, opening: opening.unwrap_or_default(), changed })
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+/// Names sort by time. Two at once are told apart by the process, and by the attempt.
+fn new_id(attempt: u64) -> String {
+    format!("{:011x}-{:x}", now() + attempt, std::process::id())
+}

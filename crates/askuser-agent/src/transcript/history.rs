@@ -1,0 +1,125 @@
+//! A conversation, made from what happened, and what comes next in it.
+
+use super::Entry;
+use crate::message::{Block, CallResult, Message, ToolCall};
+use crate::tool::ToolResult;
+use std::collections::{HashMap, HashSet};
+
+/// A conversation, and what of it is still open.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct History {
+    pub(crate) messages: Vec<Message>,
+    /// Results of the calls of the last message, until all are there.
+    results: HashMap<String, ToolResult>,
+    /// Calls of the last message that have begun to act.
+    started: HashSet<String>,
+    /// The person stopped the turn: nothing comes next but what they say.
+    stopped: bool,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// It is the person's turn.
+    User,
+    /// It is the model's turn.
+    Model,
+    /// These calls have no result yet.
+    Calls(Vec<ToolCall>),
+}
+
+/// What the model reads of a call that the person stopped.
+pub(crate) const INTERRUPTED: &str = "The user interrupted this before it had finished.";
+
+impl History {
+    /// Takes in what happened.
+    pub(crate) fn apply(&mut self, entry: &Entry) {
+        match entry {
+            Entry::User { text } => {
+                self.give_up_open_calls();
+                self.stopped = false;
+                self.messages.push(Message::User { text: text.clone() });
+            }
+            Entry::Assistant { content, .. } => {
+                self.give_up_open_calls();
+                self.results.clear();
+                self.started.clear();
+                self.messages.push(Message::Assistant { content: content.clone() });
+            }
+            Entry::Started { id } => {
+                self.started.insert(id.clone());
+            }
+            Entry::Result { id, result, .. } => {
+                self.results.insert(id.clone(), result.clone());
+                self.close_calls();
+            }
+            Entry::Interrupted => {
+                self.give_up_open_calls();
+                self.stopped = true;
+            }
+            Entry::Cleared => *self = History::default(),
+            Entry::Session { .. } | Entry::Asked { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
+        }
+    }
+
+    pub(crate) fn next(&self) -> Next {
+        if self.stopped {
+            return Next::User;
+        }
+        match self.messages.last() {
+            None => Next::User,
+            Some(Message::User { .. } | Message::Results { .. }) => Next::Model,
+            Some(message @ Message::Assistant { .. }) => {
+                let open: Vec<ToolCall> = self.open(message).cloned().collect();
+                if open.is_empty() { Next::User } else { Next::Calls(open) }
+            }
+        }
+    }
+
+    /// Whether a call has begun to act.
+    pub(crate) fn has_started(&self, id: &str) -> bool {
+        self.started.contains(id)
+    }
+
+    /// A name for a call that no other call of this conversation has: some providers give none, or the same again.
+    pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
+        let is_taken = |id: &str| {
+            let mut earlier = self.messages.iter().flat_map(Message::calls);
+            let mut now = taken.iter().filter_map(|block| match block {
+                Block::Call(call) => Some(call),
+                Block::Text { .. } | Block::Opaque { .. } => None,
+            });
+            earlier.any(|call| call.id == id) || now.any(|call| call.id == id)
+        };
+        let wanted = if wanted.is_empty() { "call" } else { wanted };
+        let numbered = (2u32..).map(|n| format!("{wanted}-{n}"));
+        std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !is_taken(id)).unwrap_or_default()
+    }
+
+    fn open<'a>(&'a self, message: &'a Message) -> impl Iterator<Item = &'a ToolCall> {
+        message.calls().filter(|call| !self.results.contains_key(&call.id))
+    }
+
+    fn close_calls(&mut self) {
+        let Some(message @ Message::Assistant { .. }) = self.messages.last() else { return };
+        if message.calls().next().is_none() || self.open(message).next().is_some() {
+            return;
+        }
+        let result = |call: &ToolCall| {
+            let result = &self.results[&call.id];
+            let (id, name) = (call.id.clone(), call.name.clone());
+            CallResult { id, name, output: result.output.clone(), is_error: !result.success }
+        };
+        let results = message.calls().map(result).collect();
+        self.messages.push(Message::Results { results });
+    }
+
+    fn give_up_open_calls(&mut self) {
+        let Some(message) = self.messages.last() else { return };
+        let open: Vec<String> = self.open(message).map(|call| call.id.clone()).collect();
+        for id in open {
+            self.results.insert(id, ToolResult::error(INTERRUPTED));
+        }
+        self.close_calls();
+    }
+}

@@ -1,0 +1,280 @@
+//! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
+
+use crate::agent::{Agent, Events, Retries, Shared};
+use crate::event::{AgentEvent, Failure, FailureKind, Usage};
+use crate::message::{Block, Message, ToolCall};
+use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::permission::{self, Mode, Verdict};
+use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
+use crate::transcript::{Entry, History, Next};
+use futures_util::stream::{self, StreamExt};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio_util::sync::CancellationToken;
+
+/// How many tools that only look run beside each other.
+const BESIDE: usize = 8;
+
+/// Nobody waits longer than this for a provider without being told.
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+pub(crate) async fn drive<'a>(
+    agent: &'a mut Agent,
+    begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
+    events: Events,
+    abort: CancellationToken,
+) {
+    let ended = match begin(agent) {
+        Ok(()) => turn(agent, &events, &abort).await,
+        Err(stop) => Err(stop),
+    };
+    let last = match ended {
+        Ok(text) => AgentEvent::Done { text },
+        Err(Stop::Failed(error)) => AgentEvent::Error { error },
+        Err(Stop::Interrupted) => match agent.record(&Entry::Interrupted) {
+            Ok(()) | Err(Stop::Interrupted) => {
+                AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
+            }
+            Err(Stop::Failed(error)) => AgentEvent::Error { error },
+        },
+    };
+    let _ = events.send(last);
+}
+
+async fn turn(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> Result<String, Stop> {
+    let mut requests = 0;
+    loop {
+        match agent.history.next() {
+            Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
+            Next::Calls(calls) => run_calls(agent, &calls, events, abort).await?,
+            Next::Model => {
+                if agent.shared.max_requests.is_some_and(|most| requests >= most) {
+                    let message = format!("stopped after {requests} requests to the model in this turn");
+                    return Err(Stop::Failed(Failure { kind: FailureKind::TooManyRequests, message }));
+                }
+                requests += 1;
+                respond(agent, events, abort).await?;
+            }
+        }
+    }
+}
+
+// ---- the model's turn ----
+
+/// An answer as far as it has come.
+#[derive(Default)]
+struct Reply {
+    content: Vec<Block>,
+    text: String,
+    usage: Usage,
+}
+
+impl Reply {
+    /// The text so far is whole.
+    fn close_text(&mut self, events: &Events) {
+        let text = std::mem::take(&mut self.text);
+        if !text.is_empty() {
+            let _ = events.send(AgentEvent::Text { text: text.clone() });
+            self.content.push(Block::Text { text });
+        }
+    }
+}
+
+async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> Result<(), Stop> {
+    let shared = agent.shared.clone();
+    let mut attempt = 0;
+    loop {
+        let mut reply = Reply::default();
+        let answered = tokio::select! {
+            biased;
+            () = abort.cancelled() => None,
+            answered = read(&shared, &agent.history, &mut reply, events) => Some(answered),
+        };
+        match answered {
+            Some(Ok(())) => {
+                reply.close_text(events);
+                let _ = events.send(AgentEvent::Usage { usage: reply.usage });
+                return agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage });
+            }
+            None => {
+                // Words that the person has read stay in the conversation; calls that will not run do not.
+                reply.close_text(events);
+                reply.content.retain(|block| matches!(block, Block::Text { .. }));
+                if !reply.content.is_empty() {
+                    agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage })?;
+                }
+                return Err(Stop::Interrupted);
+            }
+            Some(Err(error)) => {
+                let pause = pause(&error, attempt, shared.retries).ok_or_else(|| Stop::Failed(error.clone().into()))?;
+                attempt += 1;
+                let after_ms = pause.as_millis() as u64;
+                let _ = events.send(AgentEvent::Retry { error: error.into(), after_ms });
+                tokio::select! {
+                    () = abort.cancelled() => return Err(Stop::Interrupted),
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        }
+    }
+}
+
+async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Events) -> Result<(), ModelError> {
+    let tools = shared.tools.offered(shared.permissions().mode, shared.asker.is_some());
+    let task = shared.task.as_ref().map(|task| task.description.as_str());
+    let system = shared.system_now();
+    let model = shared.model();
+    let request = ModelRequest { system: &system, messages: &history.messages, tools: &tools, task };
+    let mut answer = model.respond(request);
+    while let Some(event) = answer.next().await {
+        match event? {
+            ModelEvent::Text(text) => {
+                reply.text.push_str(&text);
+                let _ = events.send(AgentEvent::TextDelta { text });
+            }
+            ModelEvent::Call(call) => {
+                reply.close_text(events);
+                let id = history.free_id(&call.id, &reply.content);
+                reply.content.push(Block::Call(ToolCall { id, ..call }));
+            }
+            ModelEvent::Opaque(block) => {
+                reply.close_text(events);
+                reply.content.push(block);
+            }
+            ModelEvent::Usage(usage) => reply.usage = usage,
+        }
+    }
+    Ok(())
+}
+
+/// How long to wait before the request is made again; `None` if it is not.
+fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
+    if !error.is_transient() || attempt >= retries.most {
+        return None;
+    }
+    match error.retry_after {
+        Some(pause) => (pause <= LONGEST_PAUSE).then_some(pause),
+        None => {
+            let pause = retries.pause.saturating_mul(1 << attempt.min(6));
+            // Spread over half the pause, so that many agents do not come back together.
+            let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+            Some(pause.mul_f64(0.75 + 0.5 * f64::from(nanos % 1000) / 1000.0))
+        }
+    }
+}
+
+// ---- the tools' turn ----
+
+async fn run_calls(
+    agent: &mut Agent,
+    calls: &[ToolCall],
+    events: &Events,
+    abort: &CancellationToken,
+) -> Result<(), Stop> {
+    let shared = agent.shared.clone();
+    let context = shared.context(events, abort);
+    let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
+    let mut rest = calls;
+    while !rest.is_empty() {
+        // Tools that only look run beside each other; whatever asks or acts runs alone and in its turn.
+        let beside = rest.iter().take_while(looks_only).count().max(1);
+        let (now, later) = rest.split_at(beside);
+        rest = later;
+        let runs: Vec<_> =
+            now.iter().map(|call| run_call(call, &context, agent.history.has_started(&call.id))).collect();
+        let runs = stream::iter(runs).buffer_unordered(BESIDE);
+        tokio::pin!(runs);
+        loop {
+            let ended = tokio::select! {
+                biased;
+                () = abort.cancelled() => return Err(Stop::Interrupted),
+                ended = runs.next() => ended,
+            };
+            let Some((call, result)) = ended else { break };
+            let (id, name, result) = (call.id.clone(), call.name.clone(), result?);
+            agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone() })?;
+            context.emit(AgentEvent::ToolResult { id, name, result });
+        }
+    }
+    Ok(())
+}
+
+async fn run_call<'a>(
+    call: &'a ToolCall,
+    context: &ToolContext,
+    started: bool,
+) -> (&'a ToolCall, Result<ToolResult, Stop>) {
+    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+    context.emit(AgentEvent::ToolStart { id, name, input });
+    (call, try_call(call, context, started).await)
+}
+
+async fn try_call(call: &ToolCall, context: &ToolContext, started: bool) -> Result<ToolResult, Stop> {
+    let shared = &context.shared;
+    let mode = shared.permissions().mode;
+    let Some(tool) = shared.tools.get(&call.name).cloned() else {
+        let offered = shared.tools.offered(mode, context.asker.is_some());
+        let names: Vec<String> = offered.into_iter().map(|tool| tool.name).collect();
+        return Ok(ToolResult::error(format!(
+            "There is no tool {:?}. The tools are: {}.",
+            call.name,
+            names.join(", ")
+        )));
+    };
+    if !tool.is_offered(mode, context.asker.is_some()) {
+        return Ok(ToolResult::error(not_now(&*tool, mode)));
+    }
+    if tool.access() != Access::Act {
+        return tool.run(call, context).await;
+    }
+    if started {
+        return Ok(ToolResult::error(
+            "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
+             do it again.",
+        ));
+    }
+    let note = match permission::obtain(&*tool, call, context).await? {
+        Verdict::Allowed { note } => note,
+        Verdict::Refused(result) => return Ok(result),
+    };
+    shared.append(&Entry::Started { id: call.id.clone() })?;
+    let mut result = tool.run(call, context).await?;
+    if let Some(note) = note {
+        result.output.push_str(&format!("\n\nThe user allowed this, and noted: {note}"));
+    }
+    Ok(result)
+}
+
+fn not_now(tool: &dyn Tool, mode: Mode) -> String {
+    let name = tool.definition().name;
+    match tool.access() {
+        Access::Act if mode == Mode::Plan => format!(
+            "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
+        ),
+        Access::Ask if mode == Mode::Plan => format!("{name} is not available: nobody can be asked in this run."),
+        Access::Read | Access::Ask | Access::Act => format!("{name} is not available now."),
+    }
+}
+
+impl Shared {
+    fn context(self: &Arc<Shared>, events: &Events, abort: &CancellationToken) -> ToolContext {
+        ToolContext {
+            cwd: self.cwd.clone(),
+            allowed: self.allowed.clone(),
+            abort: abort.clone(),
+            asker: self.asker.clone(),
+            shared: self.clone(),
+            events: events.clone(),
+        }
+    }
+
+    /// What the model is told, with what is true only now.
+    fn system_now(&self) -> String {
+        match self.permissions().mode {
+            Mode::Plan => format!("{}\n\n{}", self.system, PLAN_MODE.trim_ascii_end()),
+            Mode::Ask | Mode::AcceptEdits | Mode::Allow => self.system.clone(),
+        }
+    }
+}
+
+const PLAN_MODE: &str = include_str!("../prompts/agent/plan-mode.txt");
