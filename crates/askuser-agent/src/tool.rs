@@ -96,7 +96,7 @@ pub struct ToolResult {
     pub output: String,
     /// What people see of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Metadata>,
+    pub metadata: Option<Box<Metadata>>,
 }
 
 /// What people see of a result.
@@ -126,16 +126,15 @@ impl ToolResult {
     /// Says what people see of it.
     pub fn titled(self, title: impl Into<String>, subtitle: impl Into<String>) -> ToolResult {
         let details = self.metadata.and_then(|metadata| metadata.details);
-        ToolResult {
-            metadata: Some(Metadata { title: title.into(), subtitle: Some(subtitle.into()), details }),
-            ..self
-        }
+        let metadata = Metadata { title: title.into(), subtitle: Some(subtitle.into()), details };
+        ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 
     /// Adds something for machines.
     pub fn with_details(self, details: Value) -> ToolResult {
-        let metadata = Metadata { details: Some(details), ..self.metadata.unwrap_or_default() };
-        ToolResult { metadata: Some(metadata), ..self }
+        let metadata =
+            Metadata { details: Some(details), ..self.metadata.map(|metadata| *metadata).unwrap_or_default() };
+        ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 }
 
