@@ -2,9 +2,10 @@
 //! because the code that makes them would be a twentieth of a binary that has to start in a millisecond.
 
 #[path = "src/args.rs"]
+#[allow(unreachable_pub, reason = "a library's module there")]
 mod args;
 #[path = "src/settings.rs"]
-#[allow(dead_code, reason = "defaults and layers are the command's business")]
+#[allow(dead_code, unreachable_pub, reason = "defaults and layers are the command's business")]
 mod settings;
 
 use clap::Command;

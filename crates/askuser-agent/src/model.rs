@@ -104,3 +104,13 @@ impl From<ModelError> for Failure {
         Failure { kind, message: error.message }
     }
 }
+
+impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
+    fn name(&self) -> String {
+        (**self).name()
+    }
+
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+        (**self).respond(request)
+    }
+}

@@ -41,7 +41,7 @@ pub struct Permissions {
     /// What needs permission.
     pub mode: Mode,
     /// What does not any more; without it, "always" lasts as long as the agent.
-    pub allowed: Option<Arc<dyn Allowed>>,
+    pub(crate) allowed: Option<Arc<dyn Allowed>>,
     pub(crate) session: BTreeSet<(String, String)>,
 }
 
@@ -49,6 +49,11 @@ impl Permissions {
     /// This mode, and nothing allowed beyond it.
     pub fn new(mode: Mode) -> Permissions {
         Permissions { mode, ..Permissions::default() }
+    }
+
+    /// Keeping what is allowed for good here.
+    pub fn keeping(self, allowed: Arc<dyn Allowed>) -> Permissions {
+        Permissions { allowed: Some(allowed), ..self }
     }
 
     fn let_through(&self, tool: &str, consent: &Consent) -> bool {

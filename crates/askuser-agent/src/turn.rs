@@ -8,6 +8,7 @@ use crate::permission::{self, Mode, Verdict};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
 use futures_util::stream::{self, StreamExt};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
@@ -222,7 +223,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext, started: bool) -> Resu
         )));
     };
     if !tool.is_offered(mode, context.asker.is_some()) {
-        return Ok(ToolResult::error(not_now(&*tool, mode)));
+        return Ok(not_now(&*tool, context));
     }
     if tool.access() != Access::Act {
         return tool.run(call, context).await;
@@ -245,14 +246,17 @@ async fn try_call(call: &ToolCall, context: &ToolContext, started: bool) -> Resu
     Ok(result)
 }
 
-fn not_now(tool: &dyn Tool, mode: Mode) -> String {
+fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
     let name = tool.definition().name;
     match tool.access() {
-        Access::Act if mode == Mode::Plan => format!(
+        Access::Act => ToolResult::error(format!(
             "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
-        ),
-        Access::Ask if mode == Mode::Plan => format!("{name} is not available: nobody can be asked in this run."),
-        Access::Read | Access::Ask | Access::Act => format!("{name} is not available now."),
+        )),
+        Access::Ask if context.asker.is_none() => ToolResult::error(format!(
+            "{name} is not available: nobody can be asked in this run. Do not assume an answer."
+        ))
+        .with_details(json!({"status": "unavailable", "answers": [], "reason": "nobody can be asked in this run"})),
+        Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
     }
 }
 

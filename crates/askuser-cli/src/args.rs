@@ -1,6 +1,6 @@
 //! The command line. The build script compiles this file too, to make completions and manual pages from it.
 
-use crate::settings::{SETTINGS, Setting};
+use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
 
@@ -12,17 +12,17 @@ Exit codes:
   3    nobody can be asked
   130  interrupted";
 
-pub(crate) const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
+pub const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
-pub(crate) fn command() -> Command {
+pub fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([ask(), check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([ask(), agent(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -65,7 +65,80 @@ fn ask_arguments(command: Command) -> Command {
                 .requires("question")
                 .help("Several options may be chosen"),
         )
-        .args(settings())
+        .args(settings(&[Of::Asking, Of::Results]))
+}
+
+/// The command of the second executable; here for its help, its completions and its manual page.
+pub fn agent() -> Command {
+    Command::new("agent")
+        .about("Run a model with tools that asks you when it is in doubt")
+        .long_about(
+            "Run a model with tools that asks you when it is in doubt.\n\nIn a terminal it is a conversation; with -p it says \
+             one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
+        )
+        .after_help(AGENT_EXIT_CODES)
+        .defer(agent_arguments)
+}
+
+const AGENT_EXIT_CODES: &str = "\
+Exit codes, with -p:
+  0    done, and whatever was asked was answered
+  1    done, but a question was cancelled, declined, not answered in time, or is to be talked about
+  2    bad usage, or the turn broke off
+  3    a question found nobody
+  130  interrupted";
+
+fn agent_arguments(command: Command) -> Command {
+    let outputs = PossibleValuesParser::new(["text", "json", "stream-json"]);
+    command
+        .arg(Arg::new("message").value_name("MESSAGE").help("What to say first"))
+        .arg(
+            Arg::new("prompt")
+                .short('p')
+                .long("prompt")
+                .value_name("TEXT")
+                .conflicts_with("message")
+                .help("Say this, print what came of it, end; - is standard input"),
+        )
+        .arg(Arg::new("output").long("output").value_name("FORMAT").value_parser(outputs).help(
+            "With -p: text (the last words), json (one object), stream-json (events, and answers on standard input)",
+        ))
+        .arg(
+            Arg::new("script")
+                .long("script")
+                .value_name("FILE")
+                .conflicts_with("model")
+                .help("Follow a script instead of a model: no key, no network"),
+        )
+        .arg(
+            Arg::new("continue")
+                .long("continue")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("resume")
+                .help("Take up the last session of this folder"),
+        )
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Take up this session"))
+        .arg(
+            Arg::new("plan")
+                .long("plan")
+                .action(ArgAction::SetTrue)
+                .help("Look and ask only, until a plan is approved"),
+        )
+        .arg(
+            Arg::new("add-dir")
+                .long("add-dir")
+                .value_name("FOLDER")
+                .action(ArgAction::Append)
+                .help("Let tools reach this folder too, besides the one they work in"),
+        )
+        .arg(
+            Arg::new("max-requests")
+                .long("max-requests")
+                .value_name("N")
+                .value_parser(clap::value_parser!(u32).range(1..))
+                .help("Break off after this many requests to the model in a turn"),
+        )
+        .args(settings(&[Of::Agent, Of::Asking]))
 }
 
 fn check() -> Command {
@@ -73,7 +146,9 @@ fn check() -> Command {
         .about("Say what is wrong with an input, or could be better; ask nobody")
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
         .defer(|command| {
-            let some = settings().into_iter().filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
+            let some = settings(&[Of::Asking, Of::Results])
+                .into_iter()
+                .filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
             command.args(input()).args(some)
         })
 }
@@ -90,7 +165,8 @@ fn schema() -> Command {
 }
 
 fn demo() -> Command {
-    Command::new("demo").about("Four example prompts, one after the other").defer(with_settings)
+    let settings = |command: Command| command.args(settings(&[Of::Asking]));
+    Command::new("demo").about("Four example prompts, one after the other").defer(settings)
 }
 
 fn doctor() -> Command {
@@ -105,7 +181,7 @@ fn config() -> Command {
 }
 
 fn with_settings(command: Command) -> Command {
-    command.args(settings())
+    command.args(settings(&[Of::Asking, Of::Results, Of::Agent]))
 }
 
 fn completions() -> Command {
@@ -132,10 +208,10 @@ fn input() -> [Arg; 2] {
     ]
 }
 
-/// A flag for every setting.
-fn settings() -> Vec<Arg> {
+/// A flag for every setting of these.
+fn settings(of: &[Of]) -> Vec<Arg> {
     let flag = |setting: &'static Setting| {
-        let arg = Arg::new(setting.name).long(setting.name).help(setting.help).help_heading("Settings");
+        let arg = Arg::new(setting.name).long(setting.flag()).help(setting.help).help_heading("Settings");
         match setting.value {
             "" => arg
                 .num_args(0..=1)
@@ -146,7 +222,7 @@ fn settings() -> Vec<Arg> {
             name => arg.value_name(name),
         }
     };
-    SETTINGS.iter().map(flag).collect()
+    SETTINGS.iter().filter(|setting| of.contains(&setting.of)).map(flag).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,13 @@
 //! `askuser ask`: the policy first, then the terminal, then nobody; the result on standard output.
 
-use crate::config::{Format, Settings};
-use crate::failure::{Failure, exit};
-use crate::source;
-use askuser::policy::{Answers, Decision, Policy};
-use askuser::prompt;
-use askuser::{Answer, AskError, Ending, Outcome, QuestionSet, Via, report};
-use askuser_terminal::{Manner, Options};
+use askuser::policy::Decision;
+use askuser::{AskError, Ending, Outcome, QuestionSet, Via, report};
+use askuser_cli::answering::{misfit, options, policy};
+use askuser_cli::config::{Format, Settings};
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::source;
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let set = source::question_set(args, settings)?;
@@ -61,52 +59,6 @@ pub(crate) fn ask(set: &QuestionSet, settings: &Settings) -> Result<Outcome, Fai
             Err(Failure::new(error).code(exit::NOBODY_THERE))
         }
     }
-}
-
-/// The policy that the settings describe.
-pub(crate) fn policy(settings: &Settings) -> Result<Policy, Failure> {
-    let answers = settings.answers.as_deref().map(answers).transpose()?;
-    Ok(Policy { answers, headless: settings.headless })
-}
-
-fn answers(path: &Path) -> Result<Answers, Failure> {
-    let shown = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
-    let text = source::read(&shown, file)?;
-    let value = if path.extension().is_some_and(|extension| extension == "toml") {
-        source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
-    } else {
-        serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
-    };
-    Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
-}
-
-fn misfit(settings: &Settings, violations: &askuser::Violations) -> Failure {
-    unfit(&settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string(), violations)
-}
-
-fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
-    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
-    Failure::new(format!("{path} does not fit, nothing was asked{lines}"))
-}
-
-/// What the settings and the environment make of the terminal.
-pub(crate) fn options(settings: &Settings, known: Vec<Answer>) -> Options {
-    let mut options = Options::detect();
-    if settings.plain {
-        options.manner = Manner::Line;
-    }
-    if let Some(background) = settings.background {
-        options.theme.background = background;
-    }
-    if let Some(depth) = settings.depth {
-        options.theme.depth = depth;
-    }
-    options.confirm = settings.confirm;
-    options.flash = settings.flash;
-    options.settings = prompt::Settings { arm: settings.arm, timeout: settings.timeout };
-    options.known = known;
-    options
 }
 
 /// Prints the result.

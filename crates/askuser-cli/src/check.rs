@@ -1,10 +1,10 @@
 //! `askuser check`: violations and advice, without asking.
 
-use crate::config::{Format, Settings};
 use crate::docs::write;
-use crate::failure::{Failure, exit};
-use crate::source;
 use askuser::lint::lint;
+use askuser_cli::config::{Format, Settings};
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::source;
 use clap::ArgMatches;
 use serde_json::json;
 

@@ -7,6 +7,7 @@ use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
 use askuser_terminal::{Background, Confirm, Depth};
+use clap::ArgMatches;
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     Default,
     File(PathBuf),
     Environment(String),
@@ -34,24 +35,24 @@ impl fmt::Display for Origin {
 
 /// Every setting with its value and origin, in the order of the table.
 #[derive(Clone, Debug)]
-pub(crate) struct Layers(Vec<(String, Origin)>);
+pub struct Layers(Vec<(String, Origin)>);
 
 /// What the layers are made from.
-pub(crate) struct Sources<'a> {
+pub struct Sources<'a> {
     /// The user's file and the project's, where they exist.
-    pub(crate) user: Option<PathBuf>,
-    pub(crate) project: Option<PathBuf>,
-    pub(crate) environment: &'a dyn Fn(&str) -> Option<String>,
-    pub(crate) flag: &'a dyn Fn(&'static str) -> Option<String>,
+    pub user: Option<PathBuf>,
+    pub project: Option<PathBuf>,
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    pub flag: &'a dyn Fn(&'static str) -> Option<String>,
 }
 
 impl Layers {
     /// The bottom layer.
-    pub(crate) fn defaults() -> Layers {
+    pub fn defaults() -> Layers {
         Layers(SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect())
     }
 
-    pub(crate) fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
+    pub fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
         let mut layers = Layers::defaults();
         if let Some(path) = &sources.user {
             layers.lay_file(path, false)?;
@@ -65,10 +66,21 @@ impl Layers {
                 *slot = (value, Origin::Environment(name));
             }
             if let Some(value) = (sources.flag)(setting.name) {
-                *slot = (value, Origin::Flag(setting.name));
+                *slot = (value, Origin::Flag(setting.flag()));
             }
         }
         Ok(layers)
+    }
+
+    /// From this user, this folder, this environment and these flags.
+    pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
+        let environment = |name: &str| std::env::var(name).ok();
+        Layers::lay(&Sources {
+            user: user_file(environment),
+            project: std::env::current_dir().ok().and_then(|folder| project_file(&folder)),
+            environment: &environment,
+            flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
+        })
     }
 
     fn lay_file(&mut self, path: &Path, project: bool) -> Result<(), Failure> {
@@ -103,7 +115,7 @@ impl Layers {
     }
 
     /// Name, value and origin of each setting.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         SETTINGS.iter().zip(&self.0).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
     }
 
@@ -125,7 +137,7 @@ impl Layers {
     }
 
     /// Parses every setting.
-    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+    pub fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings {
             timeout: self.read("timeout", |v| match v {
                 "none" => Some(None),
@@ -162,6 +174,16 @@ impl Layers {
                 "truecolor" => Some(Some(Depth::TrueColor)),
                 _ => None,
             })?,
+            model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
+            base_url: self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?,
+            permissions: self.read("permissions", |v| match v {
+                "ask" => Some(Permit::Ask),
+                "accept-edits" => Some(Permit::AcceptEdits),
+                "allow" => Some(Permit::Allow),
+                _ => None,
+            })?,
+            on_question: self.read("on_question", |v| Some((v != "none").then(|| v.to_owned())))?,
+            notify: self.read("notify", switch)?,
             format: self.read("format", |v| match v {
                 "auto" => Some(None),
                 "text" => Some(Some(Format::Text)),
@@ -175,35 +197,48 @@ impl Layers {
 
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
     Text,
     Json,
     Record,
 }
 
+/// What an agent may do without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    Ask,
+    AcceptEdits,
+    Allow,
+}
+
 /// The settings, parsed.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) answers: Option<PathBuf>,
-    pub(crate) headless: Option<Headless>,
-    pub(crate) plain: bool,
-    pub(crate) repair: bool,
-    pub(crate) arm: Duration,
-    pub(crate) flash: Duration,
-    pub(crate) confirm: Confirm,
-    pub(crate) background: Option<Background>,
-    pub(crate) depth: Option<Depth>,
-    pub(crate) format: Option<Format>,
+pub struct Settings {
+    pub timeout: Option<Duration>,
+    pub answers: Option<PathBuf>,
+    pub headless: Option<Headless>,
+    pub plain: bool,
+    pub repair: bool,
+    pub arm: Duration,
+    pub flash: Duration,
+    pub confirm: Confirm,
+    pub background: Option<Background>,
+    pub depth: Option<Depth>,
+    pub format: Option<Format>,
+    pub model: Option<String>,
+    pub base_url: Option<String>,
+    pub permissions: Permit,
+    pub on_question: Option<String>,
+    pub notify: bool,
 }
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
-pub(crate) fn variable(setting: &Setting) -> String {
+pub fn variable(setting: &Setting) -> String {
     format!("ASKUSER_{}", setting.name.to_uppercase())
 }
 
 /// The user's file: `$XDG_CONFIG_HOME/askuser/askuser.toml`, or under `~/.config`.
-pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let folder = environment("XDG_CONFIG_HOME")
         .filter(|value| Path::new(value).is_absolute())
         .map(PathBuf::from)
@@ -214,7 +249,7 @@ pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<
 
 /// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in. Outside a repository
 /// only this folder counts, so that nobody else's folder above has a say.
-pub(crate) fn project_file(folder: &Path) -> Option<PathBuf> {
+pub fn project_file(folder: &Path) -> Option<PathBuf> {
     let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
     let depth = folder.ancestors().position(is_root).unwrap_or(0);
     folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())

@@ -1,10 +1,11 @@
 //! `askuser demo`: the proposals' four examples, one after the other.
 
-use crate::config::Settings;
+use crate::ask;
 use crate::docs::write;
-use crate::failure::{Failure, exit};
-use crate::{ask, source};
 use askuser::{Ending, report};
+use askuser_cli::config::Settings;
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::source;
 
 const EXAMPLES: [(&str, &str); 4] = [
     ("1 of 4: choosing one", include_str!("../demo/database.json")),

@@ -1,9 +1,9 @@
 //! What the command says about itself: tool definitions, settings, completions, manual pages.
 
-use crate::config::Layers;
-use crate::failure::{Failure, exit};
 use askuser::tool::{Provider, definition};
 use askuser::{Limits, sanitize};
+use askuser_cli::config::Layers;
+use askuser_cli::failure::{Failure, exit};
 use clap::ArgMatches;
 use std::io::Write;
 
@@ -34,7 +34,7 @@ pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
 pub(crate) fn config(layers: &Layers) -> Result<u8, Failure> {
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
-        out.push_str(&sanitize::line(&format!("{:<10}{value:<16}{origin}", setting.name)));
+        out.push_str(&sanitize::line(&format!("{:<13}{value:<16}{origin}", setting.name)));
         out.push('\n');
     }
     write(&out)?;

@@ -1,11 +1,11 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
-use crate::ask;
-use crate::config::{self, Layers, Settings};
 use crate::docs::write;
-use crate::failure::{Failure, exit};
 use askuser::policy::Headless;
 use askuser::sanitize;
+use askuser_cli::answering;
+use askuser_cli::config::{self, Layers, Settings};
+use askuser_cli::failure::{Failure, exit};
 use askuser_terminal::{Background, Depth, Manner};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let terminal = askuser_terminal::has_terminal();
-    let options = ask::options(&settings, Vec::new());
+    let options = answering::options(&settings, Vec::new());
 
     match &settings.answers {
         Some(path) => {
@@ -82,7 +82,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.
 fn readable(settings: Settings) -> Result<Settings, Failure> {
-    ask::policy(&settings).map(|_| settings)
+    answering::policy(&settings).map(|_| settings)
 }
 
 #[derive(Default)]

@@ -1,36 +1,55 @@
 //! What went wrong, for the operator: a message, what to do about it, and the exit code.
 
+use askuser::sanitize;
 use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
 
 /// Exit codes, as the README documents them.
-pub(crate) mod exit {
-    pub(crate) const ANSWERED: u8 = 0;
-    pub(crate) const NOT_ANSWERED: u8 = 1;
-    pub(crate) const BAD_INPUT: u8 = 2;
-    pub(crate) const NOBODY_THERE: u8 = 3;
-    pub(crate) const INTERRUPTED: u8 = 130;
+pub mod exit {
+    pub const ANSWERED: u8 = 0;
+    pub const NOT_ANSWERED: u8 = 1;
+    pub const BAD_INPUT: u8 = 2;
+    pub const NOBODY_THERE: u8 = 3;
+    pub const INTERRUPTED: u8 = 130;
 }
 
 /// An error on its way to `main`, which prints it.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     /// Lower case, no full stop; further lines are details.
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-    pub(crate) code: u8,
+    pub message: String,
+    pub hint: Option<String>,
+    pub code: u8,
 }
 
 impl Failure {
     /// Bad input, bad usage, or the world did not play along.
-    pub(crate) fn new(message: impl Display) -> Failure {
+    pub fn new(message: impl Display) -> Failure {
         Failure { message: message.to_string(), hint: None, code: exit::BAD_INPUT }
     }
 
-    pub(crate) fn hint(self, hint: impl Display) -> Failure {
+    pub fn hint(self, hint: impl Display) -> Failure {
         Failure { hint: Some(hint.to_string()), ..self }
     }
 
-    pub(crate) fn code(self, code: u8) -> Failure {
+    pub fn code(self, code: u8) -> Failure {
         Failure { code, ..self }
+    }
+}
+
+/// Prints what went wrong, if something did, and chooses the exit code. Nothing else does either.
+pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            let mut stderr = std::io::stderr().lock();
+            // Messages quote what others wrote: input, answers, a project's settings.
+            let _ = writeln!(stderr, "{program}: {}", sanitize::block(&failure.message));
+            if let Some(hint) = failure.hint {
+                let _ = writeln!(stderr, "hint: {}", sanitize::block(&hint));
+            }
+            ExitCode::from(failure.code)
+        }
     }
 }

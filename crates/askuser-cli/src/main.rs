@@ -1,64 +1,39 @@
-//! The `askuser` command. Errors are printed and exit codes chosen here and nowhere else.
+//! The `askuser` command.
 
-mod args;
 mod ask;
 mod check;
-mod config;
+mod delegate;
 mod demo;
 mod docs;
 mod doctor;
-mod failure;
-mod settings;
-mod source;
 
-use askuser::sanitize;
-use clap::ArgMatches;
-use config::{Layers, Settings, Sources};
-use failure::Failure;
-use std::io::Write;
+use askuser_cli::args;
+use askuser_cli::config::Layers;
+use askuser_cli::failure::{self, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            let mut stderr = std::io::stderr().lock();
-            // Messages quote what others wrote: input, answers, a project's settings.
-            let _ = writeln!(stderr, "askuser: {}", sanitize::block(&failure.message));
-            if let Some(hint) = failure.hint {
-                let _ = writeln!(stderr, "hint: {}", sanitize::block(&hint));
-            }
-            ExitCode::from(failure.code)
-        }
-    }
+    failure::report("askuser", run())
 }
 
 fn run() -> Result<u8, Failure> {
+    // Before anything is parsed: what it means is the other executable's business.
+    if let Some(result) = delegate::agent(std::env::args_os()) {
+        return result;
+    }
     let matches = args::command().get_matches();
     let Some((name, args)) = matches.subcommand() else { return Ok(failure::exit::BAD_INPUT) };
+    let layers = || Layers::detect(args);
+    let settings = || layers()?.settings();
     match name {
-        "ask" => ask::run(args, &settings(args)?),
-        "check" => check::run(args, &settings(args)?),
-        "demo" => demo::run(&settings(args)?),
-        "doctor" => doctor::run(layers(args)),
-        "config" => docs::config(&layers(args)?),
+        "ask" => ask::run(args, &settings()?),
+        "check" => check::run(args, &settings()?),
+        "demo" => demo::run(&settings()?),
+        "doctor" => doctor::run(layers()),
+        "config" => docs::config(&layers()?),
         "schema" => docs::schema(args),
         "completions" => docs::completions(args),
         "man" => docs::man(args),
         _ => Err(Failure::new(format!("no command {name}"))),
     }
-}
-
-fn settings(args: &ArgMatches) -> Result<Settings, Failure> {
-    layers(args)?.settings()
-}
-
-fn layers(args: &ArgMatches) -> Result<Layers, Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    Layers::lay(&Sources {
-        user: config::user_file(environment),
-        project: std::env::current_dir().ok().and_then(|folder| config::project_file(&folder)),
-        environment: &environment,
-        flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
-    })
 }

@@ -1,20 +1,44 @@
 //! Every setting, in one table: flags, variables, files and documentation follow from it.
 
 /// A row of the table.
-pub(crate) struct Setting {
-    /// The key in `askuser.toml`; `--name` as a flag, `ASKUSER_NAME` in the environment.
-    pub(crate) name: &'static str,
+pub struct Setting {
+    /// The key in `askuser.toml`; `--name` as a flag, with dashes, `ASKUSER_NAME` in the environment.
+    pub name: &'static str,
     /// What stands for its value in help; empty for a switch.
-    pub(crate) value: &'static str,
-    pub(crate) default: &'static str,
-    pub(crate) help: &'static str,
+    pub value: &'static str,
+    pub default: &'static str,
+    pub help: &'static str,
     /// Who may set it in a file.
-    pub(crate) by: By,
+    pub by: By,
+    /// Whose flag it is.
+    pub of: Of,
+}
+
+impl Setting {
+    /// Its flag, without the dashes before it.
+    pub fn flag(&self) -> &'static str {
+        match self.name {
+            "base_url" => "base-url",
+            "on_question" => "on-question",
+            name => name,
+        }
+    }
+}
+
+/// Which commands have a flag for a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// All that ask.
+    Asking,
+    /// Those that ask and print a result.
+    Results,
+    /// `askuser agent` alone.
+    Agent,
 }
 
 /// Who may set something in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub enum By {
     /// Anybody, a project's file included.
     Anybody,
     /// The user alone. Whether they are asked, how long, and who answers in their place is theirs to say: a repository,
@@ -29,12 +53,16 @@ const fn setting(
     by: By,
     help: &'static str,
 ) -> Setting {
-    Setting { name, value, default, by, help }
+    Setting { name, value, default, by, help, of: Of::Asking }
+}
+
+const fn of(of: Of, setting: Setting) -> Setting {
+    Setting { of, ..setting }
 }
 
 use By::{Anybody, User};
 
-pub(crate) const SETTINGS: &[Setting] = &[
+pub const SETTINGS: &[Setting] = &[
     setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key holds it"),
     setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
     setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),
@@ -57,11 +85,44 @@ pub(crate) const SETTINGS: &[Setting] = &[
     setting("confirm", "boxed|inline|none", "inline", Anybody, "What to leave in the scrollback"),
     setting("theme", "auto|dark|light", "auto", Anybody, "Colours for a dark or a light background"),
     setting("color", "auto|none|16|256|truecolor", "auto", Anybody, "How many colours to use"),
-    setting(
-        "format",
-        "auto|text|json|record",
-        "auto",
-        Anybody,
-        "How to print the result; auto is text on a terminal, else json",
+    of(
+        Of::Results,
+        setting(
+            "format",
+            "auto|text|json|record",
+            "auto",
+            Anybody,
+            "How to print the result; auto is text on a terminal, else json",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting(
+            "model",
+            "PROVIDER/NAME",
+            "none",
+            Anybody,
+            "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…",
+        ),
+    ),
+    // Requests carry a key: where they go is the user's to say.
+    of(Of::Agent, setting("base_url", "URL", "none", User, "Where the provider is, instead of where it usually is")),
+    of(
+        Of::Agent,
+        setting(
+            "permissions",
+            "ask|accept-edits|allow",
+            "ask",
+            User,
+            "What tools may do without asking; questions are always asked",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting("on_question", "COMMAND", "none", User, "Run this when a question waits; it gets the question as JSON"),
+    ),
+    of(
+        Of::Agent,
+        setting("notify", "", "true", Anybody, "Ring and notify when a question waits and the terminal has no focus"),
     ),
 ];

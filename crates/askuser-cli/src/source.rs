@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads the question set that the arguments name.
-pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
+pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
         Some(question) => {
@@ -31,7 +31,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
 }
 
 /// Reads a question set from a JSON text.
-pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
+pub fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
     QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
 }
 
@@ -41,7 +41,7 @@ fn rules(limits: Limits, settings: &Settings) -> Rules {
 }
 
 /// The text of the input that the arguments name.
-pub(crate) fn text(args: &ArgMatches) -> Result<String, Failure> {
+pub fn text(args: &ArgMatches) -> Result<String, Failure> {
     if let Some(json) = args.get_one::<String>("json") {
         return Ok(json.clone());
     }
@@ -58,7 +58,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Failure> {
 }
 
 /// Reads a text of bounded length.
-pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
+pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {error}"));
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -71,7 +71,7 @@ pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
 }
 
 /// Reads TOML as if it were JSON, keys in their order.
-pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
+pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     fn value(toml: &DeValue<'_>) -> Value {
         match toml {
             DeValue::String(text) => text.as_ref().into(),
@@ -94,7 +94,7 @@ pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
 }
 
 /// What the operator reads of an invalid input: the violations, as the model would.
-pub(crate) fn invalid(violations: Violations) -> Failure {
+pub fn invalid(violations: Violations) -> Failure {
     let mut message = String::from("invalid input, nothing was asked");
     for violation in violations.iter() {
         message.push_str(&format!("\n  {violation}"));

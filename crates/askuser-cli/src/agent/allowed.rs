@@ -1,0 +1,84 @@
+//! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking.
+
+use crate::session;
+use askuser_agent::Allowed;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The allowances of this folder. Without a place to keep them they last as long as the session.
+pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
+    let file = session::state_folder().ok()?.join("allowed.json");
+    Some(Arc::new(File { file, folder: cwd.display().to_string() }))
+}
+
+struct File {
+    file: PathBuf,
+    folder: String,
+}
+
+/// From folder to tool to rules.
+#[derive(Default, Serialize, Deserialize)]
+struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
+
+impl File {
+    /// A file that cannot be read allows nothing.
+    fn read(&self) -> io::Result<Rules> {
+        match fs::read(&self.file) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Allowed for File {
+    fn contains(&self, tool: &str, rule: &str) -> bool {
+        self.read().is_ok_and(|Rules(rules)| {
+            rules.get(&self.folder).and_then(|tools| tools.get(tool)).is_some_and(|rules| rules.contains(rule))
+        })
+    }
+
+    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+        let mut rules = self.read()?;
+        let tools = rules.0.entry(self.folder.clone()).or_default();
+        tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());
+        // Whole or not at all: another session may be reading it.
+        let draft = self.file.with_extension(format!("{}.tmp", std::process::id()));
+        let mut options = fs::File::options();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&draft)?.write_all(&serde_json::to_vec_pretty(&rules)?)?;
+        fs::rename(&draft, &self.file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_allowed_in_a_folder_is_allowed_there_only_and_for_good() {
+        let state = tempfile::tempdir().unwrap();
+        let rules = |folder: &str| File { file: state.path().join("allowed.json"), folder: folder.into() };
+        rules("/a").insert("Bash", "cargo test").unwrap();
+        rules("/a").insert("Edit", "edit").unwrap();
+        assert!(rules("/a").contains("Bash", "cargo test") && rules("/a").contains("Edit", "edit"));
+        assert!(!rules("/b").contains("Bash", "cargo test"));
+        assert!(!rules("/a").contains("Bash", "cargo test; rm -rf ~"));
+    }
+
+    #[test]
+    fn a_broken_file_allows_nothing_and_is_not_overwritten() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("allowed.json");
+        fs::write(&file, "{").unwrap();
+        let rules = File { file: file.clone(), folder: "/a".into() };
+        assert!(rules.insert("Bash", "ls").is_err() && !rules.contains("Bash", "ls"));
+        assert_eq!(fs::read_to_string(file).unwrap(), "{");
+    }
+}

@@ -1,0 +1,321 @@
+//! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
+
+use crate::ask;
+use crate::protocol::{self, FrontEnd, Wish};
+use askuser::Asker;
+use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
+use askuser_cli::config::Settings;
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::source;
+use clap::ArgMatches;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::io::{self, BufReader, IsTerminal, Write};
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Text,
+    Json,
+    Stream,
+}
+
+/// A turn without a terminal.
+pub(crate) struct Wanted {
+    prompt: Option<String>,
+    output: Output,
+}
+
+/// Whether no terminal is wanted, and what instead.
+pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<Wanted>, Failure> {
+    let output = args.get_one::<String>("output").map(String::as_str);
+    let prompt = args.get_one::<String>("prompt").map(String::as_str);
+    if output.is_none() && prompt.is_none() {
+        return Ok(None);
+    }
+    let output = match output {
+        Some("stream-json") => Output::Stream,
+        Some("json") => Output::Json,
+        _ => Output::Text,
+    };
+    let prompt = match prompt {
+        Some("-") if output == Output::Stream => {
+            return Err(Failure::new("-p - and --output stream-json both want standard input")
+                .hint("say it with {\"type\": \"user\", \"text\": …} on standard input, without -p"));
+        }
+        Some("-") => Some(source::read("standard input", io::stdin().lock())?),
+        Some(text) => Some(text.to_owned()),
+        None => opening.map(str::to_owned),
+    };
+    if prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::new("-p: blank, must say something"));
+    }
+    let resumes = args.get_flag("continue") || args.contains_id("resume");
+    if prompt.is_none() && output != Output::Stream && !resumes {
+        return Err(Failure::new("there is nothing to say").hint("give -p TEXT"));
+    }
+    // Whoever goes on with a session has said it already.
+    let prompt = if resumes && !args.contains_id("prompt") { None } else { prompt };
+    Ok(Some(Wanted { prompt, output }))
+}
+
+pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u8, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let front_end = (wanted.output == Output::Stream && stdin_may_speak())
+        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), settings.timeout));
+    let (front_end, wishes) = match front_end {
+        Some((front_end, wishes)) => (Some(front_end), Some(wishes)),
+        None => (None, None),
+    };
+    let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
+    let agent = match ask::layered(settings, person)? {
+        Some(asker) => agent.with_asker(asker),
+        None => agent,
+    };
+    let ended = runtime.block_on(converse(agent, wanted, wishes));
+    if let Some(front_end) = front_end {
+        front_end.close();
+    }
+    // A search that is still on its way is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+/// Whether somebody could answer on standard input. A terminal is for people, who do not write JSON.
+fn stdin_may_speak() -> bool {
+    !io::stdin().is_terminal() && !is_null(&io::stdin())
+}
+
+#[cfg(unix)]
+fn is_null(file: &impl std::os::fd::AsFd) -> bool {
+    let device = |stat: rustix::fs::Stat| (stat.st_rdev != 0).then_some(stat.st_rdev);
+    rustix::fs::fstat(file)
+        .is_ok_and(|stat| device(stat).is_some() && device(stat) == rustix::fs::stat("/dev/null").ok().and_then(device))
+}
+
+#[cfg(not(unix))]
+fn is_null<T>(_: &T) -> bool {
+    false
+}
+
+/// What came of it all.
+#[derive(Default)]
+struct Tally {
+    text: String,
+    error: Option<Broken>,
+    usage: Usage,
+    /// Outcomes of questions, with their ids.
+    questions: Vec<Value>,
+}
+
+async fn converse(mut agent: Agent, wanted: Wanted, wishes: Option<UnboundedReceiver<Wish>>) -> Result<u8, Failure> {
+    let signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
+    if output == Output::Stream {
+        let cwd = agent.transcript().cwd();
+        print(&json!({"type": "session", "id": session, "model": model, "cwd": cwd}))?;
+    }
+    let one_turn = wanted.prompt.is_some();
+    let said = VecDeque::from_iter(wanted.prompt);
+    let mut talk = Talk { output, said, wishes, signals, tally: Tally::default() };
+    // What was cut off comes first.
+    if let Some(run) = agent.resume() {
+        talk.follow(run).await?;
+    } else if talk.said.is_empty() && output != Output::Stream {
+        return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
+    }
+    while let Some(text) = talk.next(one_turn).await {
+        talk.follow(agent.run(text)).await?;
+    }
+    talk.tally.finish(output, &session, &model)
+}
+
+/// A conversation with whoever is at the other end of the streams.
+struct Talk {
+    output: Output,
+    /// What is still to be said to the model.
+    said: VecDeque<String>,
+    wishes: Option<UnboundedReceiver<Wish>>,
+    signals: Signals,
+    tally: Tally,
+}
+
+impl Talk {
+    /// What to say next. With `-p` one turn is all.
+    async fn next(&mut self, one_turn: bool) -> Option<String> {
+        loop {
+            if let Some(text) = self.said.pop_front() {
+                return Some(text);
+            }
+            if one_turn {
+                return None;
+            }
+            match self.wishes.as_mut()?.recv().await? {
+                Wish::Say(text) => return Some(text),
+                // Nothing runs.
+                Wish::Interrupt => {}
+            }
+        }
+    }
+
+    /// Follows a turn to its end.
+    async fn follow(&mut self, mut run: Run<'_>) -> Result<(), Failure> {
+        let stopper = run.stopper();
+        loop {
+            let event = tokio::select! {
+                biased;
+                signal = self.signals.next() => {
+                    if signal == Signal::Interrupt && !stopper.is_cancelled() {
+                        stopper.cancel();
+                        continue;
+                    }
+                    // Nothing is written: the session can be taken up where it was.
+                    return Err(signal.failure());
+                }
+                wish = next_wish(&mut self.wishes) => {
+                    match wish {
+                        Some(Wish::Interrupt) => stopper.cancel(),
+                        Some(Wish::Say(text)) => self.said.push_back(text),
+                        None => self.wishes = None,
+                    }
+                    continue;
+                }
+                event = run.next() => event,
+            };
+            let Some(event) = event else { return Ok(()) };
+            if self.output == Output::Stream {
+                print(&json!(event))?;
+            }
+            self.tally.take(event, "");
+        }
+    }
+}
+
+impl Tally {
+    fn take(&mut self, event: AgentEvent, path: &str) {
+        match event {
+            AgentEvent::Done { text } if path.is_empty() => {
+                self.text = text;
+                self.error = None;
+            }
+            AgentEvent::Error { error } if path.is_empty() => self.error = Some(error),
+            AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::ToolResult { id, name, result } if name == askuser::tool::NAME => {
+                if let Some(outcome) = result.metadata.and_then(|metadata| metadata.details) {
+                    self.questions.push(json!({"id": format!("{path}{id}"), "outcome": outcome}));
+                }
+            }
+            AgentEvent::Task { id, event, .. } => self.take(*event, &format!("{path}{id}/")),
+            _ => {}
+        }
+    }
+
+    fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
+        let code = self.code();
+        if output == Output::Json {
+            let mut result = json!({
+                "session": session, "model": model, "text": self.text, "usage": self.usage, "questions": self.questions,
+            });
+            if let Some(error) = &self.error {
+                result["error"] = json!(error);
+            }
+            print(&result)?;
+        }
+        if let Some(error) = self.error {
+            return Err(Failure::new(error.message)
+                .code(code)
+                .hint(format!("the session is kept: askuser agent --resume {session}")));
+        }
+        if output == Output::Text && !self.text.is_empty() {
+            let mut stdout = io::stdout().lock();
+            let written = writeln!(stdout, "{}", self.text).and_then(|()| stdout.flush());
+            written.map_err(|error| Failure::new(format!("cannot write the result: {error}\n{}", self.text)))?;
+        }
+        Ok(code)
+    }
+
+    fn code(&self) -> u8 {
+        let statuses = || self.questions.iter().filter_map(|question| question["outcome"]["status"].as_str());
+        match &self.error {
+            Some(Broken { kind: FailureKind::Interrupted, .. }) => exit::INTERRUPTED,
+            Some(_) => exit::BAD_INPUT,
+            None if statuses().any(|status| status == "unavailable") => exit::NOBODY_THERE,
+            None if statuses().any(|status| status != "answered") => exit::NOT_ANSWERED,
+            None => exit::ANSWERED,
+        }
+    }
+}
+
+async fn next_wish(wishes: &mut Option<UnboundedReceiver<Wish>>) -> Option<Wish> {
+    match wishes {
+        Some(wishes) => wishes.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn print(line: &Value) -> Result<(), Failure> {
+    protocol::emit(line).map_err(|error| Failure::new(format!("cannot write to standard output: {error}")))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signal {
+    Interrupt,
+    End,
+}
+
+impl Signal {
+    fn failure(self) -> Failure {
+        match self {
+            Signal::Interrupt => Failure::new("interrupted").code(exit::INTERRUPTED),
+            Signal::End => Failure::new("told to end").code(143),
+        }
+    }
+}
+
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.terminate.recv() => Signal::End,
+            _ = self.hangup.recv() => Signal::End,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) -> Signal {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Interrupt,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

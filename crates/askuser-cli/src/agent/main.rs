@@ -1,0 +1,115 @@
+//! The `askuser-agent` executable, which a user calls as `askuser agent`: a conversation in a terminal, or one turn
+//! without one.
+
+mod allowed;
+mod app;
+mod ask;
+mod headless;
+mod hook;
+mod protocol;
+mod session;
+mod system;
+
+use askuser_agent::{Agent, Mode, Model, Permissions, Script, Transcript, tools};
+use askuser_cli::args;
+use askuser_cli::config::{Layers, Permit, Settings};
+use askuser_cli::failure::{self, Failure};
+use askuser_cli::source;
+use clap::ArgMatches;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+fn main() -> ExitCode {
+    failure::report("askuser", run())
+}
+
+fn run() -> Result<u8, Failure> {
+    let args = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION")).get_matches();
+    let settings = Layers::detect(&args)?.settings()?;
+    let (model, script) = model(&args, &settings)?;
+    let cwd =
+        std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")))?;
+    let agent = Agent::new(model)
+        .with_tools(tools::all())
+        .with_system(system::prompt(&cwd))
+        .with_permissions(match allowed::here(&cwd) {
+            Some(allowed) => Permissions::new(mode(&args, &settings)).keeping(allowed),
+            None => Permissions::new(mode(&args, &settings)),
+        })
+        .allowing(folders(&args)?)
+        .in_folder(cwd.clone());
+    let agent = match args.get_one::<u32>("max-requests") {
+        Some(most) => agent.with_max_requests(*most),
+        None => agent,
+    };
+    let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
+    match headless::wanted(&args, opening.as_deref())? {
+        Some(wanted) => headless::run(agent.with_transcript(transcript(&args, &cwd)?), wanted, &settings),
+        None => {
+            let surface = app::Surface::open(&settings)?;
+            let asker = ask::layered(&settings, Some(surface.asker()))?;
+            let agent = agent.with_transcript(transcript(&args, &cwd)?);
+            let agent = match asker {
+                Some(asker) => agent.with_asker(asker),
+                None => agent,
+            };
+            app::run(agent, surface, opening, &settings)
+        }
+    }
+}
+
+/// The model, and the script if it is one.
+fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
+    if let Some(path) = args.get_one::<String>("script") {
+        let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {path}: {error}")))?;
+        let script = Script::parse(&source::read(path, file)?);
+        let script = script.map_err(|error| Failure::new(format!("{path}: {error}")))?;
+        return Ok((Arc::new(script.clone()), Some(script)));
+    }
+    match &settings.model {
+        Some(name) => connect(name, settings).map(|model| (model, None)),
+        None => Err(Failure::new("no model is chosen").hint(
+            "--model anthropic/NAME (or openai/…, gemini/…, ollama/…), or model = \"…\" in askuser.toml; without a key, try \
+             --script examples/agent/database.json",
+        )),
+    }
+}
+
+/// A model by its name.
+fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let _ = (name, settings, environment);
+    Err(Failure::new("no providers yet"))
+}
+
+fn mode(args: &ArgMatches, settings: &Settings) -> Mode {
+    if args.get_flag("plan") {
+        return Mode::Plan;
+    }
+    match settings.permissions {
+        Permit::Ask => Mode::Ask,
+        Permit::AcceptEdits => Mode::AcceptEdits,
+        Permit::Allow => Mode::Allow,
+    }
+}
+
+fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
+    let folder = |path: &String| {
+        std::fs::canonicalize(path)
+            .and_then(|folder| if folder.is_dir() { Ok(folder) } else { Err(std::io::ErrorKind::NotADirectory.into()) })
+            .map_err(|error| Failure::new(format!("--add-dir {path}: {error}")))
+    };
+    args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
+}
+
+/// The session to go on with, or a new one.
+fn transcript(args: &ArgMatches, cwd: &Path) -> Result<Transcript, Failure> {
+    if let Some(id) = args.get_one::<String>("resume") {
+        return session::open(id);
+    }
+    if args.get_flag("continue") {
+        return session::last(cwd);
+    }
+    session::new(cwd)
+}

@@ -1,0 +1,17 @@
+//! What the two executables share: the command line, the settings, and who answers. Not for other crates.
+//!
+//! `askuser` is a process that lives for one question and has to start in a millisecond; `askuser-agent` holds a model's
+//! HTTP client and a runtime. The first starts the second when it is called as `askuser agent`.
+
+#[doc(hidden)]
+pub mod answering;
+#[doc(hidden)]
+pub mod args;
+#[doc(hidden)]
+pub mod config;
+#[doc(hidden)]
+pub mod failure;
+#[doc(hidden)]
+pub mod settings;
+#[doc(hidden)]
+pub mod source;
