@@ -20,11 +20,11 @@ pub fn read(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> {
         Value::String(status) => status,
         _ => "",
     };
-    let answers = answers(set, &reply["answers"], &mut bad);
+    let (answers, tried) = answers(set, &reply["answers"], &mut bad);
     let outcome = match status {
         "answered" => {
-            for question in set.questions() {
-                if !answers.iter().any(|answer| answer.question == question.text_verbatim()) {
+            for (place, question) in set.questions().iter().enumerate() {
+                if !tried.contains(&place) {
                     bad.add("answers", format!("none to {:?}", question.header()), "every question needs one");
                 }
             }
@@ -58,8 +58,8 @@ pub fn read(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> {
     }))
 }
 
-/// In the order of the questions.
-fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> {
+/// The answers in the order of the questions, and which questions were answered, rightly or wrongly.
+fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> (Vec<Answer>, Vec<usize>) {
     let given = match given {
         Value::Null => &[],
         Value::Array(given) => given.as_slice(),
@@ -68,18 +68,19 @@ fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> 
             &[]
         }
     };
-    let mut answers: Vec<(usize, Answer)> = Vec::new();
+    let (mut answers, mut tried): (Vec<(usize, Answer)>, Vec<usize>) = Default::default();
     for (i, value) in given.iter().enumerate() {
         let path = format!("answers[{i}]");
         let Some(place) = place(set, value, i, &path, bad) else { continue };
-        if answers.iter().any(|(taken, _)| *taken == place) {
+        if tried.contains(&place) {
             bad.add(path, format!("a second answer to {:?}", set.questions()[place].header()), "one is enough");
             continue;
         }
+        tried.push(place);
         answers.extend(answer(set, &set.questions()[place], value, &path, bad).map(|answer| (place, answer)));
     }
     answers.sort_by_key(|(place, _)| *place);
-    answers.into_iter().map(|(_, answer)| answer).collect()
+    (answers.into_iter().map(|(_, answer)| answer).collect(), tried)
 }
 
 /// Which question an answer is to.

@@ -1,0 +1,98 @@
+//! kill -9 at every step, then resume: nothing asked twice that was answered, nothing run twice, nothing lost.
+
+use crate::place::{Driver, Place, ask};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const STREAM: [&str; 4] = ["--output", "stream-json", "--permissions", "accept-edits"];
+
+fn script() -> Value {
+    let bash = json!({"name": "Bash", "input": {"command": "echo ran >> log"}});
+    let task = json!({"name": "Task", "input": {"description": "audit deps", "prompt": "Look."}});
+    let write = json!({"name": "Write", "input": {"path": "end.txt", "content": "the end\n"}});
+    json!({
+        "turns": [
+            {"text": "First a command, then a question.", "calls": [bash, ask("Which?", "One", &["A", "B"])]},
+            {"text": "Then a task.", "calls": [task]},
+            {"text": "Then a file.", "calls": [write]},
+            {"text": "All done."},
+        ],
+        "tasks": {"audit deps": [{"text": "Hm.", "calls": [ask("Drop it?", "Drop", &["Yes", "No"])]}, {"text": "Kept."}]},
+    })
+}
+
+/// Runs until the end, or for so many events; says what was asked.
+fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usize) {
+    let (mut asked, mut text, mut count) = (Vec::new(), None, 0);
+    while count < most
+        && let Some(event) = driver.next()
+    {
+        count += 1;
+        let inner = if event["type"] == "task" { &event["event"] } else { &event };
+        if inner["type"] == "ask_user" {
+            let id = inner["id"].as_str().unwrap();
+            asked.push(id.to_owned());
+            let label = if id.ends_with(":permission") {
+                "Allow once"
+            } else {
+                inner["questions"][0]["options"][0]["label"].as_str().unwrap()
+            };
+            driver.pick(&inner["id"], label);
+        }
+        if event["type"] == "done" {
+            text = event["text"].as_str().map(str::to_owned);
+        }
+    }
+    (asked, text, count)
+}
+
+/// The ids of questions whose outcome was written down.
+fn settled(entries: &[Value]) -> BTreeSet<String> {
+    let outcomes = entries.iter().filter(|entry| entry["type"] == "outcome");
+    outcomes
+        .map(|entry| match entry["task"].as_str() {
+            Some(task) => format!("{task}/{}", entry["id"].as_str().unwrap()),
+            None => entry["id"].as_str().unwrap().to_owned(),
+        })
+        .collect()
+}
+
+#[test]
+fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
+    let whole = {
+        let place = Place::new();
+        let mut driver = Driver::start(place.agent(&script(), &["-p", "go"]).args(STREAM));
+        let (asked, text, count) = follow(&mut driver, usize::MAX);
+        assert_eq!(asked, ["call_1_1:permission", "call_1_2", "call_2_1/call_1_1"]);
+        assert_eq!(text.as_deref(), Some("All done."));
+        assert_eq!(driver.finish(), 0);
+        count
+    };
+    assert!(whole > 25, "{whole} events");
+    for step in 1..whole {
+        let place = Place::new();
+        let mut driver = Driver::start(place.agent(&script(), &["-p", "go"]).args(STREAM));
+        follow(&mut driver, step);
+        driver.kill();
+        let session = place.sessions().remove(0);
+        let before = Place::entries(&session);
+        let (answered, started) = (settled(&before), before.iter().any(|entry| entry["type"] == "started"));
+        let said = before.iter().any(|entry| entry["type"] == "user");
+        let args: &[&str] = if said { &["--continue"] } else { &["--continue", "-p", "go"] };
+        let mut driver = Driver::start(place.agent(&script(), args).args(STREAM));
+        let (asked, text, _) = follow(&mut driver, usize::MAX);
+        assert_eq!(driver.finish(), 0, "killed after {step} events");
+        let again: Vec<&String> = asked.iter().filter(|id| answered.contains(*id)).collect();
+        assert_eq!(again, Vec::<&String>::new(), "asked again after {step} events");
+        assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "asked twice after {step} events");
+        let over =
+            before.iter().any(|entry| entry["type"] == "assistant" && entry["content"][0]["text"] == "All done.");
+        assert_eq!(text.as_deref(), (!over).then_some("All done."), "killed after {step} events");
+        assert_eq!(std::fs::read_to_string(place.folder().join("end.txt")).unwrap(), "the end\n");
+        let log = std::fs::read_to_string(place.folder().join("log")).unwrap_or_default();
+        // Cut off between starting and being written down, nobody can know; it is not run again in any case.
+        assert!(log == "ran\n" || (started && log.is_empty()), "killed after {step} events: {log:?}");
+        let all = settled(&Place::entries(&session));
+        assert_eq!(all.len(), 3, "killed after {step} events: {all:?}");
+    }
+}

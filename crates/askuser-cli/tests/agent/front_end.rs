@@ -1,0 +1,181 @@
+//! `--output stream-json`, driven as a front end would: `docs/agent-protocol.md` is what it may rely on.
+
+use crate::place::{Driver, Place, ask, one_question};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+const STREAM: [&str; 2] = ["--output", "stream-json"];
+
+fn start(place: &Place, script: &Value) -> Driver {
+    Driver::start(place.agent(script, &["-p", "hi"]).args(STREAM))
+}
+
+#[test]
+fn the_events_are_those_of_the_proposals_with_their_fields() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    let mut events = Vec::new();
+    while let Some(event) = driver.next() {
+        if event["type"] == "ask_user" {
+            driver.pick(&event["id"], "SQLite");
+        }
+        if !["session", "text_delta", "usage"].contains(&event["type"].as_str().unwrap()) {
+            events.push(event);
+        }
+    }
+    assert_eq!(driver.finish(), 0);
+    let input = ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"])["input"].clone();
+    let prose = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n\nProceeding \
+                 with user selections.";
+    let answer = json!({"question": "Which database?", "header": "Database", "selectedOptions": ["SQLite"]});
+    let details = json!({"status": "answered", "answers": [answer], "via": null});
+    assert_eq!(
+        events,
+        [
+            json!({"type": "text", "text": "I ask."}),
+            json!({"type": "tool_start", "id": "call_1_1", "name": "AskUserQuestion", "input": input}),
+            json!({"type": "ask_user", "id": "call_1_1", "questions": input["questions"]}),
+            json!({"type": "tool_result", "id": "call_1_1", "name": "AskUserQuestion", "result": {
+                "success": true, "output": prose,
+                "metadata": {"title": "AskUserQuestion", "subtitle": "1 question", "details": details},
+            }}),
+            json!({"type": "text", "text": "SQLite it is."}),
+            json!({"type": "done", "text": "SQLite it is."}),
+        ]
+    );
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_rejected_and_the_question_still_waits() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    let id = driver.until("ask_user")["id"].clone();
+    driver.pick(&id, "Oracle");
+    let said = "answers[0].selectedOptions[0]: \"Oracle\" is not an option, must be one of \"PostgreSQL\", \"SQLite\"";
+    assert_eq!(driver.until("rejected"), json!({"type": "rejected", "id": id, "error": {"message": said}}));
+    driver.send(&json!({"type": "answer", "id": id, "answers": [{"customInput": "a shoe box"}]}));
+    assert_eq!(driver.until("done")["text"], "Something else it is.");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn refusals_have_their_exit_code_and_the_end_of_the_input_is_nobody() {
+    for (reply, code) in [
+        (json!({"status": "cancelled"}), 1),
+        (json!({"status": "declined", "reason": "not now"}), 1),
+        (json!({"status": "discuss", "message": "why?"}), 1),
+    ] {
+        let place = Place::new();
+        let mut driver = start(&place, &one_question());
+        let mut message = reply;
+        message["type"] = "answer".into();
+        message["id"] = driver.until("ask_user")["id"].clone();
+        driver.send(&message);
+        assert_eq!(driver.until("done")["text"], "Nothing was decided.");
+        assert_eq!(driver.finish(), code, "{message}");
+    }
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    driver.hang_up();
+    let result = driver.until("tool_result");
+    assert_eq!(result["result"]["metadata"]["details"]["status"], "unavailable");
+    assert_eq!(driver.finish(), 3);
+}
+
+#[test]
+fn a_front_end_can_hold_a_whole_conversation() {
+    let place = Place::new();
+    let script = json!({"turns": [{"if": "one", "text": "First."}, {"if": "two", "text": "Second."}]});
+    let mut driver = Driver::start(place.agent(&script, &[]).args(STREAM));
+    driver.send(&json!({"type": "user", "text": "one"}));
+    driver.send(&json!({"type": "user", "text": "two"}));
+    assert_eq!(driver.until("done")["text"], "First.");
+    assert_eq!(driver.until("done")["text"], "Second.");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn an_interrupt_withdraws_the_question_and_ends_the_turn() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    driver.send(&json!({"type": "interrupt"}));
+    assert_eq!(driver.until("error")["error"], json!({"kind": "interrupted", "message": "interrupted"}));
+    assert_eq!(driver.exit(), 130);
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    driver.signal(Signal::INT);
+    assert_eq!(driver.until("error")["error"]["kind"], "interrupted");
+    assert_eq!(driver.exit(), 130);
+}
+
+#[test]
+fn told_to_end_it_leaves_the_question_open_for_the_next_time() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    driver.signal(Signal::TERM);
+    assert_eq!(driver.exit(), 143);
+    let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
+    let id = driver.until("ask_user")["id"].clone();
+    driver.pick(&id, "PostgreSQL");
+    assert_eq!(driver.until("done")["text"], "PostgreSQL it is.");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn a_subagents_question_has_an_id_of_its_own_and_its_origin() {
+    let place = Place::new();
+    let task = json!({"name": "Task", "input": {"description": "audit deps", "prompt": "Look."}});
+    let script = json!({
+        "turns": [{"calls": [task]}, {"text": "Audited."}],
+        "tasks": {"audit deps": [{"calls": [ask("Drop it?", "Drop", &["Yes", "No"])]}, {"text": "Kept."}]},
+    });
+    let mut driver = start(&place, &script);
+    let event = loop {
+        let event = driver.until("task");
+        if event["event"]["type"] == "ask_user" {
+            break event;
+        }
+    };
+    assert_eq!((&event["id"], &event["description"]), (&json!("call_1_1"), &json!("audit deps")));
+    assert_eq!(event["event"]["id"], "call_1_1/call_1_1");
+    driver.pick(&event["event"]["id"], "No");
+    assert_eq!(driver.until("tool_result")["result"]["output"], "Kept.");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn one_session_is_not_run_twice_at_once() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    let mut second = place.agent(&one_question(), &["--continue", "-p", "me too"]);
+    let (code, _, stderr) = crate::place::output(&mut second);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("is open in another process"), "{stderr}");
+    driver.kill();
+}
+
+#[test]
+fn the_users_hook_hears_of_a_question() {
+    let place = Place::new();
+    let heard = place.folder().join("heard");
+    let hook = format!(
+        "cat > {0}.tmp; echo \"$ASKUSER_HEADER: $ASKUSER_QUESTION\" >> {0}.tmp; mv {0}.tmp {0}",
+        heard.display()
+    );
+    let mut driver = Driver::start(place.agent(&one_question(), &["-p", "hi", "--on-question", &hook]).args(STREAM));
+    let id = driver.until("ask_user")["id"].clone();
+    while !heard.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let text = std::fs::read_to_string(heard).unwrap();
+    let (question, variables) = text.split_once('\n').unwrap();
+    let question: Value = serde_json::from_str(question).unwrap();
+    assert_eq!(question["questions"][0]["header"], "Database");
+    assert_eq!(variables, "Database: Which database?\n");
+    driver.pick(&id, "SQLite");
+    assert_eq!(driver.finish(), 0);
+}

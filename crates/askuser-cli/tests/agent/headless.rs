@@ -1,0 +1,116 @@
+//! One turn without a terminal: what is printed, who answers, how it ends.
+
+use crate::place::{Place, one_question, output};
+use serde_json::{Value, json};
+
+#[test]
+fn the_last_words_are_the_output() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "Hello **you**."}]});
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])), (0, "Hello **you**.\n".into(), String::new()));
+}
+
+#[test]
+fn without_anybody_to_ask_the_tool_is_not_offered_and_nothing_is_assumed() {
+    let place = Place::new();
+    let (code, stdout, _) = output(&mut place.agent(&one_question(), &["-p", "hi"]));
+    assert_eq!((code, stdout.as_str()), (3, "Nothing was decided.\n"));
+}
+
+#[test]
+fn an_answers_file_answers_and_the_result_says_so() {
+    let place = Place::new();
+    let answers = place.write("answers.json", r#"{"Database": "SQLite"}"#);
+    let args = ["-p", "hi", "--answers", answers.to_str().unwrap(), "--output", "json"];
+    let (code, stdout, _) = output(&mut place.agent(&one_question(), &args));
+    let mut result: Value = serde_json::from_str(&stdout).unwrap();
+    assert!(result["session"].take().is_string());
+    let answer = json!({"question": "Which database?", "header": "Database", "selectedOptions": ["SQLite"]});
+    assert_eq!(
+        (code, result),
+        (
+            0,
+            json!({
+                "session": null, "model": "script", "text": "SQLite it is.",
+                "usage": {"input_tokens": 30, "output_tokens": 5},
+                "questions": [{
+                    "id": "call_1_1",
+                    "outcome": {"status": "answered", "answers": [answer], "via": "answers-file"},
+                }],
+            })
+        )
+    );
+}
+
+#[test]
+fn recommended_options_stand_in_only_if_the_user_said_so() {
+    let place = Place::new();
+    let (code, stdout, _) = output(&mut place.agent(&one_question(), &["-p", "hi", "--headless", "recommended"]));
+    assert_eq!((code, stdout.as_str()), (0, "PostgreSQL it is.\n"));
+    let (code, stdout, _) = output(&mut place.agent(&one_question(), &["-p", "hi", "--headless", "fail"]));
+    assert_eq!((code, stdout.as_str()), (3, "Nothing was decided.\n"));
+}
+
+#[test]
+fn a_script_that_ends_too_early_is_an_error_and_the_session_is_kept() {
+    let place = Place::new();
+    let script = json!({"turns": [{"calls": [{"name": "Glob", "input": {"pattern": "*"}}]}]});
+    let (code, stdout, stderr) = output(&mut place.agent(&script, &["-p", "hi"]));
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.starts_with("askuser: the script ends here\nhint: the session is kept: askuser agent --resume "));
+}
+
+#[test]
+fn bad_usage_is_said_before_anything_happens() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "x"}]});
+    for (args, said) in [
+        (vec!["-p", ""], "-p: blank, must say something"),
+        (vec!["--output", "json"], "there is nothing to say"),
+        (vec!["-p", "x", "--resume", "nope"], "there is no session nope in "),
+        (vec!["-p", "x", "--resume", "../../etc/passwd"], "there is no session ../../etc/passwd in "),
+        (vec!["-p", "x", "--continue"], "there is no session of "),
+        (vec!["-p", "x", "--add-dir", "/nowhere"], "--add-dir /nowhere: "),
+        (vec!["-p", "-", "--output", "stream-json"], "both want standard input"),
+        (vec!["-p", "x", "--max-requests", "0"], "0 is not in 1.."),
+    ] {
+        let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
+        assert_eq!((code, stdout.as_str()), (2, ""), "{args:?}");
+        assert!(stderr.contains(said), "{args:?}: {stderr}");
+    }
+    assert_eq!(place.sessions(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_model_has_to_be_chosen_and_a_script_has_to_be_one() {
+    let place = Place::new();
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "hi"]));
+    assert_eq!(code, 2);
+    assert!(stderr.starts_with("askuser: no model is chosen\nhint: --model anthropic/NAME"), "{stderr}");
+    let script = place.write("bad.json", r#"{"turns": [{"txt": "x"}]}"#);
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "hi", "--script", script.to_str().unwrap()]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("bad.json: not a script: unknown field `txt`"), "{stderr}");
+}
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "One."}, {"if": "and then", "text": "Two."}]});
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).1, "One.\n");
+    assert_eq!(output(&mut place.agent(&script, &["-p", "and then", "--continue"])).1, "Two.\n");
+    assert_eq!(place.sessions().len(), 1);
+    let (code, _, stderr) = output(&mut place.agent(&script, &["--output", "text", "--continue"]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("has nothing left to do"), "{stderr}");
+}
+
+#[test]
+fn help_completions_and_the_manual_know_the_command() {
+    let place = Place::new();
+    for args in [vec!["agent", "--help"], vec!["help", "agent"], vec!["man", "agent"], vec!["completions", "bash"]] {
+        let (code, stdout, _) = output(&mut place.askuser(&args));
+        assert_eq!(code, 0, "{args:?}");
+        assert!(stdout.replace('\\', "").contains("--max-requests"), "{args:?}: {stdout}");
+    }
+}

@@ -1,0 +1,7 @@
+//! `askuser agent` from outside: scripts, front ends, crashes. It is started the way a user starts it, through `askuser`.
+#![cfg(unix)]
+
+mod crash;
+mod front_end;
+mod headless;
+mod place;

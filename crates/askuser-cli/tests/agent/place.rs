@@ -1,0 +1,169 @@
+//! A place to run an agent in: a folder to work in, a state folder of its own, and nothing of whoever runs the tests.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use tempfile::TempDir;
+
+pub(crate) struct Place {
+    home: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        let place = Place { home: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.folder()).unwrap();
+        place
+    }
+
+    /// Where the agent works.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<PathBuf> {
+        let folder = self.home.path().join("state/askuser/sessions");
+        let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+        files.sort();
+        files
+    }
+
+    /// The entries of a session.
+    pub(crate) fn entries(path: &Path) -> Vec<Value> {
+        let text = fs::read_to_string(path).unwrap();
+        // The last line may have been cut off by a kill.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        text[..whole].lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// `askuser agent`, following a script.
+    pub(crate) fn agent(&self, script: &Value, args: &[&str]) -> Command {
+        let script = self.write("script.json", &script.to_string());
+        let mut command = self.askuser(&["agent", "--script", script.to_str().unwrap()]);
+        command.args(args);
+        command
+    }
+
+    pub(crate) fn askuser(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askuser"));
+        command
+            .args(args)
+            .current_dir(self.folder())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.home.path())
+            .env("XDG_STATE_HOME", self.home.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.home.path().join("config"))
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+/// Output as text, with the exit code.
+pub(crate) fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+/// A front end: reads events, writes answers.
+pub(crate) struct Driver {
+    child: Child,
+    events: BufReader<ChildStdout>,
+    input: Option<ChildStdin>,
+}
+
+impl Driver {
+    pub(crate) fn start(command: &mut Command) -> Driver {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let events = BufReader::new(child.stdout.take().unwrap());
+        let input = child.stdin.take();
+        Driver { child, events, input }
+    }
+
+    /// The next event; `None` at the end.
+    pub(crate) fn next(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        self.events.read_line(&mut line).unwrap();
+        // A kill may cut a line off.
+        line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    /// The next event of this type; those before it are passed over.
+    pub(crate) fn until(&mut self, kind: &str) -> Value {
+        let mut seen = Vec::new();
+        while let Some(event) = self.next() {
+            if event["type"] == kind {
+                return event;
+            }
+            seen.push(event);
+        }
+        panic!("no {kind} after {seen:#?}");
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        // The process may be gone, or about to go: then its exit says so.
+        let _ = writeln!(self.input.as_mut().unwrap(), "{message}");
+    }
+
+    pub(crate) fn pick(&mut self, id: &Value, label: &str) {
+        self.send(&json!({"type": "answer", "id": id, "answers": [{"selectedOptions": [label]}]}));
+    }
+
+    /// Closes standard input.
+    pub(crate) fn hang_up(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// The exit code, once everything is read; nothing more is said.
+    pub(crate) fn finish(mut self) -> i32 {
+        self.hang_up();
+        self.exit()
+    }
+
+    /// The exit code of a process that ends by itself.
+    pub(crate) fn exit(mut self) -> i32 {
+        while self.next().is_some() {}
+        self.child.wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+pub(crate) fn option(label: &str) -> Value {
+    json!({"label": label, "description": format!("take {label}")})
+}
+
+/// A call of AskUserQuestion with one question.
+pub(crate) fn ask(question: &str, header: &str, labels: &[&str]) -> Value {
+    let options: Vec<Value> = labels.iter().map(|label| option(label)).collect();
+    let question = json!({"question": question, "header": header, "options": options, "multiSelect": false});
+    json!({"name": "AskUserQuestion", "input": {"questions": [question]}})
+}
+
+/// Asks which database, then says what it read.
+pub(crate) fn one_question() -> Value {
+    json!({"turns": [
+        {"text": "I ask.", "calls": [ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"])]},
+        {"if": "Selected: PostgreSQL", "text": "PostgreSQL it is."},
+        {"if": "Selected: SQLite", "text": "SQLite it is."},
+        {"if": "Other: ", "text": "Something else it is."},
+        {"text": "Nothing was decided."},
+    ]})
+}
