@@ -16,7 +16,7 @@ use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
 use askuser_cli::source;
 use clap::ArgMatches;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -27,35 +27,41 @@ fn main() -> ExitCode {
 fn run() -> Result<u8, Failure> {
     let args = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION")).get_matches();
     let settings = Layers::detect(&args)?.settings()?;
+    // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
-    let cwd =
-        std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")))?;
-    let agent = Agent::new(model)
+    let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
+    let wanted = headless::wanted(&args, opening.as_deref())?;
+    let folders = folders(&args)?;
+    let surface = match wanted {
+        None => Some(app::Surface::open(&settings)?),
+        Some(_) => None,
+    };
+    let transcript = transcript(&args)?;
+    let cwd = transcript.cwd();
+    let permissions = Permissions::new(mode(&args, &settings));
+    let permissions = match allowed::here(&cwd) {
+        Some(allowed) => permissions.keeping(allowed),
+        None => permissions,
+    };
+    let mut agent = Agent::new(model)
         .with_tools(tools::all())
         .with_system(system::prompt(&cwd))
-        .with_permissions(match allowed::here(&cwd) {
-            Some(allowed) => Permissions::new(mode(&args, &settings)).keeping(allowed),
-            None => Permissions::new(mode(&args, &settings)),
-        })
-        .allowing(folders(&args)?)
-        .in_folder(cwd.clone());
-    let agent = match args.get_one::<u32>("max-requests") {
-        Some(most) => agent.with_max_requests(*most),
-        None => agent,
-    };
-    let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
-    match headless::wanted(&args, opening.as_deref())? {
-        Some(wanted) => headless::run(agent.with_transcript(transcript(&args, &cwd)?), wanted, &settings),
-        None => {
-            let surface = app::Surface::open(&settings)?;
-            let asker = ask::layered(&settings, Some(surface.asker()))?;
-            let agent = agent.with_transcript(transcript(&args, &cwd)?);
-            let agent = match asker {
-                Some(asker) => agent.with_asker(asker),
-                None => agent,
-            };
+        .with_permissions(permissions)
+        .allowing(folders)
+        .in_folder(cwd)
+        .with_transcript(transcript);
+    if let Some(most) = args.get_one::<u32>("max-requests") {
+        agent = agent.with_max_requests(*most);
+    }
+    match (wanted, surface) {
+        (Some(wanted), _) => headless::run(agent, wanted, &settings),
+        (None, Some(surface)) => {
+            if let Some(asker) = ask::layered(&settings, Some(surface.asker()))? {
+                agent = agent.with_asker(asker);
+            }
             app::run(agent, surface, opening, &settings)
         }
+        (None, None) => Ok(failure::exit::BAD_INPUT),
     }
 }
 
@@ -103,13 +109,18 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
     args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
 }
 
-/// The session to go on with, or a new one.
-fn transcript(args: &ArgMatches, cwd: &Path) -> Result<Transcript, Failure> {
-    if let Some(id) = args.get_one::<String>("resume") {
-        return session::open(id);
+/// The session to go on with, or a new one. It works where it worked before.
+fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
+    let here =
+        || std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")));
+    let transcript = match args.get_one::<String>("resume") {
+        Some(id) => session::open(id)?,
+        None if args.get_flag("continue") => session::last(&here()?)?,
+        None => return session::new(&here()?),
+    };
+    let cwd = transcript.cwd();
+    if cwd.is_dir() {
+        return Ok(transcript);
     }
-    if args.get_flag("continue") {
-        return session::last(cwd);
-    }
-    session::new(cwd)
+    Err(Failure::new(format!("session {} worked in {}, which is no folder any more", transcript.id(), cwd.display())))
 }
