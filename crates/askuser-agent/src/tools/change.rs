@@ -1,0 +1,215 @@
+//! Changing a file: what is there, what will be there, the difference a person agrees to, and the one write.
+//!
+//! A change is worked out twice, once to ask and once to act, since a file may change while a person thinks. Changes of
+//! this process come one after another, so that none is lost between reading and writing.
+
+use super::folder::Thing;
+use super::input::refuse;
+use super::paths::{self, Home, Missing, Place};
+use crate::message::ToolCall;
+use crate::tool::{Consent, ToolContext, ToolResult};
+use askuser::sanitize;
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The longest content of a call.
+pub(crate) const MOST_CONTENT: usize = 1_000_000;
+/// The largest file that is changed.
+pub(crate) const MOST_FILE: u64 = 10_000_000;
+/// What is shown of a difference.
+const MOST_DIFF_CHARS: usize = 100_000;
+/// A difference that takes longer is a rougher one, and still true.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+/// What is in a file before it is changed.
+pub(crate) struct Before {
+    pub(crate) bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+/// A change that can be made.
+pub(crate) struct Change {
+    pub(crate) place: Place,
+    pub(crate) before: Option<Before>,
+    pub(crate) after: String,
+}
+
+/// What a change changes.
+pub(crate) struct Difference {
+    text: String,
+    added: usize,
+    removed: usize,
+}
+
+/// Where a change is to be made.
+pub(crate) fn place(call: &ToolCall, given: &str, context: &ToolContext) -> Result<Place, ToolResult> {
+    if given.ends_with('/') {
+        return Err(refuse(call, "path", "ends with /", "must name a file"));
+    }
+    let place = Place::of(call, given, context)?;
+    let shown = place.shown();
+    // What a person reads must be what happens.
+    if sanitize::line(&shown) != shown {
+        return Err(refuse(call, "path", "has characters that cannot be shown", "must be readable to the user"));
+    }
+    Ok(place)
+}
+
+/// What is in the file, if there is one.
+pub(crate) fn load(place: &Place) -> Result<Option<Before>, ToolResult> {
+    let shown = place.shown();
+    let (file, metadata) = match place.thing() {
+        Ok(Thing::File(file, metadata)) => (file, metadata),
+        Ok(Thing::Nothing) => return Ok(None),
+        Ok(Thing::Folder(_)) => return Err(ToolResult::error(format!("{shown} is a folder; nothing was done."))),
+        Ok(Thing::Other) => {
+            return Err(ToolResult::error(format!(
+                "{shown} is a pipe, socket, device or link, not a file; nothing was done."
+            )));
+        }
+        Err(error) => return Err(paths::failure(&shown, "nothing was done, for it cannot be read", &error)),
+    };
+    let too_large = |bytes: u64| {
+        ToolResult::error(format!("{shown} has {bytes} bytes, at most {MOST_FILE} can be changed; nothing was done."))
+    };
+    if metadata.len() > MOST_FILE {
+        return Err(too_large(metadata.len()));
+    }
+    if metadata.permissions().readonly() {
+        return Err(ToolResult::error(format!("{shown} is read-only; nothing was done.")));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    if let Err(error) = file.take(MOST_FILE + 1).read_to_end(&mut bytes) {
+        return Err(paths::failure(&shown, "nothing was done, for it cannot be read", &error));
+    }
+    if bytes.len() as u64 > MOST_FILE {
+        return Err(too_large(bytes.len() as u64));
+    }
+    if bytes.contains(&0) {
+        return Err(ToolResult::error(format!("{shown} is a binary file; nothing was done.")));
+    }
+    Ok(Some(Before { bytes, metadata }))
+}
+
+/// Changes come one after another.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Change {
+    /// Makes the change.
+    pub(crate) fn apply(&self) -> Result<(), ToolResult> {
+        let made = self.place.parent(Missing::Create).and_then(|(folder, name)| match name {
+            Some(name) => {
+                let before = self.before.as_ref().map(|before| &before.metadata);
+                folder.replace(&name, self.after.as_bytes(), before)
+            }
+            None => Err(std::io::ErrorKind::IsADirectory.into()),
+        });
+        made.map_err(|error| paths::failure(&self.place.shown(), "cannot be written", &error))
+    }
+
+    pub(crate) fn difference(&self) -> Difference {
+        let old = self.before.as_ref().map_or_else(Default::default, |before| String::from_utf8_lossy(&before.bytes));
+        let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, self.after.as_str());
+        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+        let shown = self.place.shown();
+        let from = if self.before.is_some() { format!("a/{shown}") } else { "/dev/null".into() };
+        let text = diff.unified_diff().header(&from, &format!("b/{shown}")).to_string();
+        Difference { text: bounded(text), added, removed }
+    }
+
+    /// What a person is asked. `verb` is what is done: "Edit", "Write".
+    pub(crate) fn consent(&self, verb: &str, new_text: &str) -> Consent {
+        let shown = self.place.shown();
+        let difference = self.difference();
+        let Difference { added, removed, .. } = difference;
+        let mut question = match self.before {
+            Some(_) => format!("{verb} {shown} (+{added} −{removed})?"),
+            None => format!("{verb} new file {shown} (+{added})?"),
+        };
+        if hides_something(new_text) {
+            question.push_str("\n\nThe new text has characters that cannot be shown.");
+        }
+        let (rule, always) = match (is_sensitive(&self.place), self.place.home) {
+            (true, _) => (format!("edit {}", self.place.real().display()), format!("{verb} {shown} without asking")),
+            (false, Home::Here) => ("edit".into(), format!("{verb} files in this folder without asking")),
+            (false, Home::Added) => {
+                let root = self.place.root.display();
+                (format!("edit in {root}"), format!("{verb} files in {root} without asking"))
+            }
+        };
+        Consent { question, context: Some(difference.text), rule, always, edits_here: !is_sensitive(&self.place) }
+    }
+
+    /// What came of it.
+    pub(crate) fn result(&self, tool: &str, output: String) -> ToolResult {
+        let Difference { text, added, removed } = self.difference();
+        ToolResult::ok(output)
+            .titled(tool, self.place.shown())
+            .with_details(json!({"diff": text, "added": added, "removed": removed}))
+    }
+}
+
+impl Before {
+    /// Tells one content from another.
+    pub(crate) fn fingerprint(before: Option<&Before>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        before.map(|before| &before.bytes).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+fn bounded(text: String) -> String {
+    let Some((end, _)) = text.char_indices().nth(MOST_DIFF_CHARS) else { return text };
+    let end = text[..end].rfind('\n').map_or(end, |newline| newline + 1);
+    let more = text[end..].lines().count();
+    format!("{}… {more} more line{} of this difference are not shown\n", &text[..end], super::s(more))
+}
+
+fn hides_something(text: &str) -> bool {
+    let text = text.replace('\t', "    ").replace("\r\n", "\n");
+    sanitize::block(&text) != text
+}
+
+/// Whether a change here could run something, or loosen what guards the person, beyond what an edit usually does.
+fn is_sensitive(place: &Place) -> bool {
+    const FOLDERS: [&str; 7] = [".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".husky"];
+    const FILES: [&str; 19] = [
+        "askuser.toml",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        ".kshrc",
+        ".cshrc",
+        ".tcshrc",
+        "config.fish",
+        ".envrc",
+        ".gitconfig",
+        ".gitmodules",
+    ];
+    // Some file systems do not tell cases apart. The agent's own folder may itself lie in a sensitive one.
+    let real = place.real();
+    let names: Vec<String> = real.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
+    names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+        || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
+}
+
+#[cfg(test)]
+#[path = "change_tests.rs"]
+mod tests;

@@ -1,0 +1,77 @@
+//! A folder, a context and calls for the tests of the tools.
+
+use crate::agent::Agent;
+use crate::event::AgentEvent;
+use crate::message::ToolCall;
+use crate::script::Script;
+use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio_util::sync::CancellationToken;
+
+/// A folder of its own, with a context that works in it.
+pub(crate) struct Desk {
+    pub(crate) context: ToolContext,
+    /// Everything; the agent's folder is in it, so that there is an outside.
+    outer: TempDir,
+    _events: UnboundedReceiver<AgentEvent>,
+}
+
+impl Desk {
+    pub(crate) fn new() -> Desk {
+        let outer = tempfile::tempdir().unwrap();
+        let cwd = outer.path().canonicalize().unwrap().join("work");
+        std::fs::create_dir(&cwd).unwrap();
+        let (events, receiver) = mpsc::unbounded_channel();
+        let context = ToolContext {
+            cwd,
+            allowed: Vec::new(),
+            abort: CancellationToken::new(),
+            asker: None,
+            shared: Agent::new(Script::default()).shared,
+            events,
+        };
+        Desk { context, outer, _events: receiver }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.context.cwd.join(name)
+    }
+
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.outer.path().canonicalize().unwrap().join(name)
+    }
+
+    pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> Desk {
+        write(&self.path(name), content);
+        self
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Runs without asking.
+    pub(crate) async fn run(&self, tool: &impl Tool, input: Value) -> ToolResult {
+        self.try_run(tool, input).await.unwrap()
+    }
+
+    pub(crate) async fn try_run(&self, tool: &impl Tool, input: Value) -> Result<ToolResult, Stop> {
+        tool.run(&call(tool, input), &self.context).await
+    }
+
+    pub(crate) fn consent(&self, tool: &impl Tool, input: Value) -> Result<Consent, ToolResult> {
+        tool.consent(&call(tool, input), &self.context)
+    }
+}
+
+pub(crate) fn call(tool: &impl Tool, input: Value) -> ToolCall {
+    ToolCall { id: "call_1".into(), name: tool.definition().name, input, extra: None }
+}
+
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
