@@ -5,7 +5,7 @@ use super::input::{Fields, refuse};
 use super::process::{self, Apart, Group};
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::sanitize;
+use askuser::{Limits, sanitize};
 use serde_json::json;
 use std::io;
 use std::process::ExitStatus;
@@ -54,9 +54,8 @@ impl Tool for Bash {
 
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let Order { command, .. } = parse(call)?;
-        let indented: Vec<String> = command.lines().map(|line| format!("  {line}")).collect();
         Ok(Consent {
-            question: format!("Run this command?\n\n{}", indented.join("\n")),
+            question: question(command),
             context: None,
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
@@ -74,6 +73,14 @@ impl Tool for Bash {
             Ok(result.titled(NAME, order.subtitle()))
         })
     }
+}
+
+/// All of the command, set off from the words around it unless its lines are too many for that.
+fn question(command: &str) -> String {
+    let ask = "Run this command?\n\n";
+    let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
+    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars.max;
+    if fits { indented } else { format!("{ask}{command}") }
 }
 
 /// What is to be run.
@@ -230,6 +237,6 @@ fn signal(status: &ExitStatus) -> Option<i32> {
     return status.code().and(None);
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "bash_tests.rs"]
 mod tests;

@@ -1,0 +1,273 @@
+use super::*;
+use crate::tools::fixtures::{Desk, call};
+use futures_util::FutureExt;
+use rustix::process::{Pid, test_kill_process};
+use serde_json::Value;
+use std::future::Future;
+use std::path::Path;
+
+async fn bash(desk: &Desk, command: &str) -> ToolResult {
+    desk.run(&Bash, json!({"command": command})).await
+}
+
+fn details(result: &ToolResult) -> Value {
+    result.metadata.as_ref().and_then(|metadata| metadata.details.clone()).unwrap_or_default()
+}
+
+/// Waits until the command has written its process id, and returns it.
+async fn pid_in(path: &Path) -> Pid {
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n').and_then(|text| text.parse().ok()).and_then(Pid::from_raw) {
+            return pid;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A process that has ended may wait for its parent to take note; it runs no more.
+fn is_running(pid: Pid) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let is_zombie = stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")));
+    !is_zombie && test_kill_process(pid).is_ok()
+}
+
+async fn run_apart(desk: &Desk, command: &str, ms: u64, apart: Apart) -> ToolResult {
+    let order = Order { command, timeout: Duration::from_millis(ms), description: None };
+    run(&order, &desk.context, apart).await.unwrap()
+}
+
+#[tokio::test]
+async fn output_is_what_both_streams_had_in_order() {
+    let result = bash(&Desk::new(), "echo one; echo two >&2; echo three").await;
+    let expected = ToolResult::ok("one\ntwo\nthree")
+        .titled("Bash", "echo one; echo two >&2; echo three")
+        .with_details(json!({"exit_code": 0}));
+    assert_eq!(result, expected);
+}
+
+#[tokio::test]
+async fn it_runs_in_the_working_folder() {
+    let desk = Desk::new();
+    assert_eq!(bash(&desk, "pwd").await.output, desk.context.cwd.display().to_string());
+}
+
+#[tokio::test]
+async fn a_failure_says_its_exit_code() {
+    let result = bash(&Desk::new(), "echo no; exit 3").await;
+    assert_eq!((result.success, result.output.as_str()), (false, "no\n\nExit code 3"));
+    assert_eq!(details(&result), json!({"exit_code": 3}));
+}
+
+#[tokio::test]
+async fn a_signal_is_named() {
+    let result = bash(&Desk::new(), "kill -KILL $$").await;
+    assert_eq!((result.success, result.output.as_str()), (false, "Killed by signal 9"));
+    assert_eq!(details(&result), json!({"exit_code": null, "signal": 9}));
+}
+
+#[tokio::test]
+async fn silence_is_said() {
+    assert_eq!(bash(&Desk::new(), "true").await.output, "(no output)");
+}
+
+#[tokio::test]
+async fn there_is_no_input_no_pager_and_no_prompt() {
+    let result = bash(&Desk::new(), "cat; echo $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT").await;
+    assert_eq!(result.output, "cat cat 0");
+}
+
+#[tokio::test]
+async fn there_is_no_terminal() {
+    let result = bash(&Desk::new(), "exec 3</dev/tty && echo open").await;
+    assert!(!result.success && !result.output.contains("open\n"), "{}", result.output);
+}
+
+#[tokio::test]
+async fn the_description_or_the_first_line_is_what_people_see() {
+    let desk = Desk::new();
+    let result = desk.run(&Bash, json!({"command": "true", "description": "Does nothing"})).await;
+    assert_eq!(result.metadata.unwrap().subtitle, Some("Does nothing".into()));
+    let result = bash(&desk, "true\ntrue").await;
+    assert_eq!(result.metadata.unwrap().subtitle, Some("true…".into()));
+}
+
+#[tokio::test]
+async fn long_output_loses_its_middle_and_says_how_much() {
+    let result = bash(&Desk::new(), "printf 'a%.0s' {1..20000}; printf 'b%.0s' {1..20000}").await;
+    let expected = format!("{}\n\n… 10000 characters left out …\n\n{}", "a".repeat(15_000), "b".repeat(15_000));
+    assert_eq!(result.output, expected);
+}
+
+#[tokio::test]
+async fn a_flood_is_bounded_and_ends_with_the_timeout() {
+    let result = desk_timeout("yes", 300).await;
+    assert!(result.output.chars().count() < MOST_OUTPUT + 200);
+    assert!(result.output.contains(" characters left out …"));
+    assert_eq!(details(&result), json!({"exit_code": null, "timed_out": true}));
+}
+
+async fn desk_timeout(command: &str, ms: u64) -> ToolResult {
+    Desk::new().run(&Bash, json!({"command": command, "timeout_ms": ms})).await
+}
+
+#[tokio::test]
+async fn a_timeout_keeps_what_was_said_and_says_so() {
+    let result = desk_timeout("echo before; sleep 1000", 300).await;
+    let expected = "before\n\nTimed out after 300 ms and was stopped. It may have taken effect in part.";
+    assert_eq!((result.success, result.output.as_str()), (false, expected));
+}
+
+#[tokio::test]
+async fn the_last_words_after_a_timeout_are_kept() {
+    let result = desk_timeout("trap 'echo cleaned up; exit' TERM; sleep 1000 & wait", 300).await;
+    assert!(result.output.starts_with("cleaned up\n"), "{}", result.output);
+}
+
+#[tokio::test]
+async fn a_timeout_ends_grandchildren_even_those_that_do_not_want_to() {
+    let desk = Desk::new();
+    let command = "(trap '' TERM; echo $BASHPID > pid; while :; do sleep 1; done) & wait";
+    let input = json!({"command": command, "timeout_ms": 500});
+    desk.run(&Bash, input).await;
+    assert!(!is_running(pid_in(&desk.path("pid")).await));
+}
+
+#[tokio::test]
+async fn a_stopped_command_does_not_outlast_the_timeout() {
+    for apart in [Apart::Session, Apart::Group] {
+        let desk = Desk::new();
+        let result = run_apart(&desk, "echo $$ > pid; kill -STOP $$; echo never", 300, apart).await;
+        assert!(result.output.starts_with("Timed out"), "{}", result.output);
+        assert!(!is_running(pid_in(&desk.path("pid")).await));
+    }
+}
+
+#[tokio::test]
+async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
+    for apart in [Apart::Session, Apart::Group] {
+        for redirect in ["", "> /dev/null 2>&1"] {
+            let desk = Desk::new();
+            let command = format!("sleep 1000 {redirect} & echo $! > pid; echo done");
+            let result = run_apart(&desk, &command, 60_000, apart).await;
+            assert_eq!(result.output, "done\n\nWhat it had left running in the background was stopped.");
+            assert!(result.success);
+            assert!(!is_running(pid_in(&desk.path("pid")).await));
+        }
+    }
+}
+
+#[tokio::test]
+async fn somebody_who_left_the_group_with_the_pipe_does_not_hold_the_call() {
+    let desk = Desk::new();
+    let result = bash(&desk, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
+    assert!(result.output.starts_with("done"), "{}", result.output);
+    // With a shell that makes no groups it is the process itself.
+    let _ = rustix::process::kill_process(pid_in(&desk.path("pid")).await, rustix::process::Signal::KILL);
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_call_that_is_dropped() {
+    for stubborn in ["", "trap '' TERM;"] {
+        let desk = Desk::new();
+        let command = format!("{stubborn} sleep 1000 & echo $! > child; echo $$ > pid; wait");
+        let call = call(&Bash, json!({"command": command}));
+        let mut running = Bash.run(&call, &desk.context);
+        let pids = async { (pid_in(&desk.path("pid")).await, pid_in(&desk.path("child")).await) };
+        let (pid, child) = tokio::select! {
+            _ = &mut running => unreachable!("it waits"),
+            pids = pids => pids,
+        };
+        assert!(is_running(pid) && is_running(child));
+        drop(running);
+        assert!(!is_running(pid) && !is_running(child));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_call_that_is_dropped_at_once() {
+    let desk = Desk::new();
+    let call = call(&Bash, json!({"command": "echo $$ > pid; sleep 1000"}));
+    let mut running = Bash.run(&call, &desk.context);
+    assert!((&mut running).now_or_never().is_none());
+    drop(running);
+    let pid = std::fs::read_to_string(desk.path("pid")).unwrap_or_default();
+    assert!(pid.trim().parse().ok().and_then(Pid::from_raw).is_none_or(|pid| !is_running(pid)));
+}
+
+#[tokio::test]
+async fn an_abort_stops_it_and_the_turn() {
+    let desk = Desk::new();
+    let call = call(&Bash, json!({"command": "sleep 1000 & echo $! > pid; wait"}));
+    let running = Bash.run(&call, &desk.context);
+    let abort = async {
+        let pid = pid_in(&desk.path("pid")).await;
+        desk.context.abort.cancel();
+        pid
+    };
+    let (ended, pid) = tokio::join!(running, abort);
+    assert_eq!(ended, Err(Stop::Interrupted));
+    assert!(!is_running(pid));
+}
+
+#[tokio::test]
+async fn two_commands_run_beside_each_other() {
+    let desk = Desk::new();
+    let first = bash(&desk, "until [ -e ping ]; do sleep 0.01; done; echo first");
+    let second = bash(&desk, "echo second; touch ping");
+    let (first, second) = both(first, second).await;
+    assert_eq!((first.output.as_str(), second.output.as_str()), ("first", "second"));
+}
+
+async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+    tokio::join!(a, b)
+}
+
+#[test]
+fn consent_shows_the_whole_command_and_allows_exactly_that() {
+    let consent = Desk::new().consent(&Bash, json!({"command": "make \\\n  all"}));
+    let expected = Consent {
+        question: "Run this command?\n\n  make \\\n    all".into(),
+        context: None,
+        rule: "make \\\n  all".into(),
+        always: "Run exactly this command in this folder without asking".into(),
+        edits_here: false,
+    };
+    assert_eq!(consent, Ok(expected));
+}
+
+#[tokio::test]
+async fn wrong_inputs_are_refused_before_anybody_is_asked() {
+    let desk = Desk::new();
+    let hidden =
+        "has characters that cannot be shown, must be readable to the user; spell control characters as escapes";
+    let cases = [
+        (json!({}), "command: missing, must be a string".to_owned()),
+        (json!({"command": " "}), "command: blank, must say something".into()),
+        (json!({"command": "x".repeat(8_001)}), "command: 8001 characters, at most 8000; put it in a file".into()),
+        (json!({"command": "ls", "timeout_ms": 0}), "timeout_ms: 0, must be from 1 to 600000".into()),
+        (json!({"command": "ls", "timeout_ms": 600_001}), "timeout_ms: 600001, must be from 1 to 600000".into()),
+        (json!({"command": "echo \u{1b}[2Krm -rf ."}), format!("command: {hidden}")),
+        (json!({"command": "echo a\rrm -rf ."}), format!("command: {hidden}")),
+        (json!({"command": "echo \u{202e}x"}), format!("command: {hidden}")),
+    ];
+    for (input, why) in cases {
+        let expected = ToolResult::error(format!("Invalid Bash input; nothing was done. {why}"));
+        assert_eq!(desk.consent(&Bash, input.clone()), Err(expected.clone()));
+        assert_eq!(desk.run(&Bash, input).await, expected);
+    }
+}
+
+#[test]
+fn the_longest_command_still_makes_a_question() {
+    let desk = Desk::new();
+    let consent = desk.consent(&Bash, json!({"command": "x\n".repeat(3_999)})).unwrap();
+    assert!(consent.question.chars().count() <= 10_000, "{}", consent.question.chars().count());
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_an_error() {
+    let mut desk = Desk::new();
+    desk.context.cwd = desk.outside("gone");
+    assert!(bash(&desk, "ls").await.output.starts_with("Not run: no shell could be started in "));
+}

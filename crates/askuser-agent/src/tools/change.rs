@@ -210,6 +210,6 @@ fn is_sensitive(place: &Place) -> bool {
         || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "change_tests.rs"]
 mod tests;

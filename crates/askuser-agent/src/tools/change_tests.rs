@@ -1,0 +1,65 @@
+use super::*;
+use crate::tools::Write;
+use crate::tools::fixtures::Desk;
+
+fn consent(desk: &Desk, path: &str, content: &str) -> Result<Consent, ToolResult> {
+    desk.consent(&Write::default(), json!({"path": path, "content": content}))
+}
+
+#[test]
+fn sensitive_places_are_asked_about_one_by_one() {
+    let desk = Desk::new();
+    let places =
+        [".git/hooks/pre-commit", "sub/.git/config", ".SSH/authorized_keys", "askuser.toml", ".bashrc", "x/.envrc"];
+    for path in places {
+        let consent = consent(&desk, path, "x").unwrap();
+        let rule = format!("edit {}", desk.path(path).display());
+        assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
+        assert_eq!(consent.always, format!("Write {path} without asking"));
+    }
+}
+
+#[test]
+fn names_that_only_look_sensitive_are_not() {
+    let desk = Desk::new();
+    for path in [".gitignore", ".github/workflows/ci.yml", "git/config", "docs/askuser.toml.md"] {
+        assert!(consent(&desk, path, "x").unwrap().edits_here, "{path}");
+    }
+}
+
+#[test]
+fn always_in_an_added_folder_is_for_that_folder() {
+    let mut desk = Desk::new();
+    let other = desk.outside("other");
+    std::fs::create_dir(&other).unwrap();
+    desk.context.allowed = vec![other.clone()];
+    let consent = consent(&desk, other.join("x").to_str().unwrap(), "x").unwrap();
+    assert_eq!(
+        (consent.rule, consent.always, consent.edits_here),
+        (format!("edit in {}", other.display()), format!("Write files in {} without asking", other.display()), true)
+    );
+}
+
+#[test]
+fn hidden_characters_are_said() {
+    let desk = Desk::new();
+    let question = consent(&desk, "a", "if admin\u{202e} {\n").unwrap().question;
+    assert_eq!(question, "Write new file a (+1)?\n\nThe new text has characters that cannot be shown.");
+    assert_eq!(consent(&desk, "a", "\tif ä\r\n").unwrap().question, "Write new file a (+1)?");
+}
+
+#[test]
+fn a_path_that_cannot_be_shown_is_refused() {
+    let refused = consent(&Desk::new(), "main\u{200b}.rs", "x").unwrap_err();
+    let expected = "Invalid Write input; nothing was done. path: has characters that cannot be shown, must be readable to \
+                    the user";
+    assert_eq!(refused, ToolResult::error(expected));
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_changed() {
+    let desk = Desk::new().with_file("large", "x");
+    std::fs::File::options().write(true).open(desk.path("large")).unwrap().set_len(MOST_FILE + 1).unwrap();
+    let expected = "large has 10000001 bytes, at most 10000000 can be changed; nothing was done.";
+    assert_eq!(consent(&desk, "large", "x"), Err(ToolResult::error(expected)));
+}

@@ -83,7 +83,9 @@ fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolR
         return Err(ToolResult::error(format!("{shown} does not exist; nothing was done. Write makes new files.")));
     };
     let Ok(text) = std::str::from_utf8(&before.bytes) else {
-        return Err(ToolResult::error(format!("{shown} is not UTF-8 text, which Edit cannot change; nothing was done.")));
+        return Err(ToolResult::error(format!(
+            "{shown} is not UTF-8 text, which Edit cannot change; nothing was done."
+        )));
     };
     let (after, count) = replaced(text, old, new, which).map_err(|why| {
         let says = format!("{shown} was not changed: {}", why.says());
@@ -117,9 +119,11 @@ impl Misfit {
             Misfit::NotFound => "old_string is not in it. It must match exactly; Read the file again and copy it, \
                                  without the line numbers."
                 .into(),
-            Misfit::OnlyBlanksDiffer => "old_string is in it only with other spaces, tabs or blank lines. It must match \
+            Misfit::OnlyBlanksDiffer => {
+                "old_string is in it only with other spaces, tabs or blank lines. It must match \
                                          exactly; Read the file again and copy it."
-                .into(),
+                    .into()
+            }
             Misfit::Ambiguous(count) => format!(
                 "old_string is in it {count} times, must be there once. Add lines around it until it is unique, or set \
                  replace_all to change every one."
@@ -212,6 +216,6 @@ fn differs_in_blanks_only(body: &str, old: &str) -> bool {
     !old.is_empty() && squeezed(body).contains(&old)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "edit_tests.rs"]
 mod tests;

@@ -1,0 +1,205 @@
+use super::*;
+use crate::tools::fixtures::{Desk, call};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn input(old: &str, new: &str) -> Value {
+    json!({"path": "file", "old_string": old, "new_string": new})
+}
+
+async fn edit_text(text: &str, old: &str, new: &str) -> (ToolResult, String) {
+    let desk = Desk::new().with_file("file", text);
+    let result = desk.run(&Edit, input(old, new)).await;
+    (result, desk.text("file"))
+}
+
+fn only(text: &str, old: &str, new: &str) -> Result<String, Misfit> {
+    replaced(text, old, new, Which::Only).map(|(after, _)| after)
+}
+
+#[tokio::test]
+async fn the_only_match_is_replaced() {
+    let (result, after) = edit_text("one\ntwo\nthree\n", "two", "2").await;
+    let diff = "--- a/file\n+++ b/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+    let expected = ToolResult::ok("Edited file (1 replacement).")
+        .titled("Edit", "file")
+        .with_details(json!({"diff": diff, "added": 1, "removed": 1}));
+    assert_eq!((result, after.as_str()), (expected, "one\n2\nthree\n"));
+}
+
+#[tokio::test]
+async fn every_match_is_replaced_if_told() {
+    let desk = Desk::new().with_file("file", "a b a b a");
+    let input = json!({"path": "file", "old_string": "a", "new_string": "aa", "replace_all": true});
+    assert_eq!(desk.run(&Edit, input).await.output, "Edited file (3 replacements).");
+    assert_eq!(desk.text("file"), "aa b aa b aa");
+}
+
+#[tokio::test]
+async fn several_matches_are_an_error_that_says_how_many_and_what_to_do() {
+    let (result, after) = edit_text("a b a", "a", "c").await;
+    let expected = "file was not changed: old_string is in it 2 times, must be there once. Add lines around it until it is \
+                    unique, or set replace_all to change every one.";
+    assert_eq!(result, ToolResult::error(expected).titled("Edit", "file"));
+    assert_eq!(after, "a b a");
+}
+
+#[test]
+fn matches_that_overlap_are_several() {
+    assert_eq!(only("aaa", "aa", "b"), Err(Misfit::Ambiguous(2)));
+}
+
+#[test]
+fn what_is_not_there_is_an_error() {
+    assert_eq!(only("abc", "x", "y"), Err(Misfit::NotFound));
+}
+
+#[test]
+fn other_blanks_are_said_to_be_the_reason() {
+    assert_eq!(only("fn x() {\n    y();\n}", "fn x() {\n\ty();", "z"), Err(Misfit::OnlyBlanksDiffer));
+}
+
+#[test]
+fn a_file_of_crlf_stays_one() {
+    assert_eq!(only("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz").unwrap(), "x\r\ny\r\nz\r\nc\r\n");
+    assert_eq!(only("a\r\nb\r\n", "b", "b\nc").unwrap(), "a\r\nb\r\nc\r\n");
+    assert_eq!(only("a\r\nb\r\n", "a\r\nb", "x\r\ny").unwrap(), "x\r\ny\r\n");
+}
+
+#[test]
+fn no_edit_comes_between_cr_and_lf() {
+    assert_eq!(only("a\r\nb", "a\n", "a ").unwrap(), "a b");
+}
+
+#[test]
+fn a_file_of_both_is_changed_where_it_matches() {
+    assert_eq!(only("a\nb\r\nc\r\n", "b\nc", "x\ny").unwrap(), "a\nx\r\ny\r\n");
+    assert_eq!(only("a\nb\nc\r\n", "a\nb", "x\ny").unwrap(), "x\ny\nc\r\n");
+}
+
+#[test]
+fn a_file_of_lf_is_found_by_crlf_and_stays_one() {
+    assert_eq!(only("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n");
+}
+
+#[test]
+fn the_byte_order_mark_stays() {
+    assert_eq!(only("\u{feff}a b", "a", "c").unwrap(), "\u{feff}c b");
+    assert_eq!(only("\u{feff}a b", "\u{feff}a", "c").unwrap(), "\u{feff}c b");
+}
+
+#[test]
+fn an_edit_that_changes_nothing_is_refused() {
+    assert_eq!(only("a\r\nb", "a\nb", "a\r\nb"), Err(Misfit::NoChange));
+}
+
+#[test]
+fn an_edit_cannot_blow_a_file_up() {
+    let result = replaced(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Which::All);
+    assert_eq!(result, Err(Misfit::TooLarge(1_000_000_000)));
+}
+
+#[tokio::test]
+async fn inputs_that_make_no_sense_are_refused() {
+    let (result, _) = edit_text("a", "", "b").await;
+    let expected =
+        "Invalid Edit input; nothing was done. old_string: empty, must be text of the file; Write makes new files";
+    assert_eq!(result, ToolResult::error(expected));
+    let (result, _) = edit_text("a", "a", "a").await;
+    let expected = "Invalid Edit input; nothing was done. new_string: the same as old_string, must differ";
+    assert_eq!(result, ToolResult::error(expected));
+}
+
+#[tokio::test]
+async fn a_missing_file_is_an_error() {
+    let expected = "file does not exist; nothing was done. Write makes new files.";
+    assert_eq!(Desk::new().run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+}
+
+#[tokio::test]
+async fn a_file_in_another_encoding_is_left_alone() {
+    let desk = Desk::new().with_file("file", b"caf\xe9 a");
+    let expected = "file is not UTF-8 text, which Edit cannot change; nothing was done.";
+    assert_eq!(desk.run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+}
+
+#[test]
+fn an_edit_is_shown_before_it_is_made() {
+    let desk = Desk::new().with_file("file", "one\ntwo\n");
+    let expected = Consent {
+        question: "Edit file (+1 −1)?".into(),
+        context: Some("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
+        rule: "edit".into(),
+        always: "Edit files in this folder without asking".into(),
+        edits_here: true,
+    };
+    assert_eq!(desk.consent(&Edit, input("two", "2")), Ok(expected));
+    assert_eq!(desk.text("file"), "one\ntwo\n");
+}
+
+#[test]
+fn nobody_is_asked_about_an_edit_that_does_not_apply() {
+    let desk = Desk::new().with_file("file", "one");
+    assert!(desk.consent(&Edit, input("two", "2")).is_err());
+}
+
+#[tokio::test]
+async fn an_edit_that_applies_no_more_after_consent_changes_nothing() {
+    let desk = Desk::new().with_file("file", "one");
+    desk.consent(&Edit, input("one", "1")).unwrap();
+    let desk = desk.with_file("file", "one one");
+    assert!(!desk.run(&Edit, input("one", "1")).await.success);
+    assert_eq!(desk.text("file"), "one one");
+}
+
+#[tokio::test]
+async fn an_edit_that_still_applies_keeps_what_somebody_else_changed() {
+    let desk = Desk::new().with_file("file", "one two");
+    desk.consent(&Edit, input("one", "1")).unwrap();
+    let desk = desk.with_file("file", "one TWO");
+    assert!(desk.run(&Edit, input("one", "1")).await.success);
+    assert_eq!(desk.text("file"), "1 TWO");
+}
+
+#[test]
+fn edits_at_the_same_time_are_all_made() {
+    let text: String = (0..40).map(|n| format!("<{n}>\n")).collect();
+    let desk = Desk::new().with_file("file", text);
+    std::thread::scope(|scope| {
+        for n in 0..40 {
+            let (desk, call) = (&desk, call(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
+            scope.spawn(move || edit(&call, &desk.context).unwrap());
+        }
+    });
+    assert_eq!(desk.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());
+}
+
+proptest! {
+    #[test]
+    fn an_edit_is_exact(before in "[^\r]*", old in "[^\r]+", after in "[^\r]*", new in "[^\r]*") {
+        let text = format!("{before}{old}{after}");
+        let positions = (0..text.len()).filter(|at| text.is_char_boundary(*at) && text[*at..].starts_with(&old)).count();
+        prop_assume!(!text.starts_with(BOM));
+        match only(&text, &old, &new) {
+            Ok(edited) => prop_assert_eq!(edited, format!("{before}{new}{after}")),
+            Err(Misfit::Ambiguous(_)) => prop_assert!(positions > 1),
+            Err(Misfit::NoChange) => prop_assert_eq!(old, new),
+            Err(other) => prop_assert!(false, "{:?}", other),
+        }
+    }
+
+    #[test]
+    fn in_a_file_of_crlf_an_edit_is_that_of_lf(lines in prop::collection::vec("[ab ]{0,3}", 2..9), old in "[ab\n]{1,4}", new in "[xy\n]{0,4}") {
+        let text = lines.join("\n");
+        let crlf = text.replace('\n', "\r\n");
+        let expected = only(&text, &old, &new).map(|after| after.replace('\n', "\r\n"));
+        prop_assert_eq!(only(&crlf, &old, &new), expected);
+    }
+
+    #[test]
+    fn replacing_all_leaves_the_rest(parts in prop::collection::vec("[^#\r\u{feff}]{0,5}", 2..6), new in "[^\r]{0,3}") {
+        prop_assume!(new != "#");
+        let (after, count) = replaced(&parts.join("#"), "#", &new, Which::All).unwrap();
+        prop_assert_eq!((after, count), (parts.join(&new), parts.len() - 1));
+    }
+}

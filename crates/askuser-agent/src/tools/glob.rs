@@ -75,7 +75,9 @@ fn find(place: &Place, pattern: &Pattern, stopped: &CancellationToken) -> ToolRe
         Next::Continue
     });
     if count == 0 {
-        return ToolResult::ok("No files match. Ignored files are not looked at, hidden ones only if the pattern names them.");
+        return ToolResult::ok(
+            "No files match. Ignored files are not looked at, hidden ones only if the pattern names them.",
+        );
     }
     if count > MOST_FILES {
         let more = count - MOST_FILES;
@@ -84,6 +86,6 @@ fn find(place: &Place, pattern: &Pattern, stopped: &CancellationToken) -> ToolRe
     ToolResult::ok(output)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "glob_tests.rs"]
 mod tests;

@@ -1,0 +1,146 @@
+use super::*;
+use crate::tools::fixtures::Desk;
+use futures_util::FutureExt;
+use serde_json::Value;
+use std::os::unix::fs::symlink;
+
+fn desk() -> Desk {
+    let files = ["b.rs", "a.rs", "src/main.rs", "src/lib.rs", "src/deep/x.rs", "README.md", "target/out.rs"];
+    let hidden = [".env", ".git/config", ".github/workflows/ci.yml", ".github/.cache/x.yml", ".gitignore"];
+    let desk = files.iter().chain(&hidden).fold(Desk::new(), |desk, name| desk.with_file(name, ""));
+    desk.with_file(".gitignore", "target/\n")
+}
+
+async fn glob(desk: &Desk, input: Value) -> String {
+    desk.run(&Glob, input).await.output
+}
+
+async fn found(pattern: &str) -> Vec<String> {
+    glob(&desk(), json!({"pattern": pattern})).await.lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn files_are_found_in_path_order_without_ignored_ones() {
+    assert_eq!(found("**/*.rs").await, ["a.rs", "b.rs", "src/deep/x.rs", "src/lib.rs", "src/main.rs"]);
+}
+
+#[tokio::test]
+async fn a_pattern_without_a_slash_is_a_name_at_any_depth() {
+    assert_eq!(found("x.rs").await, ["src/deep/x.rs"]);
+}
+
+#[tokio::test]
+async fn a_star_does_not_cross_a_slash() {
+    assert_eq!(found("src/*.rs").await, ["src/lib.rs", "src/main.rs"]);
+}
+
+#[tokio::test]
+async fn alternatives_work() {
+    assert_eq!(found("{README.md,src/lib.rs}").await, ["README.md", "src/lib.rs"]);
+}
+
+#[tokio::test]
+async fn hidden_files_are_found_only_by_patterns_that_name_them() {
+    assert_eq!(
+        found("**/*.yml").await,
+        ["No files match. Ignored files are not looked at, hidden ones only if the pattern names them."]
+    );
+    assert_eq!(found(".github/**/*.yml").await, [".github/workflows/ci.yml"]);
+    assert_eq!(found(".env").await, [".env"]);
+    assert_eq!(found(".git/*").await, [".git/config"]);
+}
+
+#[tokio::test]
+async fn a_path_says_where_to_search_and_results_are_from_the_working_folder() {
+    assert_eq!(glob(&desk(), json!({"pattern": "*.rs", "path": "src/deep"})).await, "src/deep/x.rs\n");
+}
+
+#[tokio::test]
+async fn at_most_200_are_listed_and_the_rest_is_counted() {
+    let desk = (0..203).fold(Desk::new(), |desk, n| desk.with_file(&format!("{n:03}.txt"), ""));
+    let text = glob(&desk, json!({"pattern": "*.txt"})).await;
+    assert!(text.ends_with("198.txt\n199.txt\n(3 more files; narrow the pattern or path)\n"), "{text}");
+    assert_eq!(text.lines().count(), 201);
+}
+
+#[tokio::test]
+async fn links_are_not_followed() {
+    let desk = Desk::new().with_file("real/x.rs", "");
+    symlink("/etc", desk.path("etc")).unwrap();
+    symlink(".", desk.path("real/loop")).unwrap();
+    assert_eq!(
+        glob(&desk, json!({"pattern": "**/passwd"})).await.lines().next().unwrap().get(..15),
+        Some("No files match.")
+    );
+    assert_eq!(glob(&desk, json!({"pattern": "*.rs"})).await, "real/x.rs\n");
+}
+
+#[tokio::test]
+async fn wrong_patterns_are_explained() {
+    let desk = Desk::new();
+    let cases = [
+        ("a[", "pattern: a[, not a glob (unclosed character class; missing ']'), must be one"),
+        ("/etc/*", "pattern: /etc/*, absolute, must be relative; path says where to search"),
+        ("../*", "pattern: ../*, has .., must stay below path"),
+        (" ", "pattern:  , blank, must be a glob such as **/*.rs"),
+        ("!*.rs", "pattern: !*.rs, starts with !, must say which files, not which not"),
+    ];
+    for (pattern, why) in cases {
+        let expected = format!("Invalid Glob input; nothing was done. {why}");
+        assert_eq!(glob(&desk, json!({"pattern": pattern})).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_folder_is_an_error() {
+    let desk = desk();
+    assert_eq!(glob(&desk, json!({"pattern": "*", "path": "a.rs"})).await, "path: a.rs is not a folder");
+    assert_eq!(glob(&desk, json!({"pattern": "*", "path": "no"})).await, "path: no does not exist");
+    assert!(glob(&desk, json!({"pattern": "*", "path": ".."})).await.contains("is outside of the folder"));
+}
+
+#[test]
+fn a_search_stops_with_its_token() {
+    let desk = desk();
+    let place = Place::of(&crate::tools::fixtures::call(&Glob, json!({})), ".", &desk.context).unwrap();
+    let stopped = CancellationToken::new();
+    let mut seen = 0;
+    walk::files(&place.real(), None, &stopped, |_, _| {
+        seen += 1;
+        stopped.cancel();
+        Next::Continue
+    });
+    assert_eq!(seen, 1);
+}
+
+#[tokio::test]
+async fn a_dropped_search_stops() {
+    let desk = Desk::new();
+    let (started, starts) = std::sync::mpsc::channel();
+    let (ended, ends) = std::sync::mpsc::channel();
+    let mut search = Box::pin(background::run(&desk.context, move |stopped| {
+        started.send(()).unwrap();
+        while !stopped.is_cancelled() {
+            std::thread::yield_now();
+        }
+        ended.send(()).unwrap();
+    }));
+    assert!((&mut search).now_or_never().is_none());
+    starts.recv().unwrap();
+    drop(search);
+    ends.recv().unwrap();
+}
+
+#[tokio::test]
+async fn an_ignore_file_above_a_folder_that_is_no_repository_does_not_count() {
+    let desk = desk();
+    crate::tools::fixtures::write(&desk.outside(".gitignore"), "*");
+    std::fs::remove_dir_all(desk.path(".git")).unwrap();
+    assert_eq!(glob(&desk, json!({"pattern": "a.rs"})).await, "a.rs\n");
+}
+
+#[tokio::test]
+async fn the_ignore_file_of_a_repository_counts_below_it() {
+    let desk = desk().with_file("src/out/x.rs", "").with_file(".gitignore", "out\n");
+    assert_eq!(glob(&desk, json!({"pattern": "x.rs", "path": "src"})).await, "src/deep/x.rs\n");
+}

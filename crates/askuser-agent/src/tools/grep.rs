@@ -101,7 +101,8 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
         .line_terminator(Some(b'\n'))
         .build(pattern)
         .map_err(|error| {
-            let limit = "must be a regular expression for single lines; escape ( ) [ ] { } . * + ? ^ $ | \\ to mean themselves";
+            let limit =
+                "must be a regular expression for single lines; escape ( ) [ ] { } . * + ? ^ $ | \\ to mean themselves";
             refuse(call, "pattern", &error.to_string(), limit)
         })?;
     let glob = match fields.optional_text("glob")? {
@@ -324,7 +325,10 @@ impl Report {
                 notes.push(format!("{matches} matching line{} in {files} file{}", s(matches), s(files)));
             }
             (false, _) if matches == 0 => {
-                notes.push("No matches. Binary and ignored files are not searched, hidden ones only if glob names them.".into());
+                notes.push(
+                    "No matches. Binary and ignored files are not searched, hidden ones only if glob names them."
+                        .into(),
+                );
             }
             (false, _) => {}
         }
@@ -339,6 +343,6 @@ impl Report {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "grep_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ mod change;
 mod edit;
 mod excerpt;
 mod exit_plan_mode;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod fixtures;
 mod folder;
 mod glob;

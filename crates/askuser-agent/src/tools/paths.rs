@@ -48,7 +48,12 @@ impl Place {
             return Err(refuse(call, "path", "empty", "must name a file or folder"));
         }
         if given == "~" || given.starts_with("~/") {
-            return Err(refuse(call, "path", "starts with ~", "must be spelled out, or relative to the working folder"));
+            return Err(refuse(
+                call,
+                "path",
+                "starts with ~",
+                "must be spelled out, or relative to the working folder",
+            ));
         }
         let fail = |error: io::Error| failure(given, "cannot be resolved", &error);
         let cwd = std::path::absolute(&context.cwd).map_err(fail)?;
@@ -142,7 +147,7 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
         match Path::new(&part).components().next() {
             None | Some(Component::CurDir) => {}
             Some(Component::Prefix(_) | Component::RootDir) => real.push(part),
-            Some(Component::ParentDir) if !exists => return Err(io::ErrorKind::NotFound.into()),
+            Some(Component::ParentDir) if !exists => return Err(io::Error::other("a folder before .. does not exist")),
             Some(Component::ParentDir) => _ = real.pop(),
             Some(Component::Normal(name)) => {
                 let next = real.join(name);
@@ -172,6 +177,6 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     path.components().map(|part| part.as_os_str().to_owned()).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "paths_tests.rs"]
 mod tests;

@@ -261,6 +261,6 @@ impl Lines {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "read_tests.rs"]
 mod tests;

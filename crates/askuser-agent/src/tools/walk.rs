@@ -58,9 +58,12 @@ pub(crate) fn files(
     mut found: impl FnMut(&Path, &DirEntry) -> Next,
 ) {
     let names = pattern.cloned();
+    // Above a repository, or where there is none, somebody else's ignore files may well ignore everything.
+    let in_repository = folder.ancestors().any(|folder| folder.join(".git").exists());
     let mut walk = WalkBuilder::new(folder);
     walk.hidden(false)
         .require_git(false)
+        .parents(in_repository)
         .follow_links(false)
         .sort_by_file_name(OsStr::cmp)
         .current_dir(folder)

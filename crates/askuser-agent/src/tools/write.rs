@@ -98,6 +98,6 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     Ok(Change { place, before, after: content.to_owned() })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "write_tests.rs"]
 mod tests;

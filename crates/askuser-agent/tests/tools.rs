@@ -1,0 +1,112 @@
+//! The tools in the hands of an agent.
+#![cfg(unix)]
+
+use askuser_agent::{Agent, AgentEvent, Mode, Permissions, Script, ToolResult, tools};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// The results of these calls, made one after another by a scripted model that nobody watches.
+async fn results(folder: &Path, mode: Mode, calls: &[(&str, Value)]) -> Vec<ToolResult> {
+    let calls: Vec<Value> = calls.iter().map(|(name, input)| json!({"name": name, "input": input})).collect();
+    let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
+    let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
+        .with_tools(tools::all())
+        .in_folder(folder)
+        .with_permissions(Permissions::new(mode));
+    let mut results = Vec::new();
+    let mut run = agent.run("Go");
+    while let Some(event) = run.next().await {
+        if let AgentEvent::ToolResult { result, .. } = event {
+            results.push(result);
+        }
+    }
+    results
+}
+
+#[test]
+fn there_are_nine() {
+    let offered = |mode| tools::all().offered(mode, true).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    let working = ["AskUserQuestion", "Task", "Read", "Glob", "Grep", "Edit", "Write", "Bash"];
+    assert_eq!(offered(Mode::Ask), working);
+    assert_eq!(offered(Mode::Plan), ["AskUserQuestion", "ExitPlanMode", "Task", "Read", "Glob", "Grep"]);
+}
+
+#[test]
+fn what_models_read_about_files_and_commands_is_short() {
+    for tool in tools::all().without("AskUserQuestion").offered(Mode::Ask, true) {
+        let length = tool.description.len() + tool.schema.to_string().len();
+        assert!(length < 1_000, "{}: {length} bytes", tool.name);
+    }
+}
+
+#[tokio::test]
+async fn accepted_edits_are_made_and_commands_still_need_somebody() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = [
+        ("Write", json!({"path": "src/a.txt", "content": "one\ntwo\n"})),
+        ("Edit", json!({"path": "src/a.txt", "old_string": "two", "new_string": "2"})),
+        ("Read", json!({"path": "src/a.txt"})),
+        ("Write", json!({"path": ".git/config", "content": "x"})),
+        ("Bash", json!({"command": "touch ran"})),
+    ];
+    let results = results(folder.path(), Mode::AcceptEdits, &calls).await;
+    let outputs: Vec<&str> = results.iter().map(|result| result.output.as_str()).collect();
+    let refused =
+        "Not run: this needs the user's permission, and nobody can be asked (nobody can be asked in this run).";
+    assert_eq!(
+        outputs,
+        ["Created src/a.txt (2 lines).", "Edited src/a.txt (1 replacement).", "1\tone\n2\t2\n", refused, refused]
+    );
+    assert!(!folder.path().join("ran").exists() && !folder.path().join(".git").exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_refused_before_permission() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = [("Edit", json!({"path": "no", "old_string": "a", "new_string": "b"}))];
+    let results = results(folder.path(), Mode::Ask, &calls).await;
+    assert_eq!(results, [ToolResult::error("no does not exist; nothing was done. Write makes new files.")]);
+}
+
+#[tokio::test]
+async fn a_plan_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = results(folder.path(), Mode::Plan, &[("Write", json!({"path": "a", "content": "b"}))]).await;
+    assert!(results[0].output.starts_with("Write is not available in plan mode"), "{}", results[0].output);
+    assert!(!folder.path().join("a").exists());
+}
+
+#[tokio::test]
+async fn with_everything_allowed_commands_run_in_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = [("Bash", json!({"command": "touch ran; ls"}))];
+    let results = results(folder.path(), Mode::Allow, &calls).await;
+    assert_eq!(results[0].output, "ran");
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_leaves_nothing_running() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": "echo $$ > pid; sleep 1000"}}]}]});
+    let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
+        .with_tools(tools::all())
+        .in_folder(folder.path())
+        .with_permissions(Permissions::new(Mode::Allow));
+    let mut run = agent.run("Go");
+    let stopper = run.stopper();
+    let file = folder.path().join("pid");
+    let stop = async {
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Some(pid) = text.strip_suffix('\n') {
+                stopper.cancel();
+                return pid.to_owned();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let end = async { while run.next().await.is_some() {} };
+    let ((), pid) = tokio::join!(end, stop);
+    assert!(!Path::new(&format!("/proc/{pid}")).exists() || !cfg!(target_os = "linux"));
+}
