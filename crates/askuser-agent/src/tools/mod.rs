@@ -1,5 +1,5 @@
-//! The tools an agent comes with, one file each, and what they share: [`paths`] and [`folder`] decide what is reached,
-//! [`change`] how files are changed, [`process`] how commands end, [`walk`] what is searched.
+//! The tools an agent comes with, one file each, and what they share: `paths` and `folder` decide what is reached,
+//! `change` how files are changed, `process` how commands end, `walk` what is searched.
 
 mod ask_user;
 mod background;

@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStdout, Command};
 const GRACE: Duration = Duration::from_secs(1);
 /// The same when nobody waits any more, and a thread is kept from other work meanwhile.
 const DROP_GRACE: Duration = Duration::from_millis(200);
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A command and its descendants.
 pub(crate) struct Group {
@@ -150,7 +150,8 @@ impl Group {
     fn has_members(&self) -> bool {
         // Not being allowed to signal it means that there is somebody.
         let none = Err(rustix::io::Errno::SRCH);
-        self.pid().is_some_and(|pid| rustix::process::test_kill_process_group(pid) != none)
+        let Some(pid) = self.pid() else { return false };
+        rustix::process::test_kill_process_group(pid) != none && !is_dead(pid.as_raw_nonzero().get())
     }
 
     fn signal(&self, signal: rustix::process::Signal) {
@@ -170,6 +171,25 @@ impl Group {
     fn kill(&mut self) {
         self.signal(rustix::process::Signal::KILL);
     }
+}
+
+/// Whether all of a group have ended and only wait for a parent to take note. Orphans may do so for ever where the first
+/// process of a container is no init.
+#[cfg(unix)]
+fn is_dead(group: i32) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let stats = processes.flatten().filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    let mut members = stats.filter_map(|stat| state_in(&stat, group)).peekable();
+    // Without any member at all, this is not a /proc that tells.
+    members.peek().is_some() && members.all(|state| matches!(state, 'Z' | 'X'))
+}
+
+/// The state of a process, if it is in this group: `pid (any name) state parent group …`.
+#[cfg(unix)]
+fn state_in(stat: &str, group: i32) -> Option<char> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let (state, its_group) = (fields.next()?, fields.nth(1)?);
+    (its_group.parse() == Ok(group)).then(|| state.chars().next()).flatten()
 }
 
 #[cfg(not(unix))]
@@ -197,5 +217,17 @@ impl Drop for Group {
             self.kill();
             self.is_gone_within(DROP_GRACE);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_process_is_read_whatever_its_name() {
+        assert_eq!(state_in("12 (a) b (c) Z 1 34 34 0 -1", 34), Some('Z'));
+        assert_eq!(state_in("12 (sleep) S 34 56 34 0 -1", 34), None);
+        assert_eq!(state_in("", 34), None);
     }
 }
