@@ -181,7 +181,17 @@ fn hides_something(text: &str) -> bool {
 
 /// Whether a change here could run something, or loosen what guards the person, beyond what an edit usually does.
 fn is_sensitive(place: &Place) -> bool {
-    const FOLDERS: [&str; 7] = [".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".husky"];
+    const FOLDERS: [&str; 10] =
+        [".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
+    /// Two names in a row: the person's own settings and what they allowed.
+    const NESTED: [[&str; 2]; 6] = [
+        [".config", "askuser"],
+        ["share", "askuser"],
+        ["state", "askuser"],
+        [".config", "fish"],
+        [".config", "autostart"],
+        [".config", "systemd"],
+    ];
     const FILES: [&str; 19] = [
         "askuser.toml",
         ".bashrc",
@@ -207,6 +217,7 @@ fn is_sensitive(place: &Place) -> bool {
     let real = place.real();
     let names: Vec<String> = real.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
     names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+        || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
         || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
 }
 

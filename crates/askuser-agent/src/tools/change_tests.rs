@@ -9,8 +9,15 @@ fn consent(desk: &Desk, path: &str, content: &str) -> Result<Consent, ToolResult
 #[test]
 fn sensitive_places_are_asked_about_one_by_one() {
     let desk = Desk::new();
-    let places =
-        [".git/hooks/pre-commit", "sub/.git/config", ".SSH/authorized_keys", "askuser.toml", ".bashrc", "x/.envrc"];
+    let places = [
+        ".git/hooks/pre-commit",
+        "sub/.git/config",
+        ".SSH/authorized_keys",
+        "askuser.toml",
+        ".bashrc",
+        "x/.envrc",
+        ".config/askuser/settings",
+    ];
     for path in places {
         let consent = consent(&desk, path, "x").unwrap();
         let rule = format!("edit {}", desk.path(path).display());

@@ -1,6 +1,6 @@
 //! Glob: files by name, in path order.
 
-use super::background;
+use super::background::{self, OUT_OF_TIME};
 use super::folder::Thing;
 use super::input::{Fields, refuse};
 use super::paths::{self, Place};
@@ -17,6 +17,7 @@ pub struct Glob;
 
 const NAME: &str = "Glob";
 const MOST_FILES: usize = 200;
+const NONE: &str = "No files match. Ignored files are not looked at, hidden ones only if the pattern names them.";
 
 impl Tool for Glob {
     fn definition(&self) -> ToolDefinition {
@@ -74,14 +75,14 @@ fn find(place: &Place, pattern: &Pattern, stopped: &CancellationToken) -> ToolRe
         }
         Next::Continue
     });
-    if count == 0 {
-        return ToolResult::ok(
-            "No files match. Ignored files are not looked at, hidden ones only if the pattern names them.",
-        );
-    }
     if count > MOST_FILES {
         let more = count - MOST_FILES;
         output.push_str(&format!("({more} more file{}; narrow the pattern or path)\n", s(more)));
+    }
+    if stopped.is_cancelled() {
+        output.push_str(&format!("({OUT_OF_TIME})\n"));
+    } else if count == 0 {
+        output.push_str(NONE);
     }
     ToolResult::ok(output)
 }

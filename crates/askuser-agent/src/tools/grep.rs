@@ -1,6 +1,6 @@
 //! Grep: files by what is in them.
 
-use super::background::{self, Stoppable};
+use super::background::{self, OUT_OF_TIME, Stoppable};
 use super::folder::{Folder, Thing};
 use super::input::{Fields, refuse};
 use super::paths::{self, Missing, Place};
@@ -147,10 +147,12 @@ impl Search {
             let reader = Stoppable { file, stopped };
             match searcher.search_reader(&self.matcher, reader, &mut sink) {
                 Ok(()) => report.add(&self.place.below(below), sink),
+                Err(_) if stopped.is_cancelled() => {}
                 Err(_) => report.unread += 1,
             }
             if report.full { Next::Stop } else { Next::Continue }
         });
+        report.out_of_time = stopped.is_cancelled();
         report.into_result()
     }
 }
@@ -271,11 +273,21 @@ struct Report {
     files: usize,
     unread: usize,
     full: bool,
+    out_of_time: bool,
 }
 
 impl Report {
     fn new(form: Form) -> Report {
-        Report { form, output: String::new(), chars: 0, matches: 0, files: 0, unread: 0, full: false }
+        Report {
+            form,
+            output: String::new(),
+            chars: 0,
+            matches: 0,
+            files: 0,
+            unread: 0,
+            full: false,
+            out_of_time: false,
+        }
     }
 
     fn room(&self) -> Room {
@@ -324,13 +336,16 @@ impl Report {
             (false, Form::Count) if matches > 0 => {
                 notes.push(format!("{matches} matching line{} in {files} file{}", s(matches), s(files)));
             }
-            (false, _) if matches == 0 => {
+            (false, _) if matches == 0 && !self.out_of_time => {
                 notes.push(
                     "No matches. Binary and ignored files are not searched, hidden ones only if glob names them."
                         .into(),
                 );
             }
             (false, _) => {}
+        }
+        if self.out_of_time {
+            notes.push(OUT_OF_TIME.into());
         }
         if self.unread > 0 {
             notes.push(format!("{} file{} could not be read to the end.", self.unread, s(self.unread)));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::Desk;
+use crate::tools::fixtures::{Desk, call};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 
@@ -138,11 +138,21 @@ async fn wrong_inputs_are_explained() {
     }
 }
 
-#[tokio::test]
-async fn a_stopped_search_ends_inside_a_file() {
+#[test]
+fn a_stopped_search_ends_inside_a_file() {
     let desk = Desk::new().with_file("a", "x\n".repeat(10));
     let stopped = CancellationToken::new();
     stopped.cancel();
     let mut reader = Stoppable { file: File::open(desk.path("a")).unwrap(), stopped: &stopped };
     assert!(io::Read::read(&mut reader, &mut [0; 8]).is_err());
+}
+
+#[test]
+fn a_search_that_is_out_of_time_says_so() {
+    let desk = desk();
+    let stopped = CancellationToken::new();
+    stopped.cancel();
+    let search = parse(&call(&Grep, json!({"pattern": "fn"})), &desk.context).unwrap();
+    let expected = "(Stopped after 60 s; not everything was looked at. Narrow the path or pattern.)\n";
+    assert_eq!(search.run(&stopped), ToolResult::ok(expected));
 }
