@@ -1,0 +1,256 @@
+//! OpenAI's chat completions, as OpenAI, OpenRouter, Ollama, llama.cpp and vLLM speak them.
+//!
+//! Servers differ most in how they write calls, so a call is put together from whatever there is, and calls are told only
+//! when the answer is whole. What decides is whether there are calls, not the reason given for stopping.
+
+use super::complaint::{Addressee, Complaint};
+use super::sse::Event;
+use super::wire::{Ending, Flow, Reader, count, echoed, input, is_said, json_of, text, token};
+use crate::event::Usage;
+use crate::message::{Block, CallResult, Message, ToolCall};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::tool::ToolDefinition;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+// ---- the request ----
+
+pub(super) fn body(request: &ModelRequest<'_>, addressee: &Addressee, max_tokens: Option<u32>) -> Value {
+    let mut body = json!({
+        "model": addressee.model,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+    });
+    if let Some(most) = max_tokens {
+        // OpenAI's newer models refuse the old name, and most other servers do not know the new one.
+        let name = if addressee.provider == "openai" { "max_completion_tokens" } else { "max_tokens" };
+        body[name] = json!(most);
+    }
+    if !request.tools.is_empty() {
+        let tool = |tool: &ToolDefinition| {
+            let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
+            json!({"type": "function", "function": function})
+        };
+        body["tools"] = request.tools.iter().map(tool).collect();
+    }
+    let system = is_said(request.system).then(|| json!({"role": "system", "content": request.system}));
+    let conversation = request.messages.iter().flat_map(|message| messages(message, addressee.provider));
+    body["messages"] = system.into_iter().chain(conversation).collect();
+    body
+}
+
+fn messages(message: &Message, provider: &str) -> Vec<Value> {
+    match message {
+        Message::User { text } => vec![json!({"role": "user", "content": text})],
+        Message::Results { results } => {
+            let result = |result: &CallResult| json!({"role": "tool", "tool_call_id": token(&result.id), "content": result.output});
+            results.iter().map(result).collect()
+        }
+        Message::Assistant { content } => answer(message, content, provider).into_iter().collect(),
+    }
+}
+
+fn answer(message: &Message, content: &[Block], provider: &str) -> Option<Value> {
+    let text = message.text();
+    let calls: Vec<Value> = message.calls().map(|call| written(call, provider)).collect();
+    if !is_said(&text) && calls.is_empty() {
+        return None;
+    }
+    let mut answer = json!({"role": "assistant", "content": is_said(&text).then_some(text)});
+    if !calls.is_empty() {
+        answer["tool_calls"] = calls.into();
+    }
+    for block in content {
+        if let Block::Opaque { provider: whose, value: Value::Object(fields) } = block
+            && whose == provider
+        {
+            answer.as_object_mut()?.extend(fields.clone());
+        }
+    }
+    Some(answer)
+}
+
+fn written(call: &ToolCall, provider: &str) -> Value {
+    let function = json!({"name": token(&call.name), "arguments": echoed(&call.input).to_string()});
+    let mut written = json!({"id": token(&call.id), "type": "function", "function": function});
+    if let Some(extra) = call.extra.as_ref().and_then(|extra| extra.get(provider)) {
+        written["extra_content"] = extra.clone();
+    }
+    written
+}
+
+// ---- the answer ----
+
+/// An answer as far as it has come.
+pub(super) struct Answer {
+    addressee: Arc<Addressee>,
+    calls: Vec<Call>,
+    /// Thoughts that OpenRouter wants back.
+    thoughts: Vec<Value>,
+    finished: Option<String>,
+    done: bool,
+    said_something: bool,
+}
+
+/// A call that is being written.
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    /// What Google's models want back with the call.
+    extra: Option<Value>,
+}
+
+impl Answer {
+    pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
+        let (calls, thoughts) = (Vec::new(), Vec::new());
+        Answer { addressee, calls, thoughts, finished: None, done: false, said_something: false }
+    }
+
+    fn add_call(&mut self, part: &Value) {
+        let function = &part["function"];
+        let (index, id, name) = (count(part, "index"), text(part, "id"), text(function, "name"));
+        let at = self.find(index, id, name).unwrap_or_else(|| {
+            self.calls.push(Call { index, ..Call::default() });
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        call.id = call.id.take().or_else(|| id.map(str::to_owned));
+        if call.name.is_empty() {
+            call.name = name.unwrap_or_default().to_owned();
+        }
+        match &function["arguments"] {
+            Value::String(more) => call.arguments.push_str(more),
+            Value::Null => {}
+            // Not a part but the whole.
+            whole => call.arguments = whole.to_string(),
+        }
+        if let Some(extra) = part.get("extra_content").filter(|extra| !extra.is_null()) {
+            call.extra = Some(extra.clone());
+        }
+    }
+
+    /// Which call a part belongs to; none if a new one begins. An id tells for certain. Without one, a part with a name
+    /// begins a new call unless the call at its index still waits for its arguments.
+    fn find(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+        if let Some(same) = id.and_then(|id| self.calls.iter().rposition(|call| call.id.as_deref() == Some(id))) {
+            return Some(same);
+        }
+        let at = match index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
+            None => self.calls.len().checked_sub(1)?,
+        };
+        let call = &self.calls[at];
+        // Ollama gives every call the index 0.
+        let is_other = id.is_some() && call.id.is_some();
+        let is_written = !call.arguments.trim().is_empty() && input(&call.arguments).is_object();
+        let is_next = name.is_some() && !call.name.is_empty() && (index.is_none() || is_written);
+        (!is_other && !is_next).then_some(at)
+    }
+
+    fn add_thoughts(&mut self, thoughts: &Value) {
+        for part in thoughts.as_array().into_iter().flatten() {
+            let same = |thought: &&mut Value| thought["type"] == part["type"] && thought["index"] == part["index"];
+            match (self.thoughts.last_mut().filter(same), part.as_object()) {
+                (Some(Value::Object(thought)), Some(part)) => merge(thought, part),
+                _ => self.thoughts.push(part.clone()),
+            }
+        }
+    }
+
+    fn finish(&mut self, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let reason = self.finished.as_deref();
+        match reason {
+            Some("content_filter") => {
+                let why = "its content filter stopped it (content_filter)";
+                return Err(self.addressee.broken_off(ModelErrorKind::Rejected, why));
+            }
+            Some("error") => {
+                return Err(self.addressee.broken_off(ModelErrorKind::Overloaded, "it failed, and did not say why"));
+            }
+            Some("length") if !self.said_something && self.calls.is_empty() => {
+                return Err(self.addressee.out_of_tokens("before it said anything"));
+            }
+            _ => {}
+        }
+        if !self.thoughts.is_empty() {
+            let value = json!({"reasoning_details": std::mem::take(&mut self.thoughts)});
+            told.push(ModelEvent::Opaque(Block::Opaque { provider: self.addressee.provider.into(), value }));
+        }
+        let last = self.calls.len();
+        for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
+            if call.name.is_empty() {
+                return Err(self.addressee.misunderstood("a call without a name"));
+            }
+            let input = input(&call.arguments);
+            let is_cut = !input.is_object() || call.arguments.trim().is_empty();
+            if reason == Some("length") && i + 1 == last && is_cut {
+                return Err(self.addressee.out_of_tokens(&format!("in the middle of a call of {}", call.name)));
+            }
+            let id = call.id.unwrap_or_else(|| format!("call_{}", i + 1));
+            let extra = call.extra.map(|extra| json!({(self.addressee.provider): extra}));
+            told.push(ModelEvent::Call(ToolCall { id, name: call.name, input, extra }));
+        }
+        Ok(())
+    }
+}
+
+/// Words grow; everything else is replaced.
+fn merge(thought: &mut Map<String, Value>, part: &Map<String, Value>) {
+    for (key, value) in part {
+        match (thought.get_mut(key), value) {
+            (Some(Value::String(words)), Value::String(more))
+                if matches!(key.as_str(), "text" | "summary" | "data") =>
+            {
+                words.push_str(more);
+            }
+            (Some(_), Value::Null) => {}
+            _ => {
+                thought.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+impl Reader for Answer {
+    fn read(&mut self, event: &Event, told: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
+        if event.data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(Flow::Over);
+        }
+        let event = json_of(event, &self.addressee)?;
+        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
+            let count = |key| count(usage, key).unwrap_or(0);
+            let usage = Usage { input_tokens: count("prompt_tokens"), output_tokens: count("completion_tokens") };
+            told.push(ModelEvent::Usage(usage));
+        }
+        let choice = &event["choices"][0];
+        // OpenRouter puts a failure of the provider behind it here.
+        if let Some(complaint) = Complaint::in_json(choice) {
+            return Err(self.addressee.failure(&complaint));
+        }
+        let delta = &choice["delta"];
+        for words in ["content", "refusal"].into_iter().filter_map(|key| text(delta, key)) {
+            self.said_something = true;
+            told.push(ModelEvent::Text(words.to_owned()));
+        }
+        self.add_thoughts(&delta["reasoning_details"]);
+        for part in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.add_call(part);
+        }
+        if let Some(reason) = text(choice, "finish_reason") {
+            self.finished = Some(reason.to_owned());
+        }
+        Ok(Flow::More)
+    }
+
+    fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
+        if !self.done && self.finished.is_none() {
+            return Ok(Ending::Cut);
+        }
+        self.finish(told)?;
+        Ok(Ending::Whole)
+    }
+}

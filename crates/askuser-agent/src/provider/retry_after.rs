@@ -1,0 +1,115 @@
+//! When a provider wants to be asked again: seconds, milliseconds, a date, or a duration in the error itself.
+
+use reqwest::header::HeaderMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What the headers say.
+pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(pause) = text("retry-after-ms").and_then(|ms| seconds(ms, 1000.0)) {
+        return Some(pause);
+    }
+    let value = text("retry-after")?;
+    seconds(value, 1.0).or_else(|| Some(date(value)?.duration_since(now).unwrap_or_default()))
+}
+
+/// A duration as Google writes it: `17s`, `1.5s`.
+pub(super) fn from_duration(text: &str) -> Option<Duration> {
+    seconds(text.strip_suffix('s')?, 1.0)
+}
+
+fn seconds(text: &str, in_a_second: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse::<f64>().ok()? / in_a_second).ok()
+}
+
+/// A date in any of the three forms HTTP knows: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
+/// `Sun Nov  6 08:49:37 1994`.
+fn date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (mut month, mut time, mut numbers) = (None, None, Vec::new());
+    for word in text.split([' ', ',', '-']).filter(|word| !word.is_empty()) {
+        if let Some(at) = MONTHS.iter().position(|name| *name == word) {
+            month = Some(at as i64 + 1);
+        } else if word.contains(':') {
+            let parts: Vec<i64> = word.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
+            let [hours @ 0..24, minutes @ 0..60, seconds @ 0..=60] = parts[..] else { return None };
+            time = Some(hours * 3600 + minutes * 60 + seconds);
+        } else if word.starts_with(|c: char| c.is_ascii_digit()) {
+            numbers.push(word.parse::<i64>().ok()?);
+        }
+    }
+    // The day comes before the year in each of them.
+    let [day @ 1..=31, year @ 0..10_000] = numbers[..] else { return None };
+    let year = match year {
+        0..70 => year + 2000,
+        70..100 => year + 1900,
+        _ => year,
+    };
+    let seconds = days_since_1970(year, month?, day) * 86_400 + time?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))
+}
+
+/// Days of the Gregorian calendar. The year begins in March, so that the leap day is its last.
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (century, of_century) = (year.div_euclid(100), year.rem_euclid(100));
+    century * 146_097 / 4 + of_century * 1461 / 4 + (month * 153 + 2) / 5 + day - 719_469
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(headers: &[(&'static str, &str)], expected: Option<Duration>) {
+        let headers = headers.iter().map(|(name, value)| ((*name).try_into().unwrap(), value.parse().unwrap()));
+        // Sun, 06 Nov 1994 08:49:37 GMT
+        let now = UNIX_EPOCH + Duration::from_secs(784_111_777);
+        assert_eq!(from_headers(&headers.collect(), now), expected);
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn nothing_is_nothing() {
+        check(&[], None);
+    }
+
+    #[test]
+    fn seconds_may_have_a_fraction() {
+        check(&[("retry-after", "17")], Some(17 * SECOND));
+        check(&[("retry-after", " 1.5 ")], Some(3 * SECOND / 2));
+        check(&[("retry-after", "0")], Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn milliseconds_are_finer_and_come_first() {
+        check(&[("retry-after", "1"), ("retry-after-ms", "250")], Some(SECOND / 4));
+    }
+
+    #[test]
+    fn a_date_may_take_any_form_that_http_knows() {
+        check(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")], Some(60 * SECOND));
+        check(&[("retry-after", "Sunday, 06-Nov-94 08:50:37 GMT")], Some(60 * SECOND));
+        check(&[("retry-after", "Sun Nov  6 08:50:37 1994")], Some(60 * SECOND));
+        check(&[("retry-after", "Tue, 29 Feb 2000 08:49:37 GMT")], Some(1941 * 86_400 * SECOND));
+    }
+
+    #[test]
+    fn a_date_in_the_past_means_now() {
+        check(&[("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT")], Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn nonsense_is_nothing() {
+        for value in ["soon", "-1", "NaN", "inf", "1e300", "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994", "6 7"] {
+            check(&[("retry-after", value)], None);
+        }
+    }
+
+    #[test]
+    fn google_writes_durations_with_an_s() {
+        assert_eq!(from_duration("17s"), Some(17 * SECOND));
+        assert_eq!(from_duration("0.250s"), Some(SECOND / 4));
+        assert_eq!(from_duration("17"), None);
+    }
+}

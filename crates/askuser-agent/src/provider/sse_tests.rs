@@ -1,0 +1,122 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read_in(parts: &[&[u8]]) -> (Vec<Event>, Result<(), Malformed>) {
+    let mut parser = Parser::default();
+    let mut events = Vec::new();
+    for part in parts {
+        if let Err(malformed) = parser.push(part, &mut events) {
+            return (events, Err(malformed));
+        }
+    }
+    events.extend(parser.end());
+    (events, Ok(()))
+}
+
+fn check(bytes: &[u8], expected: &[(&str, &str)]) {
+    let expected: Vec<Event> =
+        expected.iter().map(|(name, data)| Event { name: (*name).into(), data: (*data).into() }).collect();
+    assert_eq!(read_in(&[bytes]), (expected, Ok(())));
+}
+
+#[test]
+fn an_event_is_its_name_and_its_data() {
+    check(b"event: ping\ndata: {}\n\n", &[("ping", "{}")]);
+}
+
+#[test]
+fn lines_end_with_lf_cr_or_both() {
+    check(b"data: a\n\ndata: b\r\rdata: c\r\n\r\n", &[("", "a"), ("", "b"), ("", "c")]);
+}
+
+#[test]
+fn lines_of_data_are_joined() {
+    check(b"data: a\ndata:\ndata: b\n\n", &[("", "a\n\nb")]);
+}
+
+#[test]
+fn only_one_space_after_the_colon_is_left_out() {
+    check(b"data:  a\n\ndata:b\n\n", &[("", " a"), ("", "b")]);
+}
+
+#[test]
+fn comments_and_other_fields_are_passed_over() {
+    check(b": OPENROUTER PROCESSING\n\nid: 7\nretry: 10\ndata: a\nnonsense\n\n", &[("", "a")]);
+}
+
+#[test]
+fn a_name_without_data_is_no_event() {
+    check(b"event: ping\n\ndata: a\n\n", &[("", "a")]);
+}
+
+#[test]
+fn an_event_may_carry_nothing() {
+    check(b"data\n\n", &[("", "")]);
+}
+
+#[test]
+fn a_byte_order_mark_may_come_first_and_nowhere_else() {
+    check("\u{feff}data: a\n\n\u{feff}data: b\n\n".as_bytes(), &[("", "a")]);
+}
+
+#[test]
+fn the_last_event_needs_no_empty_line() {
+    check(b"data: a\n\ndata: [DONE]\n", &[("", "a"), ("", "[DONE]")]);
+}
+
+#[test]
+fn a_last_line_without_an_end_does_not_count() {
+    check(b"data: a\n\ndata: [DO", &[("", "a")]);
+}
+
+#[test]
+fn a_line_that_is_not_utf_8_is_malformed_and_events_before_it_count() {
+    let event = Event { name: String::new(), data: "a".into() };
+    assert_eq!(read_in(&[b"data: a\n\ndata: \xff\n\n"]), (vec![event], Err(Malformed::NotUtf8)));
+}
+
+#[test]
+fn a_line_without_end_is_given_up() {
+    let part = vec![b'x'; LONGEST / 2 + 1];
+    assert_eq!(read_in(&[&part, &part]), (Vec::new(), Err(Malformed::TooLong)));
+}
+
+#[test]
+fn an_event_without_end_is_given_up() {
+    let line = [b"data: ".as_slice(), &vec![b'x'; LONGEST / 2 + 1], b"\n"].concat();
+    assert_eq!(read_in(&[&line, &line]), (Vec::new(), Err(Malformed::TooLong)));
+}
+
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just("data: ".to_owned()),
+        Just("data".to_owned()),
+        Just("event: ".to_owned()),
+        Just(": ".to_owned()),
+        Just("\n".to_owned()),
+        Just("\r".to_owned()),
+        Just("\r\n".to_owned()),
+        Just("\u{feff}".to_owned()),
+        "[a-zé🦀:]{0,6}",
+    ];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes())
+}
+
+proptest! {
+    #[test]
+    fn any_cutting_gives_the_same_events(bytes in pieces(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+        let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+        at.extend([0, bytes.len()]);
+        at.sort_unstable();
+        let parts: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert_eq!(read_in(&parts), read_in(&[&bytes]));
+        prop_assert_eq!(read_in(&single), read_in(&[&bytes]));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        prop_assert_eq!(read_in(&single), read_in(&[&bytes]));
+    }
+}
