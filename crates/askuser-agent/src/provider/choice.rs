@@ -313,7 +313,7 @@ fn fill_in(written: &str, port: u16) -> String {
 
 /// Where requests go. A version that the base URL has already is not added again.
 fn request_url(mut base: Url, protocol: Protocol, model: &str) -> Url {
-    let last = base.path_segments().and_then(|segments| segments.filter(|segment| !segment.is_empty()).next_back());
+    let last = base.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
     let last = last.unwrap_or_default().to_owned();
     if let Ok(mut path) = base.path_segments_mut() {
         path.pop_if_empty();

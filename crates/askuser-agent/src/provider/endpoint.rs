@@ -105,7 +105,7 @@ impl Endpoint {
 
     fn unreachable(&self, error: reqwest::Error) -> ModelError {
         let Addressee { provider, host, .. } = &*self.addressee;
-        let why = self.addressee.quote(&chain(&error.without_url()));
+        let why = self.addressee.quote(&reason(error));
         ModelError::new(ModelErrorKind::Network, format!("cannot reach {provider} at {host}: {why}"))
     }
 }
@@ -121,6 +121,14 @@ async fn read_some(mut response: Response) -> Vec<u8> {
         }
     }
     body
+}
+
+/// Why a connection failed.
+pub(super) fn reason(error: reqwest::Error) -> String {
+    if error.is_timeout() && !error.is_connect() {
+        return "nothing came for too long".into();
+    }
+    chain(&error.without_url())
 }
 
 /// An error and what caused it. Only the causes say anything.

@@ -43,7 +43,10 @@ fn messages(message: &Message, provider: &str) -> Vec<Value> {
     match message {
         Message::User { text } => vec![json!({"role": "user", "content": text})],
         Message::Results { results } => {
-            let result = |result: &CallResult| json!({"role": "tool", "tool_call_id": token(&result.id), "content": result.output});
+            let result = |result: &CallResult| {
+                let id = token(&result.id);
+                json!({"role": "tool", "tool_call_id": id, "content": result.output})
+            };
             results.iter().map(result).collect()
         }
         Message::Assistant { content } => answer(message, content, provider).into_iter().collect(),

@@ -2,7 +2,7 @@
 
 use super::choice::Protocol;
 use super::complaint::Addressee;
-use super::endpoint::{Endpoint, chain};
+use super::endpoint::{Endpoint, reason};
 use super::sse::{Event, Parser};
 use super::wire::{Ending, Flow, Reader};
 use super::{anthropic, gemini, openai};
@@ -97,11 +97,7 @@ impl Answering<'_> {
                 Source::Open(response) => match response.chunk().await {
                     Ok(Some(bytes)) => self.take(&bytes),
                     Ok(None) => self.end("the connection was closed before the answer was finished"),
-                    Err(error) => {
-                        let idle = "nothing came for too long";
-                        let why = if error.is_timeout() { idle.into() } else { chain(&error.without_url()) };
-                        self.end(&why);
-                    }
+                    Err(error) => self.end(&reason(error)),
                 },
                 Source::Over => return None,
             }

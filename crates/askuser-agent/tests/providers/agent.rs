@@ -1,0 +1,89 @@
+//! The loop over a provider: what is worth another try gets one.
+
+use crate::conversation::model_at;
+use crate::server::{Reply, Server};
+use askuser_agent::{Agent, AgentEvent, Failure, FailureKind, Script, Usage};
+use futures_util::StreamExt;
+use std::time::Duration;
+
+const STREAM: &str = r#"data: {"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}
+
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Done."}}
+
+data: {"type":"content_block_stop","index":0}
+
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}
+
+data: {"type":"message_stop"}
+
+"#;
+
+async fn run(replies: Vec<Reply>) -> (Vec<AgentEvent>, usize) {
+    let server = Server::start(replies).await;
+    let mut agent = Agent::new(Script::default()).with_retries(3, Duration::from_millis(1));
+    agent.set_model(model_at("anthropic/m", &server.url));
+    let events = agent.run("Hello").collect().await;
+    (events, server.requests().len())
+}
+
+fn answered() -> Vec<AgentEvent> {
+    vec![
+        AgentEvent::TextDelta { text: "Done.".into() },
+        AgentEvent::Text { text: "Done.".into() },
+        AgentEvent::Usage { usage: Usage { input_tokens: 3, output_tokens: 2 } },
+        AgentEvent::Done { text: "Done.".into() },
+    ]
+}
+
+#[tokio::test]
+async fn an_overloaded_provider_is_asked_again() {
+    let overloaded = Reply::json(
+        "529 Overloaded",
+        "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+    );
+    let (events, requests) = run(vec![overloaded, Reply::stream(STREAM)]).await;
+    let error = Failure {
+        kind: FailureKind::Overloaded,
+        message: "anthropic is overloaded or has failed (529): Overloaded".into(),
+    };
+    assert!(matches!(&events[0], AgentEvent::Retry { error: told, .. } if *told == error), "{events:?}");
+    assert_eq!((&events[1..], requests), (&*answered(), 2));
+}
+
+#[tokio::test]
+async fn a_provider_is_asked_again_when_it_wants_to_be() {
+    let limited = Reply::new("429 Too Many Requests", "retry-after: 0\r\n", "");
+    let (events, requests) = run(vec![limited, Reply::stream(STREAM)]).await;
+    let error = Failure {
+        kind: FailureKind::RateLimited,
+        message: "anthropic limits the rate of requests (429): Too Many Requests".into(),
+    };
+    let mut expected = vec![AgentEvent::Retry { error, after_ms: 0 }];
+    expected.extend(answered());
+    assert_eq!((events, requests), (expected, 2));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_asked_for_again() {
+    let part = &STREAM[..STREAM.find("data: {\"type\":\"content_block_stop\"").unwrap()];
+    let (events, requests) = run(vec![Reply::stream(part), Reply::stream(STREAM)]).await;
+    assert_eq!(events[0], AgentEvent::TextDelta { text: "Done.".into() });
+    assert!(matches!(&events[1], AgentEvent::Retry { error, .. } if error.kind == FailureKind::Network), "{events:?}");
+    assert_eq!((&events[2..], requests), (&*answered(), 2));
+}
+
+#[tokio::test]
+async fn a_refused_key_is_not_tried_again() {
+    let refused = Reply::json(
+        "401 Unauthorized",
+        "{\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key\"}}",
+    );
+    let (events, requests) = run(vec![refused, Reply::stream(STREAM)]).await;
+    let error = Failure {
+        kind: FailureKind::Key,
+        message: "the key in ANTHROPIC_API_KEY was refused (401): invalid x-api-key".into(),
+    };
+    assert_eq!((events, requests), (vec![AgentEvent::Error { error }], 1));
+}

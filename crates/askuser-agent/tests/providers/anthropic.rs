@@ -1,0 +1,220 @@
+use crate::conversation::{
+    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read, text,
+    usage,
+};
+use crate::server::Reply;
+use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use serde_json::{Value, json};
+
+const SPEC: &str = "anthropic/claude-test";
+
+const STREAM: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","model":"claude-test","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":472,"cache_creation_input_tokens":20,"cache_read_input_tokens":1000,"output_tokens":2}}}
+
+event: ping
+data: {"type": "ping"}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Größe "}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"fehlt."}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQBCgIYAhIM"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: content_block_start
+data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"EmwKAhgB"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":1}
+
+event: content_block_start
+data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"Eine Frage "}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"vorab 🦀:"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":2}
+
+event: content_block_start
+data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_01","name":"AskUserQuestion","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"questions\": [{\"question\": \"Welche Gr"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"öße 👩‍👧?\", \"header\": \"\\u00dc\"}]}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":3}
+
+event: content_block_start
+data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_02","name":"Now","input":{}}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":4}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":89}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;
+
+fn opaque(value: Value) -> ModelEvent {
+    ModelEvent::Opaque(Block::Opaque { provider: "anthropic".into(), value })
+}
+
+fn events() -> Vec<ModelEvent> {
+    vec![
+        usage(1492, 2),
+        opaque(json!({"type": "thinking", "thinking": "Größe fehlt.", "signature": "EqQBCgIYAhIM"})),
+        opaque(json!({"type": "redacted_thinking", "data": "EmwKAhgB"})),
+        text("Eine Frage "),
+        text("vorab 🦀:"),
+        ModelEvent::Call(call(
+            "toolu_01",
+            "AskUserQuestion",
+            json!({"questions": [{"question": "Welche Größe 👩‍👧?", "header": "Ü"}]}),
+            None,
+        )),
+        usage(1492, 89),
+        ModelEvent::Call(call("toolu_02", "Now", json!({}), None)),
+    ]
+}
+
+#[tokio::test]
+async fn any_cut_of_an_answer_gives_the_same_events() {
+    any_cut_gives(SPEC, STREAM, &events()).await;
+}
+
+#[tokio::test]
+async fn no_part_of_an_answer_passes_for_the_whole() {
+    no_part_passes_for_the_whole(SPEC, STREAM, STREAM.find("event: message_delta").unwrap()).await;
+}
+
+#[tokio::test]
+async fn the_request_has_the_whole_conversation() {
+    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    assert_eq!(request.line, "POST /v1/messages HTTP/1.1");
+    assert_eq!(request.header("x-api-key"), Some(SECRET));
+    assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(request.header("authorization"), None);
+    let cached = json!({"type": "ephemeral"});
+    assert_eq!(
+        request.body,
+        json!({
+            "model": "claude-test",
+            "max_tokens": 8192,
+            "stream": true,
+            "system": [{"type": "text", "text": SYSTEM, "cache_control": cached}],
+            "tools": [
+                {"name": "AskUserQuestion", "description": "Asks.", "input_schema": question_schema()},
+                {"name": "Now", "description": "Tells the time.", "input_schema": {"type": "object", "properties": {}}},
+            ],
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "Grüße 🦀"}]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "Hm.", "signature": "EqQB"},
+                    {"type": "text", "text": "I will ask."},
+                    {"type": "tool_use", "id": "toolu_1", "name": "AskUserQuestion", "input": {"questions": [{"header": "Größe"}]}},
+                    {"type": "tool_use", "id": "call_3a2", "name": "Now", "input": {}},
+                ]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "toolu_1", "content": "The user chose: groß"},
+                    {"type": "tool_result", "tool_use_id": "call_3a2", "content": "The input is no JSON.", "is_error": true},
+                    {"type": "text", "text": "And?"},
+                    {"type": "text", "text": "Go on.", "cache_control": cached},
+                ]},
+            ],
+        })
+    );
+}
+
+fn stopped(blocks: &str, reason: &str) -> String {
+    let begin = r#"{"type":"message_start","message":{"usage":{"input_tokens":1,"output_tokens":1}}}"#;
+    let delta =
+        format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}},"usage":{{"output_tokens":2}}}}"#);
+    let events = [begin].into_iter().chain(blocks.lines()).chain([&*delta, r#"{"type":"message_stop"}"#]);
+    events.map(|event| format!("data: {event}\n\n")).collect()
+}
+
+const TEXT: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Well"}}
+{"type":"content_block_stop","index":0}"#;
+
+fn called(json: &str) -> String {
+    let json = serde_json::to_string(json).unwrap();
+    format!(
+        r#"{{"type":"content_block_start","index":1,"content_block":{{"type":"tool_use","id":"t","name":"Now","input":{{}}}}}}
+{{"type":"content_block_delta","index":1,"delta":{{"type":"input_json_delta","partial_json":{json}}}}}
+{{"type":"content_block_stop","index":1}}"#
+    )
+}
+
+#[tokio::test]
+async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
+    for cut in ["", "{\"zone\": \"Eur"] {
+        assert_eq!(
+            fail(SPEC, &stopped(&called(cut), "max_tokens")).await,
+            (
+                ModelErrorKind::Rejected,
+                "the answer of anthropic/claude-test reached its limit of tokens in the middle of a call of Now; nothing of \
+                 it was done: raise max_tokens"
+                    .into()
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_before_the_limit_of_tokens_is_a_call() {
+    let events = read(SPEC, &stopped(&called("{\"zone\": 1}"), "max_tokens")).await;
+    let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
+    assert_eq!(events, [usage(1, 1), usage(1, 2), now]);
+}
+
+#[tokio::test]
+async fn text_before_the_limit_of_tokens_is_kept() {
+    assert_eq!(read(SPEC, &stopped(TEXT, "max_tokens")).await, [usage(1, 1), text("Well"), usage(1, 2)]);
+}
+
+#[tokio::test]
+async fn an_input_that_is_no_json_is_kept_for_the_tool_to_say_so() {
+    let events = read(SPEC, &stopped(&called("{\"zone\": }"), "tool_use")).await;
+    assert_eq!(events[2], ModelEvent::Call(call("t", "Now", json!("{\"zone\": }"), None)));
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_an_answer() {
+    assert_eq!(
+        fail(SPEC, &stopped(TEXT, "refusal")).await,
+        (ModelErrorKind::Rejected, "anthropic broke the answer off: it declines to answer (refusal)".into())
+    );
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_a_failure_and_what_was_said_before_is_told() {
+    let stream = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Well\"}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
+    let (events, error, _) = ask_once(SPEC, Reply::stream(stream)).await;
+    let error = error.unwrap();
+    assert_eq!(events, [text("Well")]);
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ModelErrorKind::Overloaded, "anthropic is overloaded or has failed: Overloaded")
+    );
+}

@@ -1,0 +1,157 @@
+//! One conversation that has everything in it, and what every provider has to get right about an answer.
+
+use crate::server::{Reply, Request, Server};
+use askuser_agent::provider::{Settings, connect};
+use askuser_agent::{
+    Block, CallResult, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ToolCall, ToolDefinition,
+};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(crate) const SECRET: &str = "sk-test-0123456789-secret";
+pub(crate) const SYSTEM: &str = "Be brief. Ask when in doubt.";
+
+/// A model at this address, with a key.
+pub(crate) fn model_at(spec: &str, url: &str) -> Arc<dyn Model> {
+    let environment = |name: &str| name.ends_with("_API_KEY").then(|| SECRET.to_owned());
+    let settings = Settings { base_url: Some(url.to_owned()), ..Settings::new(&environment) };
+    connect(spec, &settings).unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(crate) fn question_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"questions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {"type": "object"}}},
+        "required": ["questions"],
+        "additionalProperties": false,
+    })
+}
+
+pub(crate) fn tools() -> Vec<ToolDefinition> {
+    let definition = |name: &str, description: &str, schema| ToolDefinition {
+        name: name.into(),
+        description: description.into(),
+        schema,
+    };
+    vec![
+        definition("AskUserQuestion", "Asks.", question_schema()),
+        definition("Now", "Tells the time.", json!({"type": "object", "properties": {}})),
+    ]
+}
+
+pub(crate) fn call(id: &str, name: &str, input: Value, extra: Option<Value>) -> ToolCall {
+    ToolCall { id: id.into(), name: name.into(), input, extra }
+}
+
+/// Two calls, one of which could not be read, thoughts of three providers, an empty answer, two messages in a row.
+pub(crate) fn messages() -> Vec<Message> {
+    let opaque = |provider: &str, value| Block::Opaque { provider: provider.into(), value };
+    let signed = json!({"gemini": {"id": "own-1", "thoughtSignature": "c2ln"}});
+    let result = |id: &str, name: &str, output: &str, is_error| CallResult {
+        id: id.into(),
+        name: name.into(),
+        output: output.into(),
+        is_error,
+    };
+    vec![
+        Message::User { text: "Grüße 🦀".into() },
+        Message::Assistant {
+            content: vec![
+                opaque("anthropic", json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQB"})),
+                opaque("openrouter", json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "ZW5j"}]})),
+                opaque("gemini", json!({"thoughtSignature": "dGV4dA=="})),
+                Block::Text { text: "I will ask.".into() },
+                Block::Call(call(
+                    "toolu_1",
+                    "AskUserQuestion",
+                    json!({"questions": [{"header": "Größe"}]}),
+                    Some(signed),
+                )),
+                Block::Call(call("call:2", "Now", json!("{\"zone\":"), None)),
+            ],
+        },
+        Message::Results {
+            results: vec![
+                result("toolu_1", "AskUserQuestion", "The user chose: groß", false),
+                result("call:2", "Now", "The input is no JSON.", true),
+            ],
+        },
+        Message::User { text: "And?".into() },
+        Message::Assistant { content: vec![opaque("anthropic", json!({"type": "redacted_thinking", "data": "x"}))] },
+        Message::User { text: "Go on.".into() },
+    ]
+}
+
+/// Asks with the whole conversation.
+pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
+    let (messages, tools) = (messages(), tools());
+    let request = ModelRequest { system: SYSTEM, messages: &messages, tools: &tools, task: None };
+    let mut answer = model.respond(request);
+    let (mut events, mut error) = (Vec::new(), None);
+    while let Some(next) = answer.next().await {
+        assert_eq!(error, None, "nothing comes after an error");
+        match next {
+            Ok(event) => events.push(event),
+            Err(failed) => error = Some(failed),
+        }
+    }
+    (events, error)
+}
+
+/// What comes of one reply, and what was asked for it.
+pub(crate) async fn ask_once(spec: &str, reply: Reply) -> (Vec<ModelEvent>, Option<ModelError>, Request) {
+    let server = Server::start([reply]).await;
+    let (events, error) = ask(&*model_at(spec, &server.url)).await;
+    (events, error, server.request())
+}
+
+/// The events of a stream, whole.
+pub(crate) async fn read(spec: &str, stream: &str) -> Vec<ModelEvent> {
+    let (events, error, _) = ask_once(spec, Reply::stream(stream)).await;
+    assert_eq!(error, None);
+    events
+}
+
+/// The error that a stream ends in.
+pub(crate) async fn fail(spec: &str, stream: &str) -> (ModelErrorKind, String) {
+    let (_, error, _) = ask_once(spec, Reply::stream(stream)).await;
+    let error = error.expect("an error");
+    (error.kind, error.message)
+}
+
+/// However the bytes are cut on the way, the same comes of them.
+pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEvent]) {
+    let bytes = stream.as_bytes().to_vec();
+    let whole = Reply { chunks: Vec::new(), ..Reply::stream("") };
+    let single = Reply { chunks: bytes.iter().map(|byte| vec![*byte]).collect(), ..whole.clone() };
+    let length = bytes.len();
+    let cuts =
+        (0..length).map(move |i| Reply { chunks: vec![bytes[..i].to_vec(), bytes[i..].to_vec()], ..whole.clone() });
+    let server = Server::start(std::iter::once(single).chain(cuts)).await;
+    let model = model_at(spec, &server.url);
+    for i in 0..=length {
+        assert_eq!(ask(&*model).await, (expected.to_vec(), None), "cut {i}");
+    }
+}
+
+/// An answer that stops anywhere before its last word is not taken for a whole one.
+pub(crate) async fn no_part_passes_for_the_whole(spec: &str, stream: &str, finished_at: usize) {
+    let bytes = stream.as_bytes()[..finished_at].to_vec();
+    let part = Reply { chunks: Vec::new(), ..Reply::stream("") };
+    let parts = (0..finished_at).map(move |i| Reply { chunks: vec![bytes[..i].to_vec()], ..part.clone() });
+    let server = Server::start(parts).await;
+    let model = model_at(spec, &server.url);
+    for i in 0..finished_at {
+        let (_, error) = ask(&*model).await;
+        assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Network), "cut {i}");
+    }
+}
+
+pub(crate) fn text(text: &str) -> ModelEvent {
+    ModelEvent::Text(text.into())
+}
+
+pub(crate) fn usage(input_tokens: u64, output_tokens: u64) -> ModelEvent {
+    ModelEvent::Usage(askuser_agent::Usage { input_tokens, output_tokens })
+}

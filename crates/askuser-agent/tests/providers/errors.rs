@@ -1,0 +1,173 @@
+//! Failures as they come over HTTP; which words mean what is tested beside the code.
+
+use crate::conversation::{SECRET, ask, ask_once, model_at};
+use crate::server::{End, Reply, Server};
+use askuser_agent::provider::{Settings, connect};
+use askuser_agent::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use futures_util::StreamExt;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+const SPECS: [&str; 3] = ["anthropic/m", "openai/m", "gemini/m"];
+
+async fn error(spec: &str, reply: Reply) -> ModelError {
+    let (_, error, _) = ask_once(spec, reply).await;
+    error.expect("an error")
+}
+
+#[tokio::test]
+async fn every_status_has_its_kind_with_every_provider() {
+    for (status, kind) in [
+        ("400 Bad Request", ModelErrorKind::Rejected),
+        ("401 Unauthorized", ModelErrorKind::Key),
+        ("403 Forbidden", ModelErrorKind::Key),
+        ("404 Not Found", ModelErrorKind::UnknownModel),
+        ("413 Payload Too Large", ModelErrorKind::ContextTooLong),
+        ("429 Too Many Requests", ModelErrorKind::RateLimited),
+        ("500 Internal Server Error", ModelErrorKind::Overloaded),
+        ("502 Bad Gateway", ModelErrorKind::Overloaded),
+        ("503 Service Unavailable", ModelErrorKind::Overloaded),
+        ("504 Gateway Timeout", ModelErrorKind::Overloaded),
+        ("529 Overloaded", ModelErrorKind::Overloaded),
+    ] {
+        for spec in SPECS {
+            let error = error(spec, Reply::json(status, "{\"error\":{\"message\":\"So it is.\"}}")).await;
+            assert_eq!(error.kind, kind, "{spec} {status}");
+            assert!(error.message.ends_with(": So it is."), "{}", error.message);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_not_leaked_even_by_a_provider_that_repeats_it() {
+    for (spec, variable) in SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) {
+        let body = format!("{{\"error\":{{\"message\":\"Wrong key {SECRET}\",\"type\":\"{SECRET}\"}}}}");
+        let error = error(spec, Reply::json("401 Unauthorized", body)).await;
+        assert_eq!(error.message, format!("the key in {variable} was refused (401): Wrong key [key]"));
+        assert!(!format!("{error:?}").contains(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn it_is_heard_when_to_come_back() {
+    for (headers, expected) in [
+        ("", None),
+        ("retry-after: 17\r\n", Some(Duration::from_secs(17))),
+        ("retry-after: 0\r\n", Some(Duration::ZERO)),
+        ("retry-after: 3\r\nretry-after-ms: 250\r\n", Some(Duration::from_millis(250))),
+        ("retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", Some(Duration::ZERO)),
+    ] {
+        for status in ["429 Too Many Requests", "529 Overloaded"] {
+            assert_eq!(error("anthropic/m", Reply::new(status, headers, "")).await.retry_after, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn gemini_says_in_the_body_when_to_come_back() {
+    let body = r#"{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"41s"}]}}"#;
+    assert_eq!(
+        error("gemini/m", Reply::json("429 Too Many Requests", body)).await,
+        ModelError {
+            kind: ModelErrorKind::RateLimited,
+            message: "gemini limits the rate of requests (429): Quota.".into(),
+            retry_after: Some(Duration::from_secs(41)),
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let other = Server::start([Reply::stream("")]).await;
+    for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
+        let headers = format!("location: {}/v1/messages?token=abc\r\n", other.url);
+        let error = error("anthropic/m", Reply::new(status, &headers, "")).await;
+        assert_eq!(error.kind, ModelErrorKind::Rejected);
+        assert!(error.message.contains(&format!("redirects to {} ({})", other.url, &status[..3])), "{}", error.message);
+    }
+    assert_eq!(other.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_page_instead_of_a_stream_is_misunderstood_and_not_repeated() {
+    let page = Reply::new("200 OK", "content-type: text/html\r\n", "<html>Please log in</html>");
+    let error = error("openai/m", page).await;
+    assert_eq!(error.kind, ModelErrorKind::Protocol);
+    assert!(error.message.ends_with("sent text/html instead of a stream of events; is the base URL right?"));
+}
+
+#[tokio::test]
+async fn a_complaint_may_come_with_a_status_that_says_all_is_well() {
+    let reply = Reply::json("200 OK", "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}");
+    assert_eq!(
+        error("openrouter/a/b", reply).await,
+        ModelError::new(ModelErrorKind::RateLimited, "openrouter limits the rate of requests (429): Slow down.")
+    );
+}
+
+#[tokio::test]
+async fn an_event_that_is_no_json_is_misunderstood() {
+    for spec in SPECS {
+        assert_eq!(error(spec, Reply::stream("data: nonsense\n\n")).await.kind, ModelErrorKind::Protocol);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_a_matter_of_the_network() {
+    for spec in SPECS {
+        let error = error(spec, Reply::stream(": hello\n\n").ending(End::Cut)).await;
+        assert_eq!(error.kind, ModelErrorKind::Network, "{}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn silence_is_a_matter_of_the_network_before_an_answer_and_in_the_middle_of_it() {
+    let nothing = Reply { head: String::new(), chunks: Vec::new(), end: End::Hang };
+    for reply in [nothing, Reply::stream(": hello\n\n").ending(End::Hang)] {
+        let server = Server::start([reply]).await;
+        let environment = |_: &str| None;
+        let base_url = Some(server.url.clone());
+        let settings = Settings { base_url, idle_timeout: Duration::from_millis(50), ..Settings::new(&environment) };
+        let model = connect("ollama/m", &settings).unwrap_or_else(|error| panic!("{error}"));
+        let error = ask(&*model).await.1.unwrap();
+        assert_eq!(error.kind, ModelErrorKind::Network);
+        assert!(error.message.contains("nothing came for too long"), "{}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_a_matter_of_the_network() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let error = ask(&*model_at("ollama/m", &format!("http://{address}"))).await.1.unwrap();
+    assert_eq!(error.kind, ModelErrorKind::Network);
+    assert!(error.message.starts_with(&format!("cannot reach ollama at {address}: ")), "{}", error.message);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_given_up_is_hung_up_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let model = model_at("openai/m", &format!("http://{}", listener.local_addr().unwrap()));
+    let server = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        // The whole request fits into one read.
+        let mut asked = Vec::new();
+        stream.read_buf(&mut asked).await.unwrap();
+        let event = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        stream.write_all(format!("{head}{event}").as_bytes()).await.unwrap();
+        // Ends when the other side does.
+        let _ = stream.read_to_end(&mut asked).await;
+    };
+    let client = async {
+        let request = ModelRequest { system: "", messages: &[], tools: &[], task: None };
+        let mut answer = model.respond(request);
+        let first = answer.next().await;
+        drop(answer);
+        first
+    };
+    let ((), first) = tokio::join!(server, client);
+    assert_eq!(first, Some(Ok(ModelEvent::Text("Hi".into()))));
+}

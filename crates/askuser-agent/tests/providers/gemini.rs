@@ -1,0 +1,153 @@
+use crate::conversation::{
+    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, read, text, usage,
+};
+use crate::server::Reply;
+use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use serde_json::json;
+
+const SPEC: &str = "gemini/gemini-3-test";
+
+const STREAM: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"**Thinking**\",\"thought\": true}],\"role\": \"model\"},\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 217,\"totalTokenCount\": 230,\"thoughtsTokenCount\": 13},\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Eine Frage \"}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"vorab 🦀:\",\"thoughtSignature\": \"dGV4dA==\"}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"functionCall\": {\"name\": \"AskUserQuestion\",\"args\": {\"questions\": [{\"question\": \"Welche Größe 👩\u{200d}👧?\",\"header\": \"\\u00dc\"}]},\"id\": \"own-9\"},\"thoughtSignature\": \"c2ln\"},{\"functionCall\": {\"name\": \"Now\"}}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"\"}],\"role\": \"model\"},\"finishReason\": \"STOP\",\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 217,\"candidatesTokenCount\": 40,\"totalTokenCount\": 270,\"thoughtsTokenCount\": 13},\"modelVersion\": \"gemini-3-test\"}\r\n\r\n";
+
+#[tokio::test]
+async fn any_cut_of_an_answer_gives_the_same_events() {
+    let question = json!({"questions": [{"question": "Welche Größe 👩‍👧?", "header": "Ü"}]});
+    let signed = json!({"gemini": {"id": "own-9", "thoughtSignature": "c2ln"}});
+    let value = json!({"thoughtSignature": "dGV4dA=="});
+    let events = [
+        usage(217, 13),
+        text("Eine Frage "),
+        text("vorab 🦀:"),
+        ModelEvent::Opaque(Block::Opaque { provider: "gemini".into(), value }),
+        ModelEvent::Call(call("own-9", "AskUserQuestion", question, Some(signed))),
+        ModelEvent::Call(call("call_2", "Now", json!({}), None)),
+        usage(217, 53),
+    ];
+    any_cut_gives(SPEC, STREAM, &events).await;
+}
+
+#[tokio::test]
+async fn no_part_of_an_answer_passes_for_the_whole() {
+    no_part_passes_for_the_whole(SPEC, STREAM, STREAM.find("\"finishReason\"").unwrap()).await;
+}
+
+#[tokio::test]
+async fn the_request_has_the_whole_conversation() {
+    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    assert_eq!(request.line, "POST /v1beta/models/gemini-3-test:streamGenerateContent?alt=sse HTTP/1.1");
+    assert_eq!(request.header("x-goog-api-key"), Some(SECRET));
+    assert_eq!(
+        request.body,
+        json!({
+            "contents": [
+                {"role": "user", "parts": [{"text": "Grüße 🦀"}]},
+                {"role": "model", "parts": [
+                    {"text": "", "thoughtSignature": "dGV4dA=="},
+                    {"text": "I will ask."},
+                    {
+                        "functionCall": {"name": "AskUserQuestion", "args": {"questions": [{"header": "Größe"}]}, "id": "own-1"},
+                        "thoughtSignature": "c2ln",
+                    },
+                    {"functionCall": {"name": "Now", "args": {}}},
+                ]},
+                {"role": "user", "parts": [
+                    {"functionResponse": {"name": "AskUserQuestion", "response": {"output": "The user chose: groß"}, "id": "own-1"}},
+                    {"functionResponse": {"name": "Now", "response": {"error": "The input is no JSON."}}},
+                ]},
+                {"role": "user", "parts": [{"text": "And?"}]},
+                {"role": "user", "parts": [{"text": "Go on."}]},
+            ],
+            "systemInstruction": {"parts": [{"text": SYSTEM}]},
+            "tools": [{"functionDeclarations": [
+                {
+                    "name": "AskUserQuestion",
+                    "description": "Asks.",
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"questions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {"type": "object"}}},
+                        "required": ["questions"],
+                    },
+                },
+                {"name": "Now", "description": "Tells the time."},
+            ]}],
+        })
+    );
+}
+
+fn finished(reason: &str, parts: &str) -> String {
+    format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{parts}]}},\"finishReason\":\"{reason}\",\"finishMessage\":\"Because.\"}}]}}\n\n"
+    )
+}
+
+#[tokio::test]
+async fn only_stop_is_the_end_of_an_answer() {
+    for (reason, kind) in [
+        ("SAFETY", ModelErrorKind::Rejected),
+        ("PROHIBITED_CONTENT", ModelErrorKind::Rejected),
+        ("SOMETHING_NEW", ModelErrorKind::Rejected),
+        ("MALFORMED_FUNCTION_CALL", ModelErrorKind::Protocol),
+    ] {
+        let expected = (kind, format!("gemini broke the answer off: {reason}: Because."));
+        assert_eq!(fail(SPEC, &finished(reason, "{\"text\":\"Hi\"}")).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_all_thoughts_is_none() {
+    assert_eq!(
+        fail(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hm\",\"thought\":true}")).await,
+        (
+            ModelErrorKind::Rejected,
+            "the answer of gemini/gemini-3-test reached its limit of tokens before it said anything; nothing of it was done: \
+             raise max_tokens"
+                .into()
+        )
+    );
+}
+
+#[tokio::test]
+async fn text_before_the_limit_of_tokens_is_kept() {
+    assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi")]);
+}
+
+#[tokio::test]
+async fn a_blocked_prompt_is_rejected() {
+    assert_eq!(
+        fail(SPEC, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n").await,
+        (ModelErrorKind::Rejected, "gemini rejected the request: the prompt was blocked (SAFETY)".into())
+    );
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_a_failure() {
+    let failure =
+        "data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n";
+    assert_eq!(
+        fail(SPEC, failure).await,
+        (ModelErrorKind::Overloaded, "gemini is overloaded or has failed (503): The model is overloaded.".into())
+    );
+}
+
+#[tokio::test]
+async fn a_call_of_another_model_is_said_to_be_unsigned() {
+    use askuser_agent::{CallResult, Message, ModelRequest};
+    use futures_util::StreamExt;
+    let foreign = |id: &str| Block::Call(call(id, "Now", json!({}), None));
+    let result = |id: &str| CallResult { id: id.into(), name: "Now".into(), output: "noon".into(), is_error: false };
+    let messages = [
+        Message::Assistant { content: vec![foreign("a"), foreign("b")] },
+        Message::Results { results: vec![result("a"), result("b")] },
+    ];
+    for (model, signature) in
+        [("gemini-3-test", json!("skip_thought_signature_validator")), ("gemini-2.5-pro", json!(null))]
+    {
+        let server = crate::server::Server::start([Reply::stream(STREAM)]).await;
+        let model = crate::conversation::model_at(&format!("gemini/{model}"), &server.url);
+        let request = ModelRequest { system: "", messages: &messages, tools: &[], task: None };
+        model.respond(request).collect::<Vec<_>>().await;
+        let body = server.request().body;
+        let parts = &body["contents"][0]["parts"];
+        assert_eq!((&parts[0]["thoughtSignature"], &parts[1]["thoughtSignature"]), (&signature, &json!(null)));
+    }
+}

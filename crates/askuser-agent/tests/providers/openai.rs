@@ -1,0 +1,304 @@
+use crate::conversation::{
+    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, messages, model_at, no_part_passes_for_the_whole,
+    question_schema, read, text, usage,
+};
+use crate::server::{Reply, Server};
+use askuser_agent::provider::{Settings, connect};
+use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+const SPEC: &str = "openai/gpt-test";
+
+const STREAM: &str = r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"content":"Eine Frage "},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"content":"vorab 🦀:"},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_A","type":"function","function":{"name":"AskUserQuestion","arguments":""}}]},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"questions\": [{\"question\": \"Welche Gr"}}]},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"öße 👩‍👧?\", \"header\": \"\\u00dc\"}]}"}}]},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_B","type":"function","function":{"name":"Now","arguments":"{}"}}]},"logprobs":null,"finish_reason":null}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"tool_calls"}],"usage":null}
+
+data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[],"usage":{"prompt_tokens":82,"completion_tokens":17,"total_tokens":99,"prompt_tokens_details":{"cached_tokens":64}}}
+
+data: [DONE]
+
+"#;
+
+fn question() -> Value {
+    json!({"questions": [{"question": "Welche Größe 👩‍👧?", "header": "Ü"}]})
+}
+
+#[tokio::test]
+async fn any_cut_of_an_answer_gives_the_same_events() {
+    let events = [
+        text("Eine Frage "),
+        text("vorab 🦀:"),
+        usage(82, 17),
+        ModelEvent::Call(call("call_A", "AskUserQuestion", question(), None)),
+        ModelEvent::Call(call("call_B", "Now", json!({}), None)),
+    ];
+    any_cut_gives(SPEC, STREAM, &events).await;
+}
+
+#[tokio::test]
+async fn no_part_of_an_answer_passes_for_the_whole() {
+    let finished_at = STREAM.find("\"finish_reason\":\"tool_calls\"").unwrap();
+    no_part_passes_for_the_whole(SPEC, STREAM, finished_at).await;
+}
+
+fn conversation() -> Value {
+    json!([
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": "Grüße 🦀"},
+        {"role": "assistant", "content": "I will ask.", "tool_calls": [
+            {"id": "toolu_1", "type": "function", "function": {"name": "AskUserQuestion", "arguments": "{\"questions\":[{\"header\":\"Größe\"}]}"}},
+            {"id": "call_3a2", "type": "function", "function": {"name": "Now", "arguments": "{}"}},
+        ]},
+        {"role": "tool", "tool_call_id": "toolu_1", "content": "The user chose: groß"},
+        {"role": "tool", "tool_call_id": "call_3a2", "content": "The input is no JSON."},
+        {"role": "user", "content": "And?"},
+        {"role": "user", "content": "Go on."},
+    ])
+}
+
+#[tokio::test]
+async fn the_request_has_the_whole_conversation() {
+    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    assert_eq!(request.line, "POST /chat/completions HTTP/1.1");
+    assert_eq!(request.header("authorization"), Some(&*format!("Bearer {SECRET}")));
+    let function = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
+    assert_eq!(
+        request.body,
+        json!({
+            "model": "gpt-test",
+            "stream": true,
+            "stream_options": {"include_usage": true},
+            "tools": [
+                function("AskUserQuestion", "Asks.", question_schema()),
+                function("Now", "Tells the time.", json!({"type": "object", "properties": {}})),
+            ],
+            "messages": conversation(),
+        })
+    );
+}
+
+#[tokio::test]
+async fn thoughts_go_back_to_openrouter() {
+    let (_, _, request) = ask_once("openrouter/some/model", Reply::stream(STREAM)).await;
+    let mut expected = conversation();
+    expected[2]["reasoning_details"] = json!([{"type": "reasoning.encrypted", "data": "ZW5j"}]);
+    assert_eq!((&request.body["model"], &request.body["messages"]), (&json!("some/model"), &expected));
+}
+
+#[tokio::test]
+async fn a_limit_of_tokens_is_named_as_the_server_knows_it() {
+    for (provider, name) in [("openai", "max_completion_tokens"), ("vllm", "max_tokens")] {
+        let server = Server::start([Reply::stream(STREAM)]).await;
+        let environment = |_: &str| None;
+        let base_url = Some(server.url.clone());
+        let settings = Settings { base_url, max_tokens: Some(77), ..Settings::new(&environment) };
+        let model = connect(&format!("{provider}/m"), &settings).unwrap_or_else(|error| panic!("{error}"));
+        crate::conversation::ask(&*model).await;
+        let request = server.request();
+        assert_eq!((&request.body[name], request.header("authorization")), (&json!(77), None));
+    }
+}
+
+/// Chunks with these deltas, and this reason at the end.
+fn stream(deltas: &[Value], reason: &str) -> String {
+    let chunk = |delta: &Value, reason: Value| {
+        format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}))
+    };
+    let deltas: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
+    format!("{deltas}{}data: [DONE]\n\n", chunk(&json!({}), json!(reason)))
+}
+
+async fn calls(parts: &[Value]) -> Vec<ModelEvent> {
+    let deltas: Vec<Value> =
+        parts.iter().map(|part| json!({"role": "assistant", "content": null, "tool_calls": part})).collect();
+    read(SPEC, &stream(&deltas, "stop")).await
+}
+
+fn now(id: &str, zone: u32) -> ModelEvent {
+    ModelEvent::Call(call(id, "Now", json!({"zone": zone}), None))
+}
+
+fn part(rest: Value, name: Option<&str>, arguments: Value) -> Value {
+    let mut part = rest;
+    part["function"] = json!({"name": name, "arguments": arguments});
+    part
+}
+
+#[tokio::test]
+async fn whole_calls_may_come_at_once_although_the_reason_is_stop() {
+    let both = json!([
+        part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}")),
+        part(json!({"index": 1, "id": "b"}), Some("Now"), json!("{\"zone\":2}")),
+    ]);
+    assert_eq!(calls(&[both]).await, [now("a", 1), now("b", 2)]);
+}
+
+#[tokio::test]
+async fn calls_may_share_an_index() {
+    let one = json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
+    let two = json!([part(json!({"index": 0, "id": "b"}), Some("Now"), json!("{\"zone\":2}"))]);
+    assert_eq!(calls(&[one, two]).await, [now("a", 1), now("b", 2)]);
+}
+
+#[tokio::test]
+async fn calls_may_have_neither_index_nor_id() {
+    let one = json!([part(json!({}), Some("Now"), json!("{\"zone\":1}"))]);
+    let two = json!([part(json!({}), Some("Now"), json!("{\"zone\":2}"))]);
+    assert_eq!(calls(&[one, two]).await, [now("call_1", 1), now("call_2", 2)]);
+}
+
+#[tokio::test]
+async fn calls_may_have_an_index_and_no_id() {
+    let parts = [
+        json!([part(json!({"index": 0}), Some("Now"), json!("{\"zo"))]),
+        json!([part(json!({"index": 0}), None, json!("ne\":1}"))]),
+        json!([part(json!({"index": 1, "id": ""}), Some("Now"), json!("{\"zone\":2}"))]),
+    ];
+    assert_eq!(calls(&parts).await, [now("call_1", 1), now("call_2", 2)]);
+}
+
+#[tokio::test]
+async fn parts_of_calls_may_be_mixed() {
+    let parts = [
+        json!([
+            part(json!({"index": 0, "id": "a"}), Some("Now"), json!("")),
+            part(json!({"index": 1, "id": "b"}), Some("Now"), json!(""))
+        ]),
+        json!([part(json!({"index": 1}), None, json!("{\"zone\":2}"))]),
+        json!([part(json!({"index": 0}), None, json!("{\"zone\":1}"))]),
+    ];
+    assert_eq!(calls(&parts).await, [now("a", 1), now("b", 2)]);
+}
+
+#[tokio::test]
+async fn every_part_may_repeat_id_and_name() {
+    let parts = [
+        json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\""))]),
+        json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!(":1}"))]),
+    ];
+    assert_eq!(calls(&parts).await, [now("a", 1)]);
+}
+
+#[tokio::test]
+async fn arguments_may_be_an_object() {
+    assert_eq!(calls(&[json!([part(json!({"id": "a"}), Some("Now"), json!({"zone": 1}))])]).await, [now("a", 1)]);
+}
+
+#[tokio::test]
+async fn what_goes_back_with_a_call_is_kept() {
+    let mut signed = part(json!({"id": "a"}), Some("Now"), json!("{\"zone\":1}"));
+    signed["extra_content"] = json!({"google": {"thought_signature": "c2ln"}});
+    let extra = json!({"openai": {"google": {"thought_signature": "c2ln"}}});
+    assert_eq!(calls(&[json!([signed])]).await, [ModelEvent::Call(call("a", "Now", json!({"zone": 1}), Some(extra)))]);
+}
+
+#[tokio::test]
+async fn a_call_without_a_name_is_misunderstood() {
+    let stream = stream(&[json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})], "tool_calls");
+    assert_eq!(
+        fail(SPEC, &stream).await,
+        (ModelErrorKind::Protocol, "the answer of openai cannot be read: a call without a name".into())
+    );
+}
+
+#[tokio::test]
+async fn deltas_and_choices_may_be_null() {
+    let stream = "data: {\"choices\":null}\n\ndata: {\"choices\":[{\"delta\":null}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"Hi\",\"tool_calls\":null},\"finish_reason\":\"stop\"}]}\n\n";
+    assert_eq!(read(SPEC, stream).await, [text("Hi")]);
+}
+
+#[tokio::test]
+async fn done_is_enough_without_a_reason() {
+    assert_eq!(
+        read(SPEC, "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n").await,
+        [text("Hi")]
+    );
+}
+
+#[tokio::test]
+async fn comments_keep_the_connection_alive() {
+    let stream = format!(": OPENROUTER PROCESSING\n\n{}", stream(&[json!({"content": "Hi"})], "stop"));
+    assert_eq!(read("openrouter/a/b", &stream).await, [text("Hi")]);
+}
+
+#[tokio::test]
+async fn thoughts_of_openrouter_are_put_together() {
+    let thought = |more: Value| json!({"content": "", "reasoning_details": [more]});
+    let stream = stream(
+        &[
+            thought(json!({"type": "reasoning.text", "text": "Let me ", "index": 0})),
+            thought(json!({"type": "reasoning.text", "text": "see.", "index": 0})),
+            thought(json!({"type": "reasoning.text", "signature": "sig", "index": 0})),
+            json!({"content": "Hi"}),
+        ],
+        "stop",
+    );
+    let value = json!({"reasoning_details": [{"type": "reasoning.text", "text": "Let me see.", "index": 0, "signature": "sig"}]});
+    let opaque = ModelEvent::Opaque(Block::Opaque { provider: "openrouter".into(), value });
+    assert_eq!(read("openrouter/a/b", &stream).await, [text("Hi"), opaque]);
+}
+
+#[tokio::test]
+async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
+    for cut in ["", "{\"zone\":"] {
+        let stream =
+            stream(&[json!({"tool_calls": [part(json!({"index": 0, "id": "a"}), Some("Now"), json!(cut))]})], "length");
+        assert_eq!(
+            fail(SPEC, &stream).await,
+            (
+                ModelErrorKind::Rejected,
+                "the answer of openai/gpt-test reached its limit of tokens in the middle of a call of Now; nothing of it was \
+                 done: raise max_tokens"
+                    .into()
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_filtered_answer_is_not_an_answer() {
+    assert_eq!(
+        fail(SPEC, &stream(&[json!({"content": "Hi"})], "content_filter")).await,
+        (
+            ModelErrorKind::Rejected,
+            "openai broke the answer off: its content filter stopped it (content_filter)".into()
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_is_a_failure() {
+    for failure in [
+        json!({"error": {"code": 502, "message": "Provider disconnected"}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
+        json!({"choices": [{"delta": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "Provider disconnected"}}]}),
+    ] {
+        assert_eq!(
+            fail("openrouter/a/b", &format!("data: {failure}\n\n")).await,
+            (ModelErrorKind::Overloaded, "openrouter is overloaded or has failed (502): Provider disconnected".into())
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_read_after_done() {
+    let server =
+        Server::start([Reply::stream(format!("{STREAM}data: nonsense\n\n")).ending(crate::server::End::Hang)]).await;
+    let model = model_at(SPEC, &server.url);
+    let messages = messages();
+    let request = askuser_agent::ModelRequest { system: "", messages: &messages, tools: &[], task: None };
+    let events: Vec<_> = model.respond(request).collect().await;
+    assert_eq!((events.len(), events.iter().all(Result::is_ok)), (5, true));
+}
