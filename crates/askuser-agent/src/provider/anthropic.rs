@@ -30,7 +30,10 @@ pub(super) fn body(request: &ModelRequest<'_>, addressee: &Addressee, max_tokens
         body["system"] = json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
     }
     if !request.tools.is_empty() {
-        let tool = |tool: &ToolDefinition| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
+        let tool = |tool: &ToolDefinition| {
+            let ToolDefinition { name, description, schema } = tool;
+            json!({"name": name, "description": description, "input_schema": schema})
+        };
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     body["messages"] = messages(request.messages, addressee.provider);

@@ -1,12 +1,9 @@
 //! A JSON Schema reduced to what Gemini accepts: it refuses the whole request for a keyword it does not know.
 //!
-//! What cannot be said is left out, never said wrongly: the reduced schema accepts whatever the full one does. The tool
-//! checks its input itself.
+//! What cannot be said is left out, and the tool checks its input itself. Where Gemini insists on a type and there is
+//! none, it is a string: anything can be written in one.
 
 use serde_json::{Map, Value, json};
-
-/// References may lead back to where they are; nobody nests deeper than this.
-const DEEPEST: usize = 16;
 
 /// Keywords that mean the same to Gemini and hold no schema.
 const KEPT: &[&str] = &[
@@ -29,23 +26,46 @@ const KEPT: &[&str] = &[
 const FORMATS: &[&str] = &["int32", "int64", "float", "double", "date-time", "enum"];
 
 pub(super) fn reduce(schema: &Value) -> Value {
-    Value::Object(reduce_in(schema, schema, 0))
+    Value::Object(reduce_in(schema, &Within { root: schema, opened: None }))
 }
 
-fn reduce_in(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
+/// Where a schema stands.
+struct Within<'a> {
+    /// What references are looked up in.
+    root: &'a Value,
+    /// The reference that led here, and where it stood.
+    opened: Option<(&'a str, &'a Within<'a>)>,
+}
+
+impl Within<'_> {
+    /// Whether a reference leads back to where it stands.
+    fn has_opened(&self, path: &str) -> bool {
+        self.opened.is_some_and(|(opened, outer)| opened == path || outer.has_opened(path))
+    }
+}
+
+fn reduce_in(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
+    typed(gather(schema, within))
+}
+
+/// What a schema says by itself and through others, which may be only a part of what is said of a value.
+fn gather(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
     let mut reduced = Map::new();
     let Some(full) = schema.as_object() else { return reduced };
-    if depth > DEEPEST {
-        return reduced;
+    let inner = |schema: &Value| Value::Object(reduce_in(schema, within));
+    if let Some(path) = full.get("$ref").and_then(Value::as_str) {
+        let referred = path.strip_prefix('#').and_then(|path| within.root.pointer(path));
+        match referred.filter(|_| !path.is_empty() && path != "#" && !within.has_opened(path)) {
+            Some(referred) => {
+                let within = Within { root: within.root, opened: Some((path, within)) };
+                absorb(&mut reduced, gather(referred, &within));
+            }
+            // It would never end.
+            None => absorb(&mut reduced, Map::from_iter([("type".into(), json!("object"))])),
+        }
     }
-    let inner = |schema: &Value| Value::Object(reduce_in(schema, root, depth + 1));
-    if let Some(referred) =
-        full.get("$ref").and_then(Value::as_str).and_then(|path| root.pointer(path.strip_prefix('#')?))
-    {
-        reduced = reduce_in(referred, root, depth + 1);
-    }
-    for all in full.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        reduced.extend(reduce_in(all, root, depth + 1));
+    for part in full.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+        absorb(&mut reduced, gather(part, within));
     }
     for (key, value) in full {
         match key.as_str() {
@@ -53,12 +73,13 @@ fn reduce_in(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
             "properties" => {
                 let properties = value.as_object().into_iter().flatten();
                 let properties: Map<_, _> = properties.map(|(name, schema)| (name.clone(), inner(schema))).collect();
-                reduced.insert(key.clone(), properties.into());
+                absorb(&mut reduced, Map::from_iter([(key.clone(), properties.into())]));
             }
+            "required" => absorb(&mut reduced, Map::from_iter([(key.clone(), value.clone())])),
             "items" if value.is_object() => {
                 reduced.insert(key.clone(), inner(value));
             }
-            "anyOf" | "oneOf" => set_choices(&mut reduced, value.as_array().into_iter().flatten().map(inner).collect()),
+            "anyOf" | "oneOf" => set_choices(&mut reduced, value.as_array().into_iter().flatten(), inner),
             "enum" => set_values(&mut reduced, value.as_array().map(Vec::as_slice).unwrap_or_default()),
             "const" => set_values(&mut reduced, std::slice::from_ref(value)),
             "format" if value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
@@ -70,21 +91,63 @@ fn reduce_in(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
             _ => {}
         }
     }
-    if let Some(required) = full.get("required").and_then(Value::as_array) {
-        // A name that is no property is refused as well.
-        let is_known = |name: &&Value| reduced["properties"].get(name.as_str().unwrap_or_default()).is_some();
-        let required: Vec<Value> = match reduced.contains_key("properties") {
-            true => required.iter().filter(is_known).cloned().collect(),
-            false => Vec::new(),
-        };
-        if !required.is_empty() {
-            reduced.insert("required".into(), required.into());
+    reduced
+}
+
+/// Adds what another schema says of the same value.
+fn absorb(reduced: &mut Map<String, Value>, other: Map<String, Value>) {
+    for (key, value) in other {
+        match (reduced.get_mut(&key), value) {
+            (Some(Value::Object(own)), Value::Object(more)) if key == "properties" => own.extend(more),
+            (Some(Value::Array(own)), Value::Array(more)) if key == "required" => own.extend(more),
+            (_, value) => {
+                reduced.insert(key, value);
+            }
         }
     }
-    if reduced.get("type") == Some(&json!("array")) {
+}
+
+/// Everything has a type, and nothing that belongs to another. A choice stands alone.
+fn typed(mut reduced: Map<String, Value>) -> Map<String, Value> {
+    if !reduced.contains_key("type") {
+        if let Some(Value::Array(choices)) = reduced.remove("anyOf") {
+            return Map::from_iter([("anyOf".into(), described(choices, &reduced))]);
+        }
+        let kind = if reduced.contains_key("properties") { "object" } else { "string" };
+        reduced.insert("type".into(), kind.into());
+    }
+    reduced.remove("anyOf");
+    if reduced["type"] != "object" {
+        reduced.remove("properties");
+    }
+    // A name that is no property is refused as well.
+    let properties = reduced.get("properties").and_then(Value::as_object);
+    let is_known =
+        |name: &Value| properties.is_some_and(|all| name.as_str().is_some_and(|name| all.contains_key(name)));
+    let required = reduced.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: Vec<Value> = required.filter(|name| is_known(name)).cloned().collect();
+    match required.is_empty() {
+        true => reduced.remove("required"),
+        false => reduced.insert("required".into(), required.into()),
+    };
+    if reduced["type"] == "array" {
         reduced.entry("items").or_insert_with(|| json!({"type": "string"}));
+    } else {
+        reduced.remove("items");
     }
     reduced
+}
+
+/// What is said beside a choice is said in each of it.
+fn described(mut choices: Vec<Value>, beside: &Map<String, Value>) -> Value {
+    for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
+        for key in ["description", "nullable"] {
+            if let Some(value) = beside.get(key) {
+                choice.entry(key).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    choices.into()
 }
 
 /// One type, and whether it may be null. Several are a choice.
@@ -110,21 +173,25 @@ fn set_type(reduced: &mut Map<String, Value>, types: &Value) {
 }
 
 /// A choice with null is a value that may be null.
-fn set_choices(reduced: &mut Map<String, Value>, mut choices: Vec<Value>) {
-    let all = choices.len();
-    choices.retain(|choice| choice["type"] != "null");
-    if choices.len() < all {
+fn set_choices<'a>(
+    reduced: &mut Map<String, Value>,
+    choices: impl Iterator<Item = &'a Value>,
+    inner: impl Fn(&Value) -> Value,
+) {
+    let (null, some): (Vec<&Value>, Vec<&Value>) = choices.partition(|choice| choice["type"] == "null");
+    if !null.is_empty() {
         reduced.insert("nullable".into(), true.into());
     }
-    match choices.pop() {
-        Some(Value::Object(only)) if choices.is_empty() => {
+    let mut some: Vec<Value> = some.into_iter().map(inner).collect();
+    match some.pop() {
+        Some(Value::Object(only)) if some.is_empty() => {
             for (key, value) in only {
                 reduced.entry(key).or_insert(value);
             }
         }
         Some(last) => {
-            choices.push(last);
-            reduced.insert("anyOf".into(), choices.into());
+            some.push(last);
+            reduced.insert("anyOf".into(), some.into());
         }
         None => {}
     }
@@ -216,8 +283,63 @@ mod tests {
 
     #[test]
     fn a_reference_to_itself_ends() {
-        let full = json!({"type": "object", "properties": {"child": {"$ref": "#"}}});
-        assert!(reduce(&full).to_string().len() < 2000);
+        let object = json!({"type": "object"});
+        check(
+            json!({"type": "object", "properties": {"child": {"$ref": "#"}}}),
+            json!({"type": "object", "properties": {"child": object}}),
+        );
+        let node = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}});
+        check(
+            json!({"type": "object", "$defs": {"Node": node}, "properties": {"first": {"$ref": "#/$defs/Node"}}}),
+            json!({"type": "object", "properties": {"first": {"type": "object", "properties": {"next": object}}}}),
+        );
+    }
+
+    #[test]
+    fn a_schema_used_twice_is_written_twice() {
+        let full = json!({"$defs": {"N": {"type": "integer"}}, "type": "object", "properties": {
+            "a": {"$ref": "#/$defs/N"}, "b": {"$ref": "#/$defs/N"},
+        }});
+        check(full, json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}));
+    }
+
+    #[test]
+    fn parts_of_a_schema_are_put_together() {
+        let part = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
+        check(
+            json!({"allOf": [part("a"), part("b"), {"minProperties": 1}], "properties": {"c": {"type": "string"}}}),
+            json!({
+                "type": "object",
+                "properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}},
+                "required": ["a", "b"],
+                "minProperties": 1,
+            }),
+        );
+    }
+
+    #[test]
+    fn a_choice_stands_alone() {
+        check(
+            json!({"description": "How many", "anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}),
+            json!({"anyOf": [
+                {"type": "integer", "description": "How many", "nullable": true},
+                {"type": "string", "description": "How many", "nullable": true},
+            ]}),
+        );
+    }
+
+    #[test]
+    fn a_choice_of_what_is_required_is_left_out() {
+        check(
+            json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+            json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+        );
+    }
+
+    #[test]
+    fn everything_has_a_type_and_nothing_of_another() {
+        check(json!({"properties": {"a": {}}}), json!({"properties": {"a": {"type": "string"}}, "type": "object"}));
+        check(json!({"type": "string", "properties": {}, "required": ["a"], "items": {}}), json!({"type": "string"}));
     }
 
     #[test]
