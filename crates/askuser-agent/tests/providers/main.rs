@@ -1,5 +1,7 @@
 //! The providers against a real HTTP server that speaks their formats, byte by byte.
 
+#![cfg(feature = "providers")]
+
 mod agent;
 mod anthropic;
 mod conversation;
