@@ -30,6 +30,11 @@ fn lines_end_with_lf_cr_or_both() {
 }
 
 #[test]
+fn cr_and_lf_together_end_one_line() {
+    check(b"event: x\r\ndata: a\r\ndata: b\r\n\r\n", &[("x", "a\nb")]);
+}
+
+#[test]
 fn lines_of_data_are_joined() {
     check(b"data: a\ndata:\ndata: b\n\n", &[("", "a\n\nb")]);
 }

@@ -182,6 +182,15 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_not_ended_is_no_call() {
+    let begun = called("{}").lines().take(2).collect::<Vec<_>>().join("\n");
+    assert_eq!(
+        fail(SPEC, &stopped(&begun, "tool_use")).await,
+        (ModelErrorKind::Network, "the answer of anthropic was cut off: it ended in the middle".into())
+    );
+}
+
+#[tokio::test]
 async fn a_call_before_the_limit_of_tokens_is_a_call() {
     let events = read(SPEC, &stopped(&called("{\"zone\": 1}"), "max_tokens")).await;
     let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));

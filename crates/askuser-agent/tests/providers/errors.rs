@@ -122,6 +122,14 @@ async fn a_connection_that_breaks_is_a_matter_of_the_network() {
 }
 
 #[tokio::test]
+async fn an_event_that_the_end_has_cut_is_a_matter_of_the_network() {
+    for spec in SPECS {
+        let error = error(spec, Reply::stream("data: {\"choices\":\ndata: ")).await;
+        assert_eq!(error.kind, ModelErrorKind::Network, "{}", error.message);
+    }
+}
+
+#[tokio::test]
 async fn silence_is_a_matter_of_the_network_before_an_answer_and_in_the_middle_of_it() {
     let nothing = Reply { head: String::new(), chunks: Vec::new(), end: End::Hang };
     for reply in [nothing, Reply::stream(": hello\n\n").ending(End::Hang)] {

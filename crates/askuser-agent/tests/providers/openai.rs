@@ -1,11 +1,10 @@
 use crate::conversation::{
-    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, messages, model_at, no_part_passes_for_the_whole,
-    question_schema, read, text, usage,
+    SECRET, SYSTEM, any_cut_gives, ask, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read,
+    text, usage,
 };
-use crate::server::{Reply, Server};
+use crate::server::{End, Reply, Server};
 use askuser_agent::provider::{Settings, connect};
 use askuser_agent::{Block, ModelErrorKind, ModelEvent};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 const SPEC: &str = "openai/gpt-test";
@@ -106,7 +105,7 @@ async fn a_limit_of_tokens_is_named_as_the_server_knows_it() {
         let base_url = Some(server.url.clone());
         let settings = Settings { base_url, max_tokens: Some(77), ..Settings::new(&environment) };
         let model = connect(&format!("{provider}/m"), &settings).unwrap_or_else(|error| panic!("{error}"));
-        crate::conversation::ask(&*model).await;
+        ask(&*model).await;
         let request = server.request();
         assert_eq!((&request.body[name], request.header("authorization")), (&json!(77), None));
     }
@@ -151,6 +150,21 @@ async fn calls_may_share_an_index() {
     let one = json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
     let two = json!([part(json!({"index": 0, "id": "b"}), Some("Now"), json!("{\"zone\":2}"))]);
     assert_eq!(calls(&[one, two]).await, [now("a", 1), now("b", 2)]);
+}
+
+#[tokio::test]
+async fn calls_without_arguments_may_share_an_index() {
+    let one = json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!(""))]);
+    let two = json!([part(json!({"index": 0, "id": "b"}), Some("Now"), json!(""))]);
+    let now = |id: &str| ModelEvent::Call(call(id, "Now", json!({}), None));
+    assert_eq!(calls(&[one, two]).await, [now("a"), now("b")]);
+}
+
+#[tokio::test]
+async fn whole_calls_without_ids_may_share_an_index() {
+    let one = json!([part(json!({"index": 0}), Some("Now"), json!("{\"zone\":1}"))]);
+    let two = json!([part(json!({"index": 0}), Some("Now"), json!("{\"zone\":2}"))]);
+    assert_eq!(calls(&[one, two]).await, [now("call_1", 1), now("call_2", 2)]);
 }
 
 #[tokio::test]
@@ -294,11 +308,9 @@ async fn a_failure_in_the_middle_is_a_failure() {
 
 #[tokio::test]
 async fn nothing_is_read_after_done() {
-    let server =
-        Server::start([Reply::stream(format!("{STREAM}data: nonsense\n\n")).ending(crate::server::End::Hang)]).await;
-    let model = model_at(SPEC, &server.url);
-    let messages = messages();
-    let request = askuser_agent::ModelRequest { system: "", messages: &messages, tools: &[], task: None };
-    let events: Vec<_> = model.respond(request).collect().await;
-    assert_eq!((events.len(), events.iter().all(Result::is_ok)), (5, true));
+    for rest in ["data: nonsense\n\n", "data: nonsense\n"] {
+        let reply = Reply::stream(format!("{STREAM}{rest}")).ending(End::Hang);
+        let (events, error, _) = ask_once(SPEC, reply).await;
+        assert_eq!((events.len(), error), (5, None));
+    }
 }
