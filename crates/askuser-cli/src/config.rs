@@ -127,6 +127,7 @@ impl Layers {
         parse(value).ok_or_else(|| {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
+                ("max_tokens", _) => "a whole number above 0",
                 ("flash", _) => "a duration of at most 1s",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
@@ -176,6 +177,10 @@ impl Layers {
             })?,
             model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
             base_url: self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?,
+            max_tokens: self.read("max_tokens", |v| match v {
+                "none" => Some(None),
+                v => v.parse().ok().filter(|most| *most > 0).map(Some),
+            })?,
             permissions: self.read("permissions", |v| match v {
                 "ask" => Some(Permit::Ask),
                 "accept-edits" => Some(Permit::AcceptEdits),
@@ -227,6 +232,7 @@ pub struct Settings {
     pub format: Option<Format>,
     pub model: Option<String>,
     pub base_url: Option<String>,
+    pub max_tokens: Option<u32>,
     pub permissions: Permit,
     pub on_question: Option<String>,
     pub notify: bool,

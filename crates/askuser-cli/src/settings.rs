@@ -19,6 +19,7 @@ impl Setting {
     pub fn flag(&self) -> &'static str {
         match self.name {
             "base_url" => "base-url",
+            "max_tokens" => "max-tokens",
             "on_question" => "on-question",
             name => name,
         }
@@ -107,6 +108,16 @@ pub const SETTINGS: &[Setting] = &[
     ),
     // Requests carry a key: where they go is the user's to say.
     of(Of::Agent, setting("base_url", "URL", "none", User, "Where the provider is, instead of where it usually is")),
+    of(
+        Of::Agent,
+        setting(
+            "max_tokens",
+            "N",
+            "none",
+            Anybody,
+            "How long an answer of the model may get; none is the provider's own limit",
+        ),
+    ),
     of(
         Of::Agent,
         setting(

@@ -10,7 +10,7 @@ mod protocol;
 mod session;
 mod system;
 
-use askuser_agent::{Agent, Mode, Model, Permissions, Script, Transcript, tools};
+use askuser_agent::{Agent, Mode, Model, Permissions, Script, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
@@ -85,8 +85,12 @@ fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Opti
 /// A model by its name.
 fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
-    let _ = (name, settings, environment);
-    Err(Failure::new("no providers yet"))
+    let settings = provider::Settings {
+        base_url: settings.base_url.clone(),
+        max_tokens: settings.max_tokens,
+        ..provider::Settings::new(&environment)
+    };
+    provider::connect(name, &settings).map_err(Failure::new)
 }
 
 fn mode(args: &ArgMatches, settings: &Settings) -> Mode {
