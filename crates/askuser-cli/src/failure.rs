@@ -38,6 +38,11 @@ impl Failure {
     }
 }
 
+/// Tells the operator something on the way; nothing has gone wrong for good.
+pub fn notice(program: &str, words: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{program}: {}", sanitize::block(words));
+}
+
 /// Prints what went wrong, if something did, and chooses the exit code. Nothing else does either.
 pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
     match result {

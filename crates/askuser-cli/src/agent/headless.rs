@@ -5,7 +5,7 @@ use crate::protocol::{self, FrontEnd, Wish};
 use askuser::Asker;
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::source;
 use clap::ArgMatches;
 use futures_util::StreamExt;
@@ -187,8 +187,14 @@ impl Talk {
                 event = run.next() => event,
             };
             let Some(event) = event else { return Ok(()) };
-            if self.output == Output::Stream {
-                print(&json!(event))?;
+            match &event {
+                event if self.output == Output::Stream => print(&json!(event))?,
+                // Whoever waits should know for what.
+                AgentEvent::Retry { error, after_ms } => {
+                    let seconds = after_ms.div_ceil(1000);
+                    failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
+                }
+                _ => {}
             }
             self.tally.take(event, "");
         }
