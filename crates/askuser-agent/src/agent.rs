@@ -1,10 +1,10 @@
 //! An agent: a model, tools, a person to ask, and the conversation so far.
 
 use crate::event::{AgentEvent, Failure, FailureKind};
-use crate::message::Message;
+use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::permission::{Mode, Permissions};
-use crate::tool::{Registry, Stop};
+use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use askuser::{AskError, Asker, Outcome, QuestionSet, reply, report};
@@ -99,9 +99,9 @@ impl Agent {
         self.change(|shared| shared.system = system.into())
     }
 
-    /// With these permissions.
+    /// With these permissions. A record that is taken up may keep the mode stricter.
     pub fn with_permissions(self, permissions: Permissions) -> Agent {
-        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions)))
+        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions))).in_the_stricter_mode()
     }
 
     /// Making at most this many requests to the model in a turn.
@@ -118,10 +118,15 @@ impl Agent {
     /// permission less often than these permissions do.
     pub fn with_transcript(self, transcript: Transcript) -> Agent {
         let history = transcript.history(None);
-        if transcript.mode() == Some(Mode::Plan) {
-            self.shared.permissions().mode = Mode::Plan;
+        Agent { history, ..self.change(|shared| shared.transcript = transcript) }.in_the_stricter_mode()
+    }
+
+    fn in_the_stricter_mode(self) -> Agent {
+        if let Some(recorded) = self.shared.transcript.mode() {
+            let mut permissions = self.shared.permissions();
+            permissions.mode = permissions.mode.stricter(recorded);
         }
-        Agent { history, ..self.change(|shared| shared.transcript = transcript) }
+        self
     }
 
     /// A builder's agent is not shared yet.
@@ -146,13 +151,18 @@ impl Agent {
 
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
         let text = prompt.into();
-        self.start(move |agent| agent.record(&Entry::User { text }), abort)
+        let begin = move |agent: &mut Agent| {
+            agent.record_mode()?;
+            agent.keep_answers()?;
+            agent.record(&Entry::User { text })
+        };
+        self.start(begin, abort)
     }
 
     pub(crate) fn resume_until(&mut self, abort: CancellationToken) -> Option<Run<'_>> {
         match self.history.next() {
             Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.start(|_| Ok(()), abort)),
+            Next::Model | Next::Calls(_) => Some(self.start(Agent::record_mode, abort)),
         }
     }
 
@@ -208,6 +218,28 @@ impl Agent {
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
         self.shared.append(entry)?;
         self.history.apply(entry);
+        Ok(())
+    }
+
+    /// A mode that was set before the turn began has to be the mode after a crash.
+    fn record_mode(&mut self) -> Result<(), Stop> {
+        let mode = self.mode();
+        if self.shared.task.is_some() || self.shared.transcript.mode().unwrap_or_default() == mode {
+            return Ok(());
+        }
+        self.shared.append(&Entry::Mode { mode })
+    }
+
+    /// What was answered before a turn was cut off is in the conversation before anything else is said.
+    pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
+        let Next::Calls(calls) = self.history.next() else { return Ok(()) };
+        for ToolCall { id, name, .. } in calls {
+            if let Some(outcome) = self.shared.transcript.outcome(self.shared.path(), &id) {
+                let output =
+                    format!("This was cut off before it had finished, but after asking. The outcome: {outcome}");
+                self.record(&Entry::Result { id, name, result: ToolResult::error(output) })?;
+            }
+        }
         Ok(())
     }
 }
@@ -315,8 +347,11 @@ impl Stream for Run<'_> {
         {
             run.work = None;
         }
-        // Its sender is dropped with the work.
-        run.events.poll_recv(context)
+        match run.work {
+            Some(_) => run.events.poll_recv(context),
+            // A tool may have left a sender behind somewhere; the turn is over all the same.
+            None => Poll::Ready(run.events.try_recv().ok()),
+        }
     }
 }
 

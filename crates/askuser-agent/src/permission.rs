@@ -27,6 +27,14 @@ pub enum Mode {
     Plan,
 }
 
+impl Mode {
+    /// The one of both that lets less through.
+    pub(crate) fn stricter(self, other: Mode) -> Mode {
+        let order = [Mode::Plan, Mode::Ask, Mode::AcceptEdits, Mode::Allow];
+        order.into_iter().find(|mode| [self, other].contains(mode)).unwrap_or(self)
+    }
+}
+
 /// What a person has allowed for good.
 pub trait Allowed: Send + Sync {
     /// Whether this rule of this tool has been allowed here.
@@ -106,7 +114,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             return Ok(Verdict::Refused(ToolResult::error(why)));
         }
     };
-    let outcome = context.ask(&format!("{}:permission", call.id), set, consent.context.clone()).await?;
+    let outcome = context.ask(&question_id(call), set, consent.context.clone()).await?;
     let refused = |why: String| Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed")));
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
     match (outcome.ending(), outcome.answers()) {
@@ -133,6 +141,17 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
         }
     }
+}
+
+/// What the person noted when they allowed a call that was then cut off.
+pub(crate) fn recorded_note(call: &ToolCall, context: &ToolContext) -> Option<String> {
+    let shared = &context.shared;
+    let outcome = shared.transcript.outcome(shared.path(), &question_id(call))?;
+    outcome["answers"][0]["note"].as_str().map(str::to_owned)
+}
+
+fn question_id(call: &ToolCall) -> String {
+    format!("{}:permission", call.id)
 }
 
 fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Violations> {

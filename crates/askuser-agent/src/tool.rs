@@ -4,7 +4,7 @@ use crate::agent::Shared;
 use crate::event::{AgentEvent, Failure};
 use crate::message::ToolCall;
 use crate::permission::Mode;
-use askuser::{Asker, Outcome, QuestionSet, Request};
+use askuser::{Asker, Limits, Outcome, QuestionSet, Request, report};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::future::Future;
@@ -34,9 +34,16 @@ pub trait Tool: Send + Sync {
     /// What a person has to agree to before this call runs; asked of tools that [act](Access::Act). An input that could
     /// not run anyway is refused here, before anybody is bothered.
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
+        let (name, input) = (&call.name, call.input.to_string());
+        let whole = format!("Run {name} with this input?\n\n{input}");
+        let (question, context) = if whole.chars().count() <= Limits::DEFAULT.question_chars.max {
+            (whole, None)
+        } else {
+            (format!("Run {name} with this input?"), Some(input))
+        };
         Ok(Consent {
-            question: format!("Run {} with this input?\n\n{}", call.name, call.input),
-            context: None,
+            question,
+            context,
             rule: call.name.clone(),
             always: format!("Run {} in this folder without asking", call.name),
             edits_here: false,
@@ -182,12 +189,27 @@ impl ToolContext {
         shared.record_question(id, &set)?;
         let questions = serde_json::to_value(&set).ok().and_then(|mut set| set.get_mut("questions").map(Value::take));
         self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions: questions.unwrap_or_default() });
+        self.told().await?;
         let mut request = Request::new(set).with_key(shared.key(id));
         request.origin = shared.origin();
         request.context = context;
         let outcome = asker.ask(&request).await.or_else(Stop::from_asking)?;
-        shared.record_outcome(id, &request.set, &outcome)?;
+        shared.record_outcome(id, &request.set, &outcome).map_err(|stop| match stop {
+            // The person's words must not be lost with it.
+            Stop::Failed(Failure { kind, message }) => {
+                let message = format!("{message}; what came of asking: {}", report::json(&request.set, &outcome));
+                Stop::Failed(Failure { kind, message })
+            }
+            Stop::Interrupted => Stop::Interrupted,
+        })?;
         Ok(outcome)
+    }
+
+    /// Lets whoever listens take in what has been emitted before anything else happens: text is on the screen before a
+    /// prompt is drawn under it, and what they stop now does not begin.
+    pub(crate) async fn told(&self) -> Result<(), Stop> {
+        tokio::task::yield_now().await;
+        if self.abort.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 }
 

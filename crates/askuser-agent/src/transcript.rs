@@ -14,6 +14,7 @@ use crate::tool::ToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,8 +67,9 @@ struct Inner {
     id: String,
     cwd: PathBuf,
     file: Option<(PathBuf, File)>,
-    /// What was read back when it was opened.
-    restored: Vec<Line>,
+    /// What was read back when it was opened, and of what was written since, what an open call may need again.
+    lines: Vec<Line>,
+    mode: Option<Mode>,
 }
 
 /// A session that was found.
@@ -100,7 +102,7 @@ pub enum TranscriptError {
 impl Transcript {
     /// A record that lasts as long as the process.
     pub fn in_memory() -> Transcript {
-        Transcript::from(Inner { id: new_id(0), cwd: PathBuf::new(), file: None, restored: Vec::new() })
+        Transcript::from(Inner { id: new_id(0), cwd: PathBuf::new(), file: None, lines: Vec::new(), mode: None })
     }
 
     /// Begins a session's record in a folder, which is made if need be.
@@ -120,7 +122,8 @@ impl Transcript {
         lock(&file, &id).unwrap_or(Ok(())).map_err(failed)?;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
-        let inner = Inner { id, cwd: cwd.to_owned(), file: Some((path.clone(), file)), restored: Vec::new() };
+        let file = Some((path.clone(), file));
+        let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None };
         let transcript = Transcript::from(inner);
         transcript.append(None, &entry)?;
         transcript.sync()?;
@@ -146,28 +149,38 @@ impl Transcript {
         lock(&file, id).ok_or_else(|| TranscriptError::InUse { id: id.to_owned() })?.map_err(failed)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        // A line without its end was being written when the process died: it has not been acted on.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        if whole < bytes.len() {
-            file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
-        }
-        let mut restored = Vec::new();
+        let mut lines = Vec::new();
         for (i, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
             let line: Line = serde_json::from_slice(line).map_err(|error| TranscriptError::Damaged {
                 path: path.clone(),
                 line: i + 1,
                 fact: error.to_string(),
             })?;
-            restored.push(line);
+            lines.push(line);
         }
-        let cwd = match restored.first() {
+        let last = serde_json::from_slice::<Line>(&bytes[whole..]).ok();
+        let lacks_only_its_end = last.is_some();
+        lines.extend(last);
+        let cwd = match lines.first() {
             Some(Line { entry: Entry::Session { cwd, .. }, .. }) => cwd.clone(),
             _ => {
                 let fact = "does not begin a session".to_owned();
                 return Err(TranscriptError::Damaged { path, line: 1, fact });
             }
         };
-        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), restored }))
+        // Only now, when it is known to be a transcript, is it mended. A line that was cut off was being written when the
+        // process died: it has not been acted on.
+        if lacks_only_its_end {
+            file.write_all(b"\n").map_err(failed)?;
+        } else if whole < bytes.len() {
+            file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
+        }
+        let mode = lines.iter().rev().find_map(|line| match line.entry {
+            Entry::Mode { mode } => Some(mode),
+            _ => None,
+        });
+        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), lines, mode }))
     }
 
     /// The sessions in a folder, the last one first.
@@ -196,17 +209,20 @@ impl Transcript {
     /// Writes an entry. The process may die right after; the machine may not, until [`Transcript::sync`].
     pub(crate) fn append(&self, task: Option<&str>, entry: &Entry) -> Result<(), TranscriptError> {
         let mut inner = self.inner();
-        let Some((path, file)) = &mut inner.file else { return Ok(()) };
-        let failed = |source| TranscriptError::File { path: path.clone(), source };
         let line = Line { at: now(), task: task.map(str::to_owned), entry: entry.clone() };
-        let mut bytes = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
-        bytes.push(b'\n');
-        let before = file.stream_position().map_err(failed)?;
-        file.write_all(&bytes).map_err(|source| {
-            // Half a line would swallow the next one.
-            let _ = file.set_len(before).and_then(|()| file.seek(io::SeekFrom::End(0)));
-            failed(source)
-        })
+        if let Some((path, file)) = &mut inner.file {
+            let failed = |source| TranscriptError::File { path: path.clone(), source };
+            let mut bytes = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
+            bytes.push(b'\n');
+            let before = file.stream_position().map_err(failed)?;
+            file.write_all(&bytes).map_err(|source| {
+                // Half a line would swallow the next one.
+                let _ = file.set_len(before).and_then(|()| file.seek(io::SeekFrom::End(0)));
+                failed(source)
+            })?;
+        }
+        inner.remember(line);
+        Ok(())
     }
 
     /// Returns once everything is on the disk.
@@ -219,37 +235,69 @@ impl Transcript {
         }
     }
 
-    /// The conversation as it was read back.
+    /// The conversation as it was read back; a subagent's as it is now.
     pub(crate) fn history(&self, task: Option<&str>) -> History {
         let mut history = History::default();
         let inner = self.inner();
-        for line in inner.restored.iter().filter(|line| line.task.as_deref() == task) {
+        for line in inner.lines.iter().filter(|line| line.task.as_deref() == task) {
             history.apply(&line.entry);
         }
         history
     }
 
-    /// The outcome of a question, if it was read back.
+    /// The outcome of a question whose call is still open.
     pub(crate) fn outcome(&self, task: Option<&str>, wanted: &str) -> Option<Value> {
         let inner = self.inner();
         let outcome = |line: &Line| match &line.entry {
             Entry::Outcome { id, outcome } if id == wanted && line.task.as_deref() == task => Some(outcome.clone()),
             _ => None,
         };
-        inner.restored.iter().rev().find_map(outcome)
+        inner.lines.iter().rev().find_map(outcome)
     }
 
-    /// The mode as it was read back.
+    /// Whether a call that is still open has begun to act.
+    pub(crate) fn has_started(&self, task: Option<&str>, wanted: &str) -> bool {
+        let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
+        self.inner().lines.iter().any(|line| started(line) && line.task.as_deref() == task)
+    }
+
+    /// The mode that was written last.
     pub(crate) fn mode(&self) -> Option<Mode> {
-        let inner = self.inner();
-        inner.restored.iter().rev().find_map(|line| match line.entry {
-            Entry::Mode { mode } => Some(mode),
-            _ => None,
-        })
+        self.inner().mode
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Keeps what an open call may need when its turn is cut off and taken up again without the process ending: that it
+    /// began to act, what was answered, and all of a subagent. Once it has a result, that is forgotten.
+    fn remember(&mut self, line: Line) {
+        let about = |line: &Line| match &line.entry {
+            Entry::Outcome { id, .. } | Entry::Started { id } => Some(id.clone()),
+            _ => None,
+        };
+        match (&line.task, &line.entry) {
+            (task, Entry::Result { id, .. }) => {
+                let path = task.as_ref().map_or_else(|| id.clone(), |task| format!("{task}/{id}"));
+                let permission = format!("{id}:permission");
+                self.lines.retain(|other| {
+                    let own = other.task == *task && about(other).is_some_and(|it| it == *id || it == permission);
+                    !own && other.task.as_ref() != Some(&path)
+                });
+            }
+            // These give up every open call.
+            (None, Entry::User { .. } | Entry::Interrupted | Entry::Cleared) => {
+                self.lines.retain(|other| other.task.is_none() && about(other).is_none());
+            }
+            (_, Entry::Mode { mode }) => self.mode = Some(*mode),
+            _ => {}
+        }
+        if line.task.is_some() || about(&line).is_some() {
+            self.lines.push(line);
+        }
     }
 }
 
@@ -303,7 +351,9 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// Names sort by time. Two at once are told apart by the process, and by the attempt.
+/// Names sort by time. Two at once, in one process or in several, are told apart by chance: a name is a part of the keys
+/// of questions, and two questions with one key would share an answer.
 fn new_id(attempt: u64) -> String {
-    format!("{:011x}-{:x}", now() + attempt, std::process::id())
+    let chance = RandomState::new().build_hasher().finish();
+    format!("{:011x}-{:08x}", now() + attempt, chance as u32)
 }

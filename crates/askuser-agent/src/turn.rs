@@ -32,7 +32,7 @@ pub(crate) async fn drive<'a>(
     let last = match ended {
         Ok(text) => AgentEvent::Done { text },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
-        Err(Stop::Interrupted) => match agent.record(&Entry::Interrupted) {
+        Err(Stop::Interrupted) => match agent.keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
             Ok(()) | Err(Stop::Interrupted) => {
                 AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
             }
@@ -72,11 +72,19 @@ struct Reply {
 
 impl Reply {
     /// The text so far is whole.
-    fn close_text(&mut self, events: &Events) {
+    fn close_text(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
-            let _ = events.send(AgentEvent::Text { text: text.clone() });
             self.content.push(Block::Text { text });
+        }
+    }
+
+    /// Nothing can void the texts any more.
+    fn tell_texts(&self, events: &Events) {
+        for block in &self.content {
+            if let Block::Text { text } = block {
+                let _ = events.send(AgentEvent::Text { text: text.clone() });
+            }
         }
     }
 }
@@ -93,13 +101,15 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
         };
         match answered {
             Some(Ok(())) => {
-                reply.close_text(events);
+                reply.close_text();
+                reply.tell_texts(events);
                 let _ = events.send(AgentEvent::Usage { usage: reply.usage });
                 return agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage });
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
-                reply.close_text(events);
+                reply.close_text();
+                reply.tell_texts(events);
                 reply.content.retain(|block| matches!(block, Block::Text { .. }));
                 if !reply.content.is_empty() {
                     agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage })?;
@@ -134,12 +144,12 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
                 let _ = events.send(AgentEvent::TextDelta { text });
             }
             ModelEvent::Call(call) => {
-                reply.close_text(events);
+                reply.close_text();
                 let id = history.free_id(&call.id, &reply.content);
                 reply.content.push(Block::Call(ToolCall { id, ..call }));
             }
             ModelEvent::Opaque(block) => {
-                reply.close_text(events);
+                reply.close_text();
                 reply.content.push(block);
             }
             ModelEvent::Usage(usage) => reply.usage = usage,
@@ -156,7 +166,7 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
     match error.retry_after {
         Some(pause) => (pause <= LONGEST_PAUSE).then_some(pause),
         None => {
-            let pause = retries.pause.saturating_mul(1 << attempt.min(6));
+            let pause = retries.pause.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE);
             // Spread over half the pause, so that many agents do not come back together.
             let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
             Some(pause.mul_f64(0.75 + 0.5 * f64::from(nanos % 1000) / 1000.0))
@@ -181,15 +191,18 @@ async fn run_calls(
         let beside = rest.iter().take_while(looks_only).count().max(1);
         let (now, later) = rest.split_at(beside);
         rest = later;
-        let runs: Vec<_> =
-            now.iter().map(|call| run_call(call, &context, agent.history.has_started(&call.id))).collect();
+        if abort.is_cancelled() {
+            return Err(Stop::Interrupted);
+        }
+        let runs: Vec<_> = now.iter().map(|call| run_call(call, &context)).collect();
         let runs = stream::iter(runs).buffer_unordered(BESIDE);
         tokio::pin!(runs);
         loop {
             let ended = tokio::select! {
+                // What has just been done or answered is kept, even if the turn is stopped in the same moment.
                 biased;
-                () = abort.cancelled() => return Err(Stop::Interrupted),
                 ended = runs.next() => ended,
+                () = abort.cancelled() => return Err(Stop::Interrupted),
             };
             let Some((call, result)) = ended else { break };
             let (id, name, result) = (call.id.clone(), call.name.clone(), result?);
@@ -200,17 +213,14 @@ async fn run_calls(
     Ok(())
 }
 
-async fn run_call<'a>(
-    call: &'a ToolCall,
-    context: &ToolContext,
-    started: bool,
-) -> (&'a ToolCall, Result<ToolResult, Stop>) {
+async fn run_call<'a>(call: &'a ToolCall, context: &ToolContext) -> (&'a ToolCall, Result<ToolResult, Stop>) {
     let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
     context.emit(AgentEvent::ToolStart { id, name, input });
-    (call, try_call(call, context, started).await)
+    (call, try_call(call, context).await)
 }
 
-async fn try_call(call: &ToolCall, context: &ToolContext, started: bool) -> Result<ToolResult, Stop> {
+async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
+    context.told().await?;
     let shared = &context.shared;
     let mode = shared.permissions().mode;
     let Some(tool) = shared.tools.get(&call.name).cloned() else {
@@ -222,28 +232,39 @@ async fn try_call(call: &ToolCall, context: &ToolContext, started: bool) -> Resu
             names.join(", ")
         )));
     };
-    if !tool.is_offered(mode, context.asker.is_some()) {
+    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
+    let is_answered = tool.access() == Access::Ask && shared.transcript.outcome(shared.path(), &call.id).is_some();
+    if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         return Ok(not_now(&*tool, context));
     }
     if tool.access() != Access::Act {
         return tool.run(call, context).await;
     }
-    if started {
-        return Ok(ToolResult::error(
+    if shared.transcript.has_started(shared.path(), &call.id) {
+        let mut output = String::from(
             "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
              do it again.",
-        ));
+        );
+        if let Some(note) = permission::recorded_note(call, context) {
+            output.push_str(&noted(&note));
+        }
+        return Ok(ToolResult::error(output));
     }
     let note = match permission::obtain(&*tool, call, context).await? {
         Verdict::Allowed { note } => note,
         Verdict::Refused(result) => return Ok(result),
     };
     shared.append(&Entry::Started { id: call.id.clone() })?;
+    shared.transcript.sync()?;
     let mut result = tool.run(call, context).await?;
     if let Some(note) = note {
-        result.output.push_str(&format!("\n\nThe user allowed this, and noted: {note}"));
+        result.output.push_str(&noted(&note));
     }
     Ok(result)
+}
+
+fn noted(note: &str) -> String {
+    format!("\n\nThe user allowed this, and noted: {note}")
 }
 
 fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {

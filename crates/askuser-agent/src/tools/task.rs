@@ -82,6 +82,10 @@ async fn work(
     prompt: &str,
     context: &ToolContext,
 ) -> Result<Result<String, Failure>, Stop> {
+    if child.history.is_stopped() {
+        // The person stopped it, and the session was cut off before that had reached whoever waits for it.
+        return Err(Stop::Interrupted);
+    }
     let finished = child.messages().last().map(Message::text);
     let abort = context.abort.child_token();
     let run = match finished {
@@ -103,6 +107,7 @@ async fn work(
         }
         let (id, description) = (call.id.clone(), description.to_owned());
         context.emit(AgentEvent::Task { id, description, event: Box::new(event) });
+        context.told().await?;
     }
     Ok(ended)
 }

@@ -11,8 +11,9 @@ pub(crate) struct History {
     pub(crate) messages: Vec<Message>,
     /// Results of the calls of the last message, until all are there.
     results: HashMap<String, ToolResult>,
-    /// Calls of the last message that have begun to act.
-    started: HashSet<String>,
+    /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
+    /// back its answer.
+    ids: HashSet<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
 }
@@ -29,36 +30,41 @@ pub(crate) enum Next {
 }
 
 /// What the model reads of a call that the person stopped.
-pub(crate) const INTERRUPTED: &str = "The user interrupted this before it had finished.";
+const INTERRUPTED: &str = "The user interrupted this before it had finished.";
+
+/// What the model reads of a call that was cut off and not taken up again.
+const CUT_OFF: &str = "This was cut off before it had finished.";
 
 impl History {
     /// Takes in what happened.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::User { text } => {
-                self.give_up_open_calls();
+                self.give_up_open_calls(CUT_OFF);
                 self.stopped = false;
                 self.messages.push(Message::User { text: text.clone() });
             }
             Entry::Assistant { content, .. } => {
-                self.give_up_open_calls();
+                self.give_up_open_calls(CUT_OFF);
                 self.results.clear();
-                self.started.clear();
-                self.messages.push(Message::Assistant { content: content.clone() });
-            }
-            Entry::Started { id } => {
-                self.started.insert(id.clone());
+                let message = Message::Assistant { content: content.clone() };
+                self.ids.extend(message.calls().map(|call| call.id.clone()));
+                self.messages.push(message);
             }
             Entry::Result { id, result, .. } => {
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
             Entry::Interrupted => {
-                self.give_up_open_calls();
+                self.give_up_open_calls(INTERRUPTED);
                 self.stopped = true;
             }
-            Entry::Cleared => *self = History::default(),
-            Entry::Session { .. } | Entry::Asked { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
+            Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
+            Entry::Session { .. }
+            | Entry::Asked { .. }
+            | Entry::Outcome { .. }
+            | Entry::Started { .. }
+            | Entry::Mode { .. } => {}
         }
     }
 
@@ -76,20 +82,19 @@ impl History {
         }
     }
 
-    /// Whether a call has begun to act.
-    pub(crate) fn has_started(&self, id: &str) -> bool {
-        self.started.contains(id)
+    /// Whether the person stopped it.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
     }
 
-    /// A name for a call that no other call of this conversation has: some providers give none, or the same again.
+    /// A name for a call that no other call of this session has: some providers give none, or the same again.
     pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
         let is_taken = |id: &str| {
-            let mut earlier = self.messages.iter().flat_map(Message::calls);
             let mut now = taken.iter().filter_map(|block| match block {
                 Block::Call(call) => Some(call),
                 Block::Text { .. } | Block::Opaque { .. } => None,
             });
-            earlier.any(|call| call.id == id) || now.any(|call| call.id == id)
+            self.ids.contains(id) || now.any(|call| call.id == id)
         };
         let wanted = if wanted.is_empty() { "call" } else { wanted };
         let numbered = (2u32..).map(|n| format!("{wanted}-{n}"));
@@ -114,11 +119,11 @@ impl History {
         self.messages.push(Message::Results { results });
     }
 
-    fn give_up_open_calls(&mut self) {
+    fn give_up_open_calls(&mut self, why: &str) {
         let Some(message) = self.messages.last() else { return };
         let open: Vec<String> = self.open(message).map(|call| call.id.clone()).collect();
         for id in open {
-            self.results.insert(id, ToolResult::error(INTERRUPTED));
+            self.results.insert(id, ToolResult::error(why));
         }
         self.close_calls();
     }
