@@ -1,0 +1,84 @@
+//! Events as JSON: the proposals' six with exactly their fields.
+
+use crate::support::*;
+use askuser_agent::{Agent, AgentEvent, tools};
+use serde_json::{Value, json};
+
+async fn told(agent: &mut Agent) -> Vec<Value> {
+    collect(agent.run("go")).await.iter().map(|event| serde_json::to_value(event).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_turn_with_a_question_reads_as_the_proposals_say() {
+    let model = script(json!({"turns": [
+        {"text": "Let me ask.", "calls": [ask("Which database?")]},
+        {"text": "SQLite it is."},
+    ]}));
+    let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([pick("SQLite")]));
+    let events = told(&mut agent).await;
+    let proposed: Vec<&Value> =
+        events.iter().filter(|event| event["type"] != "text_delta" && event["type"] != "usage").collect();
+    let input = questions("Which database?");
+    let read = "User answered the following questions:\n\n\
+                1. Database (Which database?)\n   Selected: SQLite\n\n\
+                Proceeding with user selections.";
+    let answer = json!({"question": "Which database?", "header": "Database", "selectedOptions": ["SQLite"]});
+    let expected = json!([
+        {"type": "text", "text": "Let me ask."},
+        {"type": "tool_start", "id": "call_1_1", "name": "AskUserQuestion", "input": input},
+        {"type": "ask_user", "id": "call_1_1", "questions": input["questions"]},
+        {"type": "tool_result", "id": "call_1_1", "name": "AskUserQuestion", "result": {
+            "success": true, "output": read, "metadata": {
+                "title": "AskUserQuestion", "subtitle": "1 question",
+                "details": {"status": "answered", "answers": [answer], "via": "terminal"},
+            },
+        }},
+        {"type": "text", "text": "SQLite it is."},
+        {"type": "done", "text": "SQLite it is."},
+    ]);
+    assert_eq!(json!(proposed), expected);
+}
+
+#[tokio::test]
+async fn what_breaks_a_turn_off_is_an_error() {
+    let mut agent = Agent::new(script(json!({"turns": []})));
+    let expected = json!({"type": "error", "error": {"kind": "script", "message": "the script ends here"}});
+    assert_eq!(told(&mut agent).await, [expected]);
+}
+
+#[tokio::test]
+async fn the_rest_has_names_of_its_own() {
+    let model = script(json!({
+        "turns": [{"calls": [{"name": "Task", "input": {"description": "one", "prompt": "go"}}]}, {"text": "ok then"}],
+        "tasks": {"one": [{"text": "1"}]},
+    }));
+    let mut agent = Agent::new(model).with_tools(tools::talking());
+    let events = told(&mut agent).await;
+    let task = |event: Value| json!({"type": "task", "id": "call_1_1", "description": "one", "event": event});
+    let expected = json!([
+        {"type": "usage", "input_tokens": 1, "output_tokens": 0},
+        {"type": "tool_start", "id": "call_1_1", "name": "Task", "input": {"description": "one", "prompt": "go"}},
+        task(json!({"type": "text_delta", "text": "1"})),
+        task(json!({"type": "text", "text": "1"})),
+        task(json!({"type": "usage", "input_tokens": 1, "output_tokens": 1})),
+        task(json!({"type": "done", "text": "1"})),
+        {"type": "tool_result", "id": "call_1_1", "name": "Task", "result": {
+            "success": true, "output": "1", "metadata": {"title": "Task", "subtitle": "one"},
+        }},
+        {"type": "text_delta", "text": "ok "},
+        {"type": "text_delta", "text": "then"},
+        {"type": "text", "text": "ok then"},
+        {"type": "usage", "input_tokens": 2, "output_tokens": 2},
+        {"type": "done", "text": "ok then"},
+    ]);
+    assert_eq!(json!(events), expected);
+}
+
+#[tokio::test]
+async fn events_can_be_read_back() {
+    let model = calling([json!([ask("Which?"), {"name": "Nothing", "input": {}}])]);
+    let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([other("x")]));
+    let events = collect(agent.run("go")).await;
+    let json = serde_json::to_string(&events).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<AgentEvent>>(&json).unwrap(), events);
+}

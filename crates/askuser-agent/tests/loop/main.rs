@@ -1,0 +1,11 @@
+//! The loop, through its public face: a scripted model, tools that keep a log, and a person who answers from a list.
+
+mod asking;
+mod events;
+mod failing;
+mod order;
+mod permission;
+mod plan;
+mod stopping;
+mod subagent;
+mod support;

@@ -1,0 +1,187 @@
+//! Permission is asked for like anything else, and nothing but a yes is one.
+
+use crate::support::*;
+use askuser::Outcome;
+use askuser_agent::{Agent, Allowed, Mode, Permissions};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+fn act() -> Value {
+    json!([{"name": "Act", "input": {"at": "it"}}])
+}
+
+/// One call that acts, answered like this: whether it ran, and what the model reads.
+async fn after(
+    reply: Box<dyn Fn(&askuser::Request) -> Result<Outcome, askuser::AskError> + Send + Sync>,
+) -> (bool, String) {
+    let log = Log::default();
+    let (model, requests) = watched(calling([act()]));
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([reply]));
+    let events = collect(agent.run("go")).await;
+    assert!(short(&events).contains(&"ask call_1_1:permission".to_owned()), "{events:?}");
+    (log.count("end Act it") == 1, requests.last_result().0)
+}
+
+#[tokio::test]
+async fn the_person_sees_what_would_be_done() {
+    let log = Log::default();
+    let person = Person::new([pick("Allow once")]);
+    let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    let set = &person.asked()[0].set;
+    assert_eq!(set.questions()[0].text(), "Run Act with this input?\n\n{\"at\":\"it\"}");
+    let labels: Vec<_> = set.questions()[0].options().iter().map(|option| option.name()).collect();
+    assert_eq!(labels, ["Allow once", "Always here", "Deny"]);
+}
+
+#[tokio::test]
+async fn an_input_too_long_for_a_question_is_shown_above_it() {
+    let log = Log::default();
+    let person = Person::new([pick("Allow once")]);
+    let input = json!({"at": "it", "text": "x".repeat(20_000)});
+    let model = calling([json!([{"name": "Act", "input": input}])]);
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    assert_eq!(person.asked()[0].context, Some(input.to_string()));
+    assert_eq!(log.count("end Act it"), 1);
+}
+
+#[tokio::test]
+async fn allowed_once_is_allowed_and_a_note_reaches_the_model() {
+    assert_eq!(after(pick("Allow once")).await, (true, "Act it: ok".into()));
+    let read = "Act it: ok\n\nThe user allowed this, and noted: only today";
+    assert_eq!(after(pick_and_note("Allow once", "only today")).await, (true, read.into()));
+}
+
+#[tokio::test]
+async fn nothing_but_a_yes_is_one() {
+    let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
+    for (reply, read) in [
+        (pick_and_note("Deny", "use git mv"), "The user did not allow this. Their words: use git mv"),
+        (other("Allow once"), "The user did not allow this. Their words: Allow once"),
+        (ends(Outcome::declined(Some("no".into()), Vec::new())), "The user did not allow this. Their words: no"),
+        (ends(Outcome::cancelled(Vec::new())), dismissed),
+        (
+            ends(Outcome::discuss(Some("why?".into()), Vec::new())),
+            "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.",
+        ),
+        (ends(Outcome::timed_out(Vec::new())), "Not run: the time for permission ran out. Silence is not consent."),
+        (
+            ends(Outcome::unavailable("no terminal", Vec::new())),
+            "Not run: this needs the user's permission, and nobody can be asked (no terminal).",
+        ),
+    ] {
+        assert_eq!(after(reply).await, (false, read.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_nothing_acts() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([act()]));
+    let mut agent = Agent::new(model).with_tools(registry(&log));
+    finish(&mut agent, "go").await;
+    let read = "Not run: this needs the user's permission, and nobody can be asked (nobody can be asked in this run).";
+    assert_eq!((log.lines(), requests.last_result()), (vec![], (read.into(), true)));
+}
+
+#[tokio::test]
+async fn an_interrupt_at_a_permission_stops_the_turn() {
+    let log = Log::default();
+    let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(Person::new([interrupts()]));
+    let events = collect(agent.run("go")).await;
+    assert_eq!(short(&events).last().unwrap(), "broke Interrupted");
+    assert_eq!(log.lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn allowed_always_is_asked_once() {
+    let log = Log::default();
+    let person = Person::new([pick("Always here")]);
+    let mut agent = Agent::new(calling([act(), act()])).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    assert_eq!((person.asked().len(), log.count("end Act it")), (1, 2));
+}
+
+#[derive(Default)]
+struct Kept(Mutex<BTreeSet<(String, String)>>);
+
+impl Allowed for Kept {
+    fn contains(&self, tool: &str, rule: &str) -> bool {
+        self.0.lock().unwrap().contains(&(tool.into(), rule.into()))
+    }
+
+    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+        self.0.lock().unwrap().insert((tool.into(), rule.into()));
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn allowed_always_is_kept_for_the_next_agent() {
+    let kept = Arc::new(Kept::default());
+    let log = Log::default();
+    for replies in [vec![pick("Always here")], vec![]] {
+        let mut permissions = Permissions::default();
+        permissions.allowed = Some(kept.clone());
+        let mut agent = Agent::new(calling([act()]))
+            .with_tools(registry(&log))
+            .with_asker(Person::new(replies))
+            .with_permissions(permissions);
+        finish(&mut agent, "go").await;
+    }
+    assert_eq!(log.count("end Act it"), 2);
+    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([("Act".into(), "Act".into())]));
+}
+
+#[tokio::test]
+async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
+    struct Full;
+    impl Allowed for Full {
+        fn contains(&self, _: &str, _: &str) -> bool {
+            false
+        }
+        fn insert(&self, _: &str, _: &str) -> io::Result<()> {
+            Err(io::Error::other("full"))
+        }
+    }
+    let log = Log::default();
+    let mut permissions = Permissions::default();
+    permissions.allowed = Some(Arc::new(Full));
+    let mut agent = Agent::new(calling([act(), act()]))
+        .with_tools(registry(&log))
+        .with_asker(Person::new([pick("Always here")]))
+        .with_permissions(permissions);
+    finish(&mut agent, "go").await;
+    assert_eq!(log.count("end Act it"), 2);
+}
+
+#[tokio::test]
+async fn modes_decide_what_acts_without_asking() {
+    for (mode, asked) in [(Mode::Ask, 1), (Mode::AcceptEdits, 1), (Mode::Allow, 0)] {
+        let log = Log::default();
+        let person = Person::new([pick("Allow once")]);
+        let mut agent = Agent::new(calling([act()]))
+            .with_tools(registry(&log))
+            .with_asker(person.clone())
+            .with_permissions(Permissions::new(mode));
+        finish(&mut agent, "go").await;
+        assert_eq!((person.asked().len(), log.count("end Act it")), (asked, 1), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn no_mode_answers_a_question() {
+    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Allow, Mode::Plan] {
+        let log = Log::default();
+        let person = Person::new([pick("SQLite")]);
+        let mut agent = Agent::new(calling([json!([ask("Which?")])]))
+            .with_tools(registry(&log))
+            .with_asker(person.clone())
+            .with_permissions(Permissions::new(mode));
+        finish(&mut agent, "go").await;
+        assert_eq!(person.texts(), ["Which?"], "{mode:?}");
+    }
+}

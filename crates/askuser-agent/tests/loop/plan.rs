@@ -1,0 +1,126 @@
+//! Plan mode: nothing acts until the person approves a plan.
+
+use crate::support::*;
+use askuser::Outcome;
+use askuser_agent::{Agent, Mode, Permissions};
+use serde_json::{Value, json};
+
+fn plan() -> Value {
+    json!([{"name": "ExitPlanMode", "input": {"plan": "1. Build\n2. Ship"}}])
+}
+
+fn planning(agent: Agent) -> Agent {
+    agent.with_permissions(Permissions::new(Mode::Plan))
+}
+
+#[tokio::test]
+async fn what_acts_is_not_offered_in_plan_mode_and_the_model_is_told_why() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([json!([{"name": "Act", "input": {}}])]));
+    let person = Person::new([]);
+    let agent = Agent::new(model).with_system("Be brief.").with_tools(registry(&log)).with_asker(person);
+    finish(&mut planning(agent), "go").await;
+    let seen = &requests.all()[0];
+    assert_eq!(seen.tools, ["AskUserQuestion", "ExitPlanMode", "Task", "Look"]);
+    assert!(seen.system.starts_with("Be brief.\n\nPlan mode is on"), "{}", seen.system);
+    assert_eq!(log.lines(), Vec::<String>::new());
+    let words =
+        "Act is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first.";
+    assert_eq!(requests.last_result(), (words.into(), true));
+}
+
+#[tokio::test]
+async fn a_subagent_cannot_act_in_plan_mode_either() {
+    let log = Log::default();
+    let model = script(json!({
+        "turns": [{"calls": [{"name": "Task", "input": {"description": "one", "prompt": "go"}}]}, {"text": "done"}],
+        "tasks": {"one": [{"calls": [{"name": "Act", "input": {}}]}, {"text": "could not"}]},
+    }));
+    let agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([]));
+    finish(&mut planning(agent), "go").await;
+    assert_eq!(log.lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_question_is_asked_in_plan_mode() {
+    let person = Person::new([pick("SQLite")]);
+    let log = Log::default();
+    let agent = Agent::new(calling([json!([ask("Which?")])])).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut planning(agent), "go").await;
+    assert_eq!(person.asked().len(), 1);
+}
+
+/// A plan, answered like this: the mode afterwards, the mode events, and what the model reads.
+async fn after(
+    reply: Box<dyn Fn(&askuser::Request) -> Result<Outcome, askuser::AskError> + Send + Sync>,
+) -> (Mode, Vec<String>, String) {
+    let log = Log::default();
+    let (model, requests) = watched(calling([plan()]));
+    let person = Person::new([reply]);
+    let mut agent = planning(Agent::new(model).with_tools(registry(&log)).with_asker(person.clone()));
+    let events = collect(agent.run("go")).await;
+    assert_eq!(person.asked()[0].context.as_deref(), Some("1. Build\n2. Ship"), "the plan is shown");
+    let modes = short(&events).into_iter().filter(|event| event.starts_with("mode")).collect();
+    let offered = requests.all().pop().unwrap().tools.contains(&"Act".to_owned());
+    assert_eq!(offered, agent.mode() != Mode::Plan);
+    (agent.mode(), modes, requests.last_result().0)
+}
+
+#[tokio::test]
+async fn an_approved_plan_ends_plan_mode() {
+    let read = "The user approved the plan. Plan mode is over: carry it out.";
+    assert_eq!(after(pick("Go ahead")).await, (Mode::Ask, vec!["mode Ask".into()], read.into()));
+}
+
+#[tokio::test]
+async fn an_approved_plan_may_let_edits_through() {
+    let read = "The user approved the plan. Plan mode is over: carry it out. They wrote: but slowly";
+    let reply = pick_and_note("Go ahead, accept edits", "but slowly");
+    assert_eq!(after(reply).await, (Mode::AcceptEdits, vec!["mode AcceptEdits".into()], read.into()));
+}
+
+#[tokio::test]
+async fn everything_else_leaves_plan_mode_on() {
+    let dismissed = "The user dismissed the plan without approving it. Still in plan mode: wait for them.";
+    let not_yet = "The user did not approve the plan yet. Still in plan mode: revise it and present it again.";
+    for (reply, read) in [
+        (pick_and_note("Keep planning", "tests first"), &*format!("{not_yet} They wrote: tests first")),
+        (other("Go ahead"), &format!("{not_yet} They wrote: Go ahead")),
+        (ends(Outcome::cancelled(Vec::new())), dismissed),
+        (
+            ends(Outcome::declined(Some("too big".into()), Vec::new())),
+            "The user rejected the plan. They wrote: too big Still in plan mode.",
+        ),
+        (ends(Outcome::discuss(None, Vec::new())), "The user wants to talk about the plan first. Still in plan mode."),
+        (
+            ends(Outcome::timed_out(Vec::new())),
+            "The time ran out before the user approved the plan. Still in plan mode.",
+        ),
+        (
+            ends(Outcome::unavailable("no terminal", Vec::new())),
+            "Nobody can approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
+        ),
+    ] {
+        assert_eq!(after(reply).await, (Mode::Plan, vec![], read.to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_plan_without_words_is_shown_to_nobody() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([json!([{"name": "ExitPlanMode", "input": {}}])]));
+    let agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([]));
+    finish(&mut planning(agent), "go").await;
+    let words = "Invalid ExitPlanMode input; nothing was done. plan: missing, must be a string";
+    assert_eq!(requests.last_result(), (words.into(), true));
+}
+
+#[tokio::test]
+async fn there_is_no_plan_to_present_outside_of_plan_mode() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([plan()]));
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([]));
+    finish(&mut agent, "go").await;
+    assert!(!requests.all()[0].tools.contains(&"ExitPlanMode".to_owned()));
+    assert_eq!(requests.last_result(), ("ExitPlanMode is not available now.".into(), true));
+}

@@ -1,0 +1,135 @@
+//! Subagents: their questions reach the same person, who sees where they come from.
+
+use crate::support::*;
+use askuser_agent::{Agent, FailureKind, Mode, Permissions, Transcript};
+use serde_json::{Value, json};
+
+fn task(description: &str) -> Value {
+    json!({"name": "Task", "input": {"description": description, "prompt": format!("Do it: {description}")}})
+}
+
+fn audit(calls: Value) -> askuser_agent::Script {
+    script(json!({
+        "turns": [{"calls": [task("audit deps")]}, {"text": "all done"}],
+        "tasks": {"audit deps": [{"calls": calls}, {"text": "audited"}]},
+    }))
+}
+
+#[tokio::test]
+async fn a_question_of_a_subagent_says_where_it_comes_from() {
+    let person = Person::new([pick("SQLite")]);
+    let (model, requests) = watched(audit(json!([ask("Which?")])));
+    let record = Transcript::in_memory();
+    let log = Log::default();
+    let mut agent =
+        Agent::new(model).with_tools(registry(&log)).with_asker(person.clone()).with_transcript(record.clone());
+    let events = collect(agent.run("go")).await;
+    let [request] = &person.asked()[..] else { panic!("asked once") };
+    assert_eq!(request.origin.as_deref(), Some("task 'audit deps'"));
+    assert_eq!(request.key, Some(format!("{}/call_1_1/call_1_1", record.id())));
+    assert_eq!(
+        short(&events),
+        [
+            "start call_1_1 Task",
+            "call_1_1 'audit deps': start call_1_1 AskUserQuestion",
+            "call_1_1 'audit deps': ask call_1_1/call_1_1",
+            "call_1_1 'audit deps': result call_1_1",
+            "call_1_1 'audit deps': text audited",
+            "call_1_1 'audit deps': done audited",
+            "result call_1_1",
+            "text all done",
+            "done all done",
+        ]
+    );
+    assert_eq!(requests.last_result(), ("audited".into(), false));
+    let own = requests.all().into_iter().find(|seen| seen.task.is_some()).unwrap();
+    assert_eq!(own.task.as_deref(), Some("audit deps"));
+    assert_eq!(own.messages.len(), 1);
+    assert_eq!(own.tools, ["AskUserQuestion", "Look", "Act"], "no subagents of subagents");
+}
+
+#[tokio::test]
+async fn a_question_of_the_agent_itself_has_no_origin() {
+    let person = Person::new([pick("SQLite")]);
+    let log = Log::default();
+    let mut agent = Agent::new(calling([json!([ask("Which?")])])).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    assert_eq!(person.asked()[0].origin, None);
+}
+
+#[tokio::test]
+async fn two_subagents_work_at_once_and_ask_one_after_the_other() {
+    let log = Log::default();
+    let model = script(json!({
+        "turns": [{"calls": [task("one"), task("two")]}, {"text": "both"}],
+        "tasks": {
+            "one": [{"calls": [ask("One?")]}, {"text": "1"}],
+            "two": [{"calls": [ask("Two?")]}, {"text": "2"}],
+        },
+    }));
+    let person = Person::logging(&log, [pick("SQLite"), pick("PostgreSQL")]);
+    let (model, requests) = watched(model);
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person);
+    let events = short(&collect(agent.run("go")).await);
+    let mut pairs: Vec<_> = log.lines().chunks(2).map(|pair| pair.join(", ")).collect();
+    pairs.sort();
+    assert_eq!(pairs, ["asked One?, replied One?", "asked Two?, replied Two?"]);
+    let mut asks: Vec<_> = events.iter().filter(|event| event.contains(": ask ")).collect();
+    asks.sort();
+    assert_eq!(asks, ["call_1_1 'one': ask call_1_1/call_1_1", "call_1_2 'two': ask call_1_2/call_1_1"]);
+    let results: Vec<_> = requests.last_results().into_iter().map(|(id, output, _)| (id, output)).collect();
+    assert_eq!(results, [("call_1_1".into(), "1".into()), ("call_1_2".into(), "2".into())]);
+}
+
+#[tokio::test]
+async fn an_interrupt_in_a_subagent_stops_everything() {
+    let log = Log::default();
+    let person = Person::logging(&log, [interrupts()]);
+    let mut agent = Agent::new(audit(json!([ask("Which?"), {"name": "Act", "input": {}}])))
+        .with_tools(registry(&log))
+        .with_asker(person)
+        .with_permissions(Permissions::new(Mode::Allow));
+    let events = collect(agent.run("go")).await;
+    assert_eq!(short(&events).last().unwrap(), "broke Interrupted");
+    assert_eq!(log.lines(), ["asked Which?", "replied Which?"]);
+    assert!(agent.resume().is_none());
+}
+
+#[tokio::test]
+async fn a_subagent_that_fails_is_an_error_the_model_reads() {
+    let model = script(json!({"turns": [{"calls": [task("unheard of")]}, {"text": "a pity"}]}));
+    let (model, requests) = watched(model);
+    let log = Log::default();
+    let mut agent = Agent::new(model).with_tools(registry(&log));
+    let events = collect(agent.run("go")).await;
+    assert_eq!(last_words(&events), "a pity");
+    assert!(short(&events).contains(&format!("call_1_1 'unheard of': broke {:?}", FailureKind::Script)));
+    let words = "The task broke off: the script of task \"unheard of\" ends here";
+    assert_eq!(requests.last_result(), (words.into(), true));
+}
+
+#[tokio::test]
+async fn what_a_subagent_is_told_has_to_say_something() {
+    let model = calling([json!([{"name": "Task", "input": {"description": " ", "prompt": "x"}}])]);
+    let (model, requests) = watched(model);
+    let log = Log::default();
+    let mut agent = Agent::new(model).with_tools(registry(&log));
+    finish(&mut agent, "go").await;
+    let words = "Invalid Task input; nothing was done. description: blank, must say something";
+    assert_eq!(requests.last_result(), (words.into(), true));
+}
+
+#[tokio::test]
+async fn always_in_a_subagent_is_always_for_the_agent_too() {
+    let log = Log::default();
+    let act = json!({"name": "Act", "input": {}});
+    let model = script(json!({
+        "turns": [{"calls": [task("one")]}, {"calls": [act]}, {"text": "done"}],
+        "tasks": {"one": [{"calls": [act]}, {"text": "1"}]},
+    }));
+    let person = Person::logging(&log, [pick("Always here")]);
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    assert_eq!(person.asked()[0].origin.as_deref(), Some("task 'one'"));
+    assert_eq!(log.count("end Act it"), 2);
+}
