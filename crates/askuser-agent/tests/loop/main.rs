@@ -1,11 +1,13 @@
 //! The loop, through its public face: a scripted model, tools that keep a log, and a person who answers from a list.
 
 mod asking;
+mod crash;
 mod events;
 mod failing;
 mod order;
 mod permission;
 mod plan;
+mod record;
 mod stopping;
 mod subagent;
 mod support;

@@ -1,0 +1,348 @@
+//! The record: what is read back, and what happens when it cannot be written.
+
+use crate::support::*;
+use askuser_agent::{Agent, Message, Mode, Permissions, Transcript, TranscriptError, tools};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use tempfile::tempdir;
+
+/// Cuts a session's file off after the first line that fits.
+fn cut_after(folder: &Path, id: &str, fits: impl Fn(&Value) -> bool) {
+    let path = folder.join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap();
+    let last = text.lines().position(|line| fits(&serde_json::from_str(line).unwrap())).expect("no such line");
+    let kept: String = text.lines().take(last + 1).map(|line| format!("{line}\n")).collect();
+    fs::write(path, kept).unwrap();
+}
+
+/// Runs a session to its end and returns its name.
+async fn run_once(folder: &Path, make: impl FnOnce() -> Agent) -> String {
+    let transcript = Transcript::create(folder, folder).unwrap();
+    let id = transcript.id();
+    let mut agent = make().with_transcript(transcript);
+    collect(agent.run("go")).await;
+    id
+}
+
+fn is(kind: &str) -> impl Fn(&Value) -> bool {
+    move |line| line["type"] == kind
+}
+
+#[tokio::test]
+async fn a_damaged_line_is_a_clear_error_and_the_file_is_left_alone() {
+    let folder = tempdir().unwrap();
+    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
+    let path = folder.path().join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap();
+    let damaged = text.replacen("\"type\":\"user\"", "\"type\":\"us", 1) + "{\"at\":1,";
+    fs::write(&path, &damaged).unwrap();
+    match Transcript::open(folder.path(), &id) {
+        Err(TranscriptError::Damaged { path: told, line: 2, .. }) => assert_eq!(told, path),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
+}
+
+#[tokio::test]
+async fn a_session_is_open_once() {
+    let folder = tempdir().unwrap();
+    let first = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = first.id();
+    assert!(matches!(Transcript::open(folder.path(), &id), Err(TranscriptError::InUse { id: told }) if told == id));
+    drop(first);
+    let second = Transcript::open(folder.path(), &id).unwrap();
+    assert!(matches!(Transcript::open(folder.path(), &id), Err(TranscriptError::InUse { .. })));
+    drop(second);
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
+    let folder = tempdir().unwrap();
+    for id in ["none", "", "../x", "a/b", "x.jsonl"] {
+        assert!(matches!(Transcript::open(folder.path(), id), Err(TranscriptError::Missing { .. })), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn plan_mode_survives_a_crash_in_whichever_order_the_agent_is_built() {
+    let folder = tempdir().unwrap();
+    let plan = || Agent::new(calling([])).with_permissions(Permissions::new(Mode::Plan));
+    let id = run_once(folder.path(), plan).await;
+    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Allow, Mode::Plan] {
+        let open = || Transcript::open(folder.path(), &id).unwrap();
+        let permissions = || Permissions::new(mode);
+        let agent = Agent::new(calling([])).with_permissions(permissions()).with_transcript(open());
+        assert_eq!(agent.mode(), Mode::Plan);
+        drop(agent);
+        let agent = Agent::new(calling([])).with_transcript(open()).with_permissions(permissions());
+        assert_eq!(agent.mode(), Mode::Plan);
+    }
+}
+
+#[tokio::test]
+async fn a_mode_that_asks_more_often_survives_a_crash_and_one_that_asks_less_does_not() {
+    for (had, given, expected) in [
+        (Mode::Ask, Mode::Allow, Mode::Ask),
+        (Mode::AcceptEdits, Mode::Allow, Mode::AcceptEdits),
+        (Mode::Allow, Mode::Ask, Mode::Ask),
+        (Mode::AcceptEdits, Mode::Ask, Mode::Ask),
+        (Mode::Ask, Mode::Plan, Mode::Plan),
+    ] {
+        let folder = tempdir().unwrap();
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+        let id = transcript.id();
+        let mut agent = Agent::new(calling([])).with_transcript(transcript);
+        agent.set_mode(had).unwrap();
+        drop(agent);
+        let transcript = Transcript::open(folder.path(), &id).unwrap();
+        let agent = Agent::new(calling([])).with_permissions(Permissions::new(given)).with_transcript(transcript);
+        assert_eq!(agent.mode(), expected, "{had:?} {given:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_not_lost_when_something_else_is_said_after_a_crash() {
+    let folder = tempdir().unwrap();
+    let model = || calling([json!([ask("Which?")])]);
+    let make = || Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([other("DuckDB")]));
+    let id = run_once(folder.path(), make).await;
+    cut_after(folder.path(), &id, is("outcome"));
+
+    let (model, requests) = watched(model());
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let person = Person::new([]);
+    let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person).with_transcript(transcript);
+    finish(&mut agent, "by the way").await;
+    let seen = requests.all().pop().unwrap();
+    let Message::Results { results } = &seen.messages[2] else { panic!("{seen:#?}") };
+    assert!(results[0].output.contains("\"customInput\":\"DuckDB\""), "{results:?}");
+}
+
+#[tokio::test]
+async fn an_approval_counts_although_the_crash_came_after_the_mode_had_changed() {
+    let folder = tempdir().unwrap();
+    let model = || calling([json!([{"name": "ExitPlanMode", "input": {"plan": "Ship"}}])]);
+    let make = || {
+        let agent = Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([pick("Go ahead")]));
+        agent.with_permissions(Permissions::new(Mode::Plan))
+    };
+    let id = run_once(folder.path(), make).await;
+    cut_after(folder.path(), &id, |line| line["type"] == "mode" && line["mode"] == "ask");
+
+    let (model, requests) = watched(model());
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let mut agent =
+        Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([])).with_transcript(transcript);
+    assert_eq!(last_words(&collect(agent.resume().unwrap()).await), "done");
+    let read = "The user approved the plan. Plan mode is over: carry it out.";
+    assert_eq!(requests.last_result(), (read.into(), false));
+}
+
+#[tokio::test]
+async fn a_subagent_that_was_stopped_does_not_read_as_finished_after_a_crash() {
+    let folder = tempdir().unwrap();
+    let model = || {
+        script(json!({
+            "turns": [{"calls": [{"name": "Task", "input": {"description": "one", "prompt": "go"}}]}, {"text": "ok"}],
+            "tasks": {"one": [{"text": "Fine so far.", "calls": [ask("Which?")]}, {"text": "1"}]},
+        }))
+    };
+    let make = || Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([interrupts()]));
+    let id = run_once(folder.path(), make).await;
+    cut_after(folder.path(), &id, |line| line["type"] == "interrupted" && line["task"] == "call_1_1");
+
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let mut agent =
+        Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([])).with_transcript(transcript);
+    let events = short(&collect(agent.resume().unwrap()).await);
+    assert_eq!(events, ["start call_1_1 Task", "broke Interrupted"]);
+}
+
+#[tokio::test]
+async fn an_outcome_from_before_a_clearing_answers_nothing_after_it() {
+    let folder = tempdir().unwrap();
+    let model = || calling([json!([ask("Which?")])]);
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    let mut agent = Agent::new(model())
+        .with_tools(tools::talking())
+        .with_asker(Person::new([pick("SQLite")]))
+        .with_transcript(transcript);
+    finish(&mut agent, "go").await;
+    agent.clear().unwrap();
+    drop(agent);
+
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let person = Person::new([pick("PostgreSQL")]);
+    let (model, requests) = watched(model());
+    let mut agent =
+        Agent::new(model).with_tools(tools::talking()).with_asker(person.clone()).with_transcript(transcript);
+    assert_eq!(agent.messages(), []);
+    finish(&mut agent, "go").await;
+    assert_eq!(person.asked().len(), 1);
+    assert!(requests.last_result().0.contains("Selected: PostgreSQL"));
+}
+
+#[tokio::test]
+async fn an_interrupted_session_waits_for_the_person() {
+    let folder = tempdir().unwrap();
+    let model = || calling([json!([ask("Which?")])]);
+    let make = || Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([interrupts()]));
+    let id = run_once(folder.path(), make).await;
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let mut agent = Agent::new(model()).with_tools(tools::talking()).with_transcript(transcript);
+    assert!(agent.resume().is_none());
+    assert_eq!(finish(&mut agent, "go on").await, "done");
+}
+
+/// A file that can be filled up at will: a sealed one in memory does not grow any more.
+#[cfg(target_os = "linux")]
+mod full {
+    use super::*;
+    use askuser::Outcome;
+    use askuser_agent::{AgentEvent, FailureKind};
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::sync::Arc;
+
+    fn session(folder: &Path) -> (Arc<File>, Transcript) {
+        let file = File::from(memfd_create("transcript", MemfdFlags::ALLOW_SEALING | MemfdFlags::CLOEXEC).unwrap());
+        let first = json!({"at": 1, "type": "session", "id": "full", "cwd": folder, "version": "0"});
+        writeln!(&file, "{first}").unwrap();
+        let target = format!("/proc/self/fd/{}", file.as_raw_fd());
+        std::os::unix::fs::symlink(target, folder.join("full.jsonl")).unwrap();
+        (Arc::new(file), Transcript::open(folder, "full").unwrap())
+    }
+
+    fn fill(file: &File) {
+        fcntl_add_seals(file, SealFlags::GROW).unwrap();
+    }
+
+    fn failure(events: &[AgentEvent]) -> (FailureKind, String) {
+        match events.last() {
+            Some(AgentEvent::Error { error }) => (error.kind, error.message.clone()),
+            last => panic!("{last:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_said_to_the_model_that_cannot_be_written_down() {
+        let folder = tempdir().unwrap();
+        let (file, transcript) = session(folder.path());
+        fill(&file);
+        let (model, requests) = watched(calling([]));
+        let mut agent = Agent::new(model).with_transcript(transcript);
+        let events = collect(agent.run("go")).await;
+        assert_eq!(failure(&events).0, FailureKind::Transcript);
+        assert_eq!((requests.all(), agent.messages()), (vec![], &[][..]));
+    }
+
+    /// Fills the file up when it is asked for a question.
+    struct Filling(Arc<File>);
+
+    impl askuser_agent::Tool for Filling {
+        fn definition(&self) -> askuser_agent::ToolDefinition {
+            askuser_agent::ToolDefinition { name: "Fill".into(), description: "Fills".into(), schema: json!({}) }
+        }
+
+        fn access(&self) -> askuser_agent::Access {
+            askuser_agent::Access::Ask
+        }
+
+        fn run<'a>(
+            &'a self,
+            call: &'a askuser_agent::ToolCall,
+            context: &'a askuser_agent::ToolContext,
+        ) -> askuser_agent::Running<'a> {
+            Box::pin(async move {
+                fill(&self.0);
+                let set = askuser::QuestionSet::parse(questions("Which?"), &askuser::Rules::default()).unwrap();
+                context.ask(&call.id, set, None).await?;
+                unreachable!("asked");
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_question_that_cannot_be_written_down_is_not_shown() {
+        let folder = tempdir().unwrap();
+        let (file, transcript) = session(folder.path());
+        let person = Person::new([]);
+        let mut agent = Agent::new(calling([json!([{"name": "Fill", "input": {}}])]))
+            .with_tools(tools::talking().with(Filling(file.clone())))
+            .with_asker(person.clone())
+            .with_transcript(transcript);
+        let events = collect(agent.run("go")).await;
+        assert_eq!(short(&events), ["start call_1_1 Fill", "broke Transcript"]);
+        assert_eq!(person.asked(), []);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_written_down_is_in_the_error() {
+        struct FillsUp(Arc<File>);
+        impl askuser::Asker for FillsUp {
+            fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::asker::Asking<'a> {
+                fill(&self.0);
+                Box::pin(async move { Ok::<Outcome, _>(other("my precious words")(request)?) })
+            }
+        }
+        let folder = tempdir().unwrap();
+        let (file, transcript) = session(folder.path());
+        let mut agent = Agent::new(calling([json!([ask("Which?")])]))
+            .with_tools(tools::talking())
+            .with_asker(Arc::new(FillsUp(file)))
+            .with_transcript(transcript);
+        let (kind, message) = failure(&collect(agent.run("go")).await);
+        assert_eq!(kind, FailureKind::Transcript);
+        assert!(message.contains("\"customInput\":\"my precious words\""), "{message}");
+    }
+
+    #[tokio::test]
+    async fn nothing_acts_that_cannot_be_written_down() {
+        struct FillsUp(Arc<File>, Log);
+        impl askuser_agent::Tool for FillsUp {
+            fn definition(&self) -> askuser_agent::ToolDefinition {
+                askuser_agent::ToolDefinition { name: "Act".into(), description: "Acts".into(), schema: json!({}) }
+            }
+            fn access(&self) -> askuser_agent::Access {
+                askuser_agent::Access::Act
+            }
+            fn consent(
+                &self,
+                call: &askuser_agent::ToolCall,
+                _: &askuser_agent::ToolContext,
+            ) -> Result<askuser_agent::Consent, askuser_agent::ToolResult> {
+                fill(&self.0);
+                let rule = call.name.clone();
+                Ok(askuser_agent::Consent {
+                    question: "Act?".into(),
+                    context: None,
+                    always: rule.clone(),
+                    rule,
+                    edits_here: true,
+                })
+            }
+            fn run<'a>(
+                &'a self,
+                _: &'a askuser_agent::ToolCall,
+                _: &'a askuser_agent::ToolContext,
+            ) -> askuser_agent::Running<'a> {
+                self.1.add("acted");
+                Box::pin(async { Ok(askuser_agent::ToolResult::ok("")) })
+            }
+        }
+        let folder = tempdir().unwrap();
+        let (file, transcript) = session(folder.path());
+        let log = Log::default();
+        let mut agent = Agent::new(calling([json!([{"name": "Act", "input": {}}])]))
+            .with_tools(tools::talking().with(FillsUp(file, log.clone())))
+            .with_permissions(Permissions::new(Mode::AcceptEdits))
+            .with_transcript(transcript);
+        let events = collect(agent.run("go")).await;
+        assert_eq!(failure(&events).0, FailureKind::Transcript);
+        assert_eq!(log.lines(), Vec::<String>::new());
+    }
+}
