@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 
 /// One question, answered like this: what the model reads as the result of the call.
-async fn result_of(reply: Vec<Box<dyn Fn(&askuser::Request) -> Result<Outcome, AskError> + Send + Sync>>) -> String {
+async fn result_of(reply: Reply) -> String {
     let (model, requests) = watched(calling([json!([ask("Which database?")])]));
-    let person = Person::new(reply);
+    let person = Person::new([reply]);
     let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person.clone());
     assert_eq!(finish(&mut agent, "go").await, "done");
     assert_eq!(person.asked().len(), 1);
@@ -21,7 +21,7 @@ async fn result_of(reply: Vec<Box<dyn Fn(&askuser::Request) -> Result<Outcome, A
 
 #[tokio::test]
 async fn the_next_request_carries_the_answer_as_the_result_of_that_call() {
-    let read = result_of(vec![pick("PostgreSQL")]).await;
+    let read = result_of(pick("PostgreSQL")).await;
     assert_eq!(
         read,
         "User answered the following questions:\n\n\
@@ -32,7 +32,7 @@ async fn the_next_request_carries_the_answer_as_the_result_of_that_call() {
 
 #[tokio::test]
 async fn what_was_typed_under_other_reaches_the_model() {
-    let read = result_of(vec![other("DuckDB,\nin memory")]).await;
+    let read = result_of(other("DuckDB,\nin memory")).await;
     assert_eq!(
         read,
         "User answered the following questions:\n\n\
@@ -43,7 +43,7 @@ async fn what_was_typed_under_other_reaches_the_model() {
 
 #[tokio::test]
 async fn a_note_reaches_the_model() {
-    let read = result_of(vec![pick_and_note("SQLite", "for now")]).await;
+    let read = result_of(pick_and_note("SQLite", "for now")).await;
     assert!(read.contains("   Selected: SQLite\n   Note: for now\n"), "{read}");
 }
 
@@ -56,7 +56,7 @@ async fn only_an_answer_reads_as_one() {
         (Outcome::timed_out(Vec::new()), "The time ran out before the user answered. Silence is not consent."),
         (Outcome::unavailable("no terminal", Vec::new()), "Nobody was asked: no user can be reached here."),
     ] {
-        let read = result_of(vec![ends(outcome)]).await;
+        let read = result_of(ends(outcome)).await;
         assert!(read.starts_with(opening), "{read}");
         assert!(read.contains("Not answered: Database. Do not assume an answer."), "{read}");
         assert!(!read.contains("answered the following"), "{read}");
@@ -66,7 +66,7 @@ async fn only_an_answer_reads_as_one() {
 #[tokio::test]
 async fn a_broken_surface_is_nobody_there() {
     let broken = || AskError::Surface { what: "cannot open the terminal", source: io::Error::other("gone") };
-    let read = result_of(vec![fails(broken)]).await;
+    let read = result_of(fails(broken)).await;
     assert!(read.starts_with("Nobody was asked"), "{read}");
     assert!(read.contains("Why: cannot open the terminal: gone"), "{read}");
 }

@@ -1,11 +1,11 @@
 //! When the model fails: what is tried again, and what is void.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, Message, ModelError, ModelErrorKind, ModelEvent};
+use askuser_agent::{Agent, AgentEvent, Message, ModelError, ModelErrorKind};
 use serde_json::json;
 use std::time::Duration;
 
-fn broken(kind: ModelErrorKind) -> Option<Result<ModelEvent, ModelError>> {
+fn broken(kind: ModelErrorKind) -> Part {
     Some(Err(ModelError::new(kind, "broken")))
 }
 

@@ -13,9 +13,7 @@ fn act() -> Value {
 }
 
 /// One call that acts, answered like this: whether it ran, and what the model reads.
-async fn after(
-    reply: Box<dyn Fn(&askuser::Request) -> Result<Outcome, askuser::AskError> + Send + Sync>,
-) -> (bool, String) {
+async fn after(reply: Reply) -> (bool, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([act()]));
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([reply]));

@@ -51,9 +51,7 @@ async fn a_question_is_asked_in_plan_mode() {
 }
 
 /// A plan, answered like this: the mode afterwards, the mode events, and what the model reads.
-async fn after(
-    reply: Box<dyn Fn(&askuser::Request) -> Result<Outcome, askuser::AskError> + Send + Sync>,
-) -> (Mode, Vec<String>, String) {
+async fn after(reply: Reply) -> (Mode, Vec<String>, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([plan()]));
     let person = Person::new([reply]);

@@ -31,7 +31,8 @@ impl Log {
 
 // ---- the person ----
 
-type Reply = Box<dyn Fn(&Request) -> Result<Outcome, AskError> + Send + Sync>;
+/// What the person does when asked.
+pub(crate) type Reply = Box<dyn Fn(&Request) -> Result<Outcome, AskError> + Send + Sync>;
 
 /// Answers from a list, in order. Asked more than that, they say so by failing the test.
 pub(crate) struct Person {
@@ -204,20 +205,23 @@ impl<M: Model> Model for Watched<M> {
     }
 }
 
-/// A model that plays what it is given, one list for each request; after `None` it hangs.
-pub(crate) struct Played(Mutex<VecDeque<Vec<Option<Result<ModelEvent, ModelError>>>>>);
+/// A part of an answer; `None` is where it hangs.
+pub(crate) type Part = Option<Result<ModelEvent, ModelError>>;
+
+/// A model that plays what it is given, one list for each request.
+pub(crate) struct Played(Mutex<VecDeque<Vec<Part>>>);
 
 impl Played {
-    pub(crate) fn new(answers: Vec<Vec<Option<Result<ModelEvent, ModelError>>>>) -> Played {
+    pub(crate) fn new(answers: Vec<Vec<Part>>) -> Played {
         Played(Mutex::new(answers.into()))
     }
 }
 
-pub(crate) fn says(text: &str) -> Option<Result<ModelEvent, ModelError>> {
+pub(crate) fn says(text: &str) -> Part {
     Some(Ok(ModelEvent::Text(text.into())))
 }
 
-pub(crate) fn calls(id: &str, name: &str, input: Value) -> Option<Result<ModelEvent, ModelError>> {
+pub(crate) fn calls(id: &str, name: &str, input: Value) -> Part {
     Some(Ok(ModelEvent::Call(ToolCall { id: id.into(), name: name.into(), input, extra: None })))
 }
 

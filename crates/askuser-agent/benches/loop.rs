@@ -1,0 +1,110 @@
+//! What the loop itself costs: a model and tools that take no time, so that the rest is ours.
+
+use askuser::asker::{Asking, Request};
+use askuser::{Asker, Outcome};
+use askuser_agent::{
+    Access, Agent, AgentEvent, Model, ModelEvent, ModelRequest, Responding, Running, Tool, ToolCall, ToolContext,
+    ToolDefinition, ToolResult, Transcript, tools,
+};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::sync::Arc;
+
+/// Calls a tool this often, one call in each turn, and then is done.
+struct Calls {
+    name: &'static str,
+    input: Value,
+    count: usize,
+}
+
+impl Model for Calls {
+    fn name(&self) -> String {
+        "calls".into()
+    }
+
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+        let turn = request.messages.len() / 2;
+        let event = if turn < self.count {
+            let (id, name, input) = (format!("call_{turn}"), self.name.into(), self.input.clone());
+            ModelEvent::Call(ToolCall { id, name, input, extra: None })
+        } else {
+            ModelEvent::Text("done".into())
+        };
+        Box::pin(stream::iter([Ok(event)]))
+    }
+}
+
+struct Nothing;
+
+impl Tool for Nothing {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition { name: "Nothing".into(), description: "Does nothing".into(), schema: json!({}) }
+    }
+
+    fn access(&self) -> Access {
+        Access::Read
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
+        Box::pin(async { Ok(ToolResult::ok("")) })
+    }
+}
+
+/// Answers at once.
+struct First;
+
+impl Asker for First {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(async move {
+            let answers = request.set.questions().iter().filter_map(|question| question.answer(&[0], None, None));
+            let outcome = Outcome::answered(&request.set, answers.collect());
+            Ok(outcome.unwrap_or_else(|| Outcome::cancelled(Vec::new())))
+        })
+    }
+}
+
+const TURNS: usize = 100;
+
+fn nothing() -> Calls {
+    Calls { name: "Nothing", input: json!({}), count: TURNS }
+}
+
+fn asking() -> Calls {
+    let option = |label: &str| json!({"label": label, "description": "One of them"});
+    let question = json!({
+        "question": "Which database?", "header": "Database", "multiSelect": false,
+        "options": [option("PostgreSQL"), option("SQLite")],
+    });
+    Calls { name: "AskUserQuestion", input: json!({ "questions": [question] }), count: TURNS }
+}
+
+fn agent(model: Calls, transcript: Transcript) -> Agent {
+    let tools = tools::talking().with(Nothing);
+    Agent::new(model).with_tools(tools).with_asker(Arc::new(First)).with_transcript(transcript)
+}
+
+/// A hundred turns, from the prompt to the last word.
+fn turns(c: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let in_file = || Transcript::create(folder.path(), folder.path()).expect("a transcript");
+    let mut group = c.benchmark_group("100 turns");
+    group.throughput(criterion::Throughput::Elements(TURNS as u64));
+    let mut bench = |name: &str, make: &dyn Fn() -> Agent| {
+        let run = |mut agent: Agent| {
+            let events: Vec<AgentEvent> = runtime.block_on(agent.run("go").collect());
+            assert!(matches!(events.last(), Some(AgentEvent::Done { .. })));
+            black_box(events).len()
+        };
+        group.bench_function(name, |b| b.iter_batched(make, run, BatchSize::PerIteration));
+    };
+    bench("a tool, in memory", &|| agent(nothing(), Transcript::in_memory()));
+    bench("a tool, in a file", &|| agent(nothing(), in_file()));
+    bench("a question, in memory", &|| agent(asking(), Transcript::in_memory()));
+    bench("a question, in a file", &|| agent(asking(), in_file()));
+}
+
+criterion_group!(benches, turns);
+criterion_main!(benches);
