@@ -122,8 +122,7 @@ async fn allowed_always_is_kept_for_the_next_agent() {
     let kept = Arc::new(Kept::default());
     let log = Log::default();
     for replies in [vec![pick("Always here")], vec![]] {
-        let mut permissions = Permissions::default();
-        permissions.allowed = Some(kept.clone());
+        let permissions = Permissions::default().keeping(kept.clone());
         let mut agent = Agent::new(calling([act()]))
             .with_tools(registry(&log))
             .with_asker(Person::new(replies))
@@ -146,8 +145,7 @@ async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
         }
     }
     let log = Log::default();
-    let mut permissions = Permissions::default();
-    permissions.allowed = Some(Arc::new(Full));
+    let permissions = Permissions::default().keeping(Arc::new(Full));
     let mut agent = Agent::new(calling([act(), act()]))
         .with_tools(registry(&log))
         .with_asker(Person::new([pick("Always here")]))
