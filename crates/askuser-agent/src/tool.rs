@@ -216,7 +216,14 @@ impl ToolContext {
 /// The tools of an agent, by name.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: Vec<Arc<dyn Tool>>,
+    tools: Vec<Registered>,
+}
+
+/// A tool, and what it said of itself when it was added: that is looked at for every call and every request.
+#[derive(Clone)]
+struct Registered {
+    definition: ToolDefinition,
+    tool: Arc<dyn Tool>,
 }
 
 impl Registry {
@@ -226,27 +233,27 @@ impl Registry {
     }
 
     /// Adds a tool; one of the same name is replaced.
-    pub fn with(mut self, tool: impl Tool + 'static) -> Registry {
-        let name = tool.definition().name;
-        self.tools.retain(|other| other.definition().name != name);
-        self.tools.push(Arc::new(tool));
-        self
+    pub fn with(self, tool: impl Tool + 'static) -> Registry {
+        let definition = tool.definition();
+        let mut registry = self.without(&definition.name);
+        registry.tools.push(Registered { definition, tool: Arc::new(tool) });
+        registry
     }
 
     /// Without the tool of this name.
     pub fn without(mut self, name: &str) -> Registry {
-        self.tools.retain(|tool| tool.definition().name != name);
+        self.tools.retain(|other| other.definition.name != name);
         self
     }
 
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.iter().find(|tool| tool.definition().name == name)
+        self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
     }
 
     /// What a model is offered.
     pub fn offered(&self, mode: Mode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
-        let offered = self.tools.iter().filter(|tool| tool.is_offered(mode, somebody_can_be_asked));
-        offered.map(|tool| tool.definition()).collect()
+        let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, somebody_can_be_asked));
+        offered.map(|other| other.definition.clone()).collect()
     }
 }
