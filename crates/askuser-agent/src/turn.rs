@@ -232,14 +232,6 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
             names.join(", ")
         )));
     };
-    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
-    let is_answered = tool.access() == Access::Ask && shared.transcript.outcome(shared.path(), &call.id).is_some();
-    if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
-        return Ok(not_now(&*tool, context));
-    }
-    if tool.access() != Access::Act {
-        return tool.run(call, context).await;
-    }
     if shared.transcript.has_started(shared.path(), &call.id) {
         let mut output = String::from(
             "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
@@ -249,6 +241,14 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
             output.push_str(&noted(&note));
         }
         return Ok(ToolResult::error(output));
+    }
+    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
+    let is_answered = tool.access() == Access::Ask && shared.transcript.outcome(shared.path(), &call.id).is_some();
+    if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
+        return Ok(not_now(&*tool, context));
+    }
+    if tool.access() != Access::Act {
+        return tool.run(call, context).await;
     }
     let note = match permission::obtain(&*tool, call, context).await? {
         Verdict::Allowed { note } => note,
