@@ -196,6 +196,27 @@ async fn an_interrupted_session_waits_for_the_person() {
     assert_eq!(finish(&mut agent, "go on").await, "done");
 }
 
+#[tokio::test]
+async fn what_had_begun_to_act_is_not_said_to_be_refused_by_plan_mode() {
+    let folder = tempdir().unwrap();
+    let log = Log::default();
+    let model = || calling([json!([{"name": "Act", "input": {}}])]);
+    let make = || Agent::new(model()).with_tools(registry(&log)).with_permissions(Permissions::new(Mode::Allow));
+    let id = run_once(folder.path(), make).await;
+    cut_after(folder.path(), &id, is("started"));
+
+    let (model, requests) = watched(model());
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let mut agent = Agent::new(model)
+        .with_tools(registry(&log))
+        .with_permissions(Permissions::new(Mode::Plan))
+        .with_transcript(transcript);
+    assert_eq!(last_words(&collect(agent.resume().unwrap()).await), "done");
+    let (read, is_error) = requests.last_result();
+    assert!(is_error && read.contains("It may have taken effect"), "{read}");
+    assert_eq!(log.count("begin Act it"), 1);
+}
+
 /// A file that can be filled up at will: a sealed one in memory does not grow any more.
 #[cfg(target_os = "linux")]
 mod full {
