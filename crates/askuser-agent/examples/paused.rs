@@ -61,15 +61,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut numbers = std::env::args().skip(1).map(|number| number.parse::<usize>());
     let agents = numbers.next().transpose()?.unwrap_or(1000);
     let seconds = numbers.next().transpose()?.unwrap_or(5);
-    let (asker, script) = (Arc::new(Later::default()), Script::parse(SCRIPT)?);
+    let (asker, script, tools) = (Arc::new(Later::default()), Script::parse(SCRIPT)?, tools::talking());
 
     let before = status("VmRSS");
     let began = Instant::now();
     let mut runs = Vec::with_capacity(agents);
     for _ in 0..agents {
-        let (asker, script) = (asker.clone(), script.clone());
+        let (asker, script, tools) = (asker.clone(), script.clone(), tools.clone());
         runs.push(tokio::spawn(async move {
-            let mut agent = Agent::new(script).with_tools(tools::talking()).with_asker(asker);
+            let mut agent = Agent::new(script).with_tools(tools).with_asker(asker);
             let events: Vec<AgentEvent> = agent.run("go").collect().await;
             matches!(events.last(), Some(AgentEvent::Done { .. }))
         }));

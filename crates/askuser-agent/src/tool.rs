@@ -213,14 +213,13 @@ impl ToolContext {
     }
 }
 
-/// The tools of an agent, by name.
+/// The tools of an agent, by name. Clones share them.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: Vec<Registered>,
+    tools: Vec<Arc<Registered>>,
 }
 
 /// A tool, and what it said of itself when it was added: that is looked at for every call and every request.
-#[derive(Clone)]
 struct Registered {
     definition: ToolDefinition,
     tool: Arc<dyn Tool>,
@@ -236,7 +235,7 @@ impl Registry {
     pub fn with(self, tool: impl Tool + 'static) -> Registry {
         let definition = tool.definition();
         let mut registry = self.without(&definition.name);
-        registry.tools.push(Registered { definition, tool: Arc::new(tool) });
+        registry.tools.push(Arc::new(Registered { definition, tool: Arc::new(tool) }));
         registry
     }
 
