@@ -7,8 +7,9 @@ use crate::permission::{Mode, Permissions};
 use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
-use askuser::{AskError, Asker, Outcome, QuestionSet, reply, report};
+use askuser::{AskError, Asker, Outcome, Request, reply, report, sanitize};
 use futures_util::Stream;
+use serde_json::Value;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -99,9 +100,9 @@ impl Agent {
         self.change(|shared| shared.system = system.into())
     }
 
-    /// With these permissions. A record that is taken up may keep the mode stricter.
+    /// With these permissions. A record that is taken up in plan mode stays in it.
     pub fn with_permissions(self, permissions: Permissions) -> Agent {
-        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions))).in_the_stricter_mode()
+        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions))).still_planning()
     }
 
     /// Making at most this many requests to the model in a turn.
@@ -114,17 +115,16 @@ impl Agent {
         self.change(|shared| shared.retries = Retries { most, pause })
     }
 
-    /// Keeping this record, and going on from what stands in it. The mode is the one it had, unless that asks for
-    /// permission less often than these permissions do.
+    /// Keeping this record, and going on from what stands in it.
     pub fn with_transcript(self, transcript: Transcript) -> Agent {
         let history = transcript.history(None);
-        Agent { history, ..self.change(|shared| shared.transcript = transcript) }.in_the_stricter_mode()
+        Agent { history, ..self.change(|shared| shared.transcript = transcript) }.still_planning()
     }
 
-    fn in_the_stricter_mode(self) -> Agent {
-        if let Some(recorded) = self.shared.transcript.mode() {
-            let mut permissions = self.shared.permissions();
-            permissions.mode = permissions.mode.stricter(recorded);
+    /// A plan that was not approved is not approved by coming back. Other modes are for whoever comes back to say.
+    fn still_planning(self) -> Agent {
+        if self.shared.transcript.mode() == Some(Mode::Plan) {
+            self.shared.permissions().mode = Mode::Plan;
         }
         self
     }
@@ -259,7 +259,7 @@ impl Shared {
 
     /// Who asks, if it is a subagent.
     pub(crate) fn origin(&self) -> Option<String> {
-        self.task.as_ref().map(|task| format!("task '{}'", task.description))
+        self.task.as_ref().map(|task| format!("task '{}'", sanitize::line(&task.description)))
     }
 
     /// A call's name among those of all agents of the session.
@@ -279,22 +279,35 @@ impl Shared {
         Ok(self.transcript.append(self.path(), entry)?)
     }
 
-    pub(crate) fn record_question(&self, id: &str, set: &QuestionSet) -> Result<(), Stop> {
-        let questions = serde_json::to_value(set).unwrap_or_default()["questions"].take();
-        self.append(&Entry::Asked { id: id.to_owned(), questions })?;
+    pub(crate) fn record_question(&self, id: &str, questions: &Value) -> Result<(), Stop> {
+        self.append(&Entry::Asked { id: id.to_owned(), questions: questions.clone() })?;
         Ok(self.transcript.sync()?)
     }
 
-    pub(crate) fn record_outcome(&self, id: &str, set: &QuestionSet, outcome: &Outcome) -> Result<(), Stop> {
-        self.append(&Entry::Outcome { id: id.to_owned(), outcome: report::json(set, outcome) })?;
+    pub(crate) fn record_outcome(&self, id: &str, request: &Request, outcome: &Outcome) -> Result<(), Stop> {
+        let mut outcome = report::json(&request.set, outcome);
+        if let Some(about) = &request.context {
+            outcome["about"] = fingerprint(about).into();
+        }
+        self.append(&Entry::Outcome { id: id.to_owned(), outcome })?;
         Ok(self.transcript.sync()?)
     }
 
-    /// The outcome of a question that was asked before the process was cut off. One that does not fit the questions is
-    /// no outcome: they are asked again.
-    pub(crate) fn recorded_outcome(&self, id: &str, set: &QuestionSet) -> Option<Outcome> {
-        reply::read(set, &self.transcript.outcome(self.path(), id)?).ok()
+    /// The outcome of a question that was asked before the process was cut off. One that does not fit the questions, or
+    /// what they are about, is no outcome: they are asked again.
+    pub(crate) fn recorded_outcome(&self, id: &str, request: &Request) -> Option<Outcome> {
+        let outcome = self.transcript.outcome(self.path(), id)?;
+        let about = request.context.as_deref().map(fingerprint);
+        reply::read(&request.set, &outcome).ok().filter(|_| outcome["about"].as_str() == about.as_deref())
     }
+}
+
+/// Tells one text from another: a permission for one diff is none for the next.
+fn fingerprint(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
 }
 
 impl Stop {

@@ -27,14 +27,6 @@ pub enum Mode {
     Plan,
 }
 
-impl Mode {
-    /// The one of both that lets less through.
-    pub(crate) fn stricter(self, other: Mode) -> Mode {
-        let order = [Mode::Plan, Mode::Ask, Mode::AcceptEdits, Mode::Allow];
-        order.into_iter().find(|mode| [self, other].contains(mode)).unwrap_or(self)
-    }
-}
-
 /// What a person has allowed for good.
 pub trait Allowed: Send + Sync {
     /// Whether this rule of this tool has been allowed here.
@@ -66,7 +58,7 @@ impl Permissions {
 
     fn let_through(&self, tool: &str, consent: &Consent) -> bool {
         let known = || {
-            let rule = (tool.to_owned(), consent.rule.clone());
+            let rule = (whose(tool, consent).to_owned(), consent.rule.clone());
             self.session.contains(&rule)
                 || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(&rule.0, &rule.1))
         };
@@ -85,6 +77,11 @@ impl Permissions {
             let _ = allowed.insert(tool, rule);
         }
     }
+}
+
+/// Whoever may edit files here may, with whichever tool.
+fn whose<'a>(tool: &'a str, consent: &Consent) -> &'a str {
+    if consent.edits_here { "edits" } else { tool }
 }
 
 /// What came of asking for permission.
@@ -122,7 +119,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             match selected_options.first().map(String::as_str) {
                 Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
                 Some(ALWAYS) => {
-                    shared.permissions().allow_always(&call.name, &consent.rule);
+                    shared.permissions().allow_always(whose(&call.name, &consent), &consent.rule);
                     Ok(Verdict::Allowed { note: note.clone() })
                 }
                 _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),

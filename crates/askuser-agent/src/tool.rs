@@ -180,21 +180,21 @@ impl ToolContext {
     /// that after a crash it is asked again if it has no outcome, and not if it has.
     pub async fn ask(&self, id: &str, set: QuestionSet, context: Option<String>) -> Result<Outcome, Stop> {
         let shared = &self.shared;
-        if let Some(outcome) = shared.recorded_outcome(id, &set) {
+        let mut request = Request::new(set).with_key(shared.key(id));
+        request.origin = shared.origin();
+        request.context = context;
+        if let Some(outcome) = shared.recorded_outcome(id, &request) {
             return Ok(outcome);
         }
         let Some(asker) = &self.asker else {
             return Ok(Outcome::unavailable("nobody can be asked in this run", Vec::new()));
         };
-        shared.record_question(id, &set)?;
-        let questions = serde_json::to_value(&set).ok().and_then(|mut set| set.get_mut("questions").map(Value::take));
-        self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions: questions.unwrap_or_default() });
+        let questions = serde_json::to_value(&request.set).unwrap_or_default()["questions"].take();
+        shared.record_question(id, &questions)?;
+        self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions });
         self.told().await?;
-        let mut request = Request::new(set).with_key(shared.key(id));
-        request.origin = shared.origin();
-        request.context = context;
         let outcome = asker.ask(&request).await.or_else(Stop::from_asking)?;
-        shared.record_outcome(id, &request.set, &outcome).map_err(|stop| match stop {
+        shared.record_outcome(id, &request, &outcome).map_err(|stop| match stop {
             // The person's words must not be lost with it.
             Stop::Failed(Failure { kind, message }) => {
                 let message = format!("{message}; what came of asking: {}", report::json(&request.set, &outcome));

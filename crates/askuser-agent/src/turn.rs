@@ -296,10 +296,14 @@ impl Shared {
     /// What the model is told, with what is true only now.
     fn system_now(&self) -> String {
         match self.permissions().mode {
-            Mode::Plan => format!("{}\n\n{}", self.system, PLAN_MODE.trim_ascii_end()),
+            Mode::Plan => {
+                let plan_mode = if self.task.is_some() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
+                format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
+            }
             Mode::Ask | Mode::AcceptEdits | Mode::Allow => self.system.clone(),
         }
     }
 }
 
 const PLAN_MODE: &str = include_str!("../prompts/agent/plan-mode.txt");
+const PLAN_MODE_OF_TASK: &str = include_str!("../prompts/agent/plan-mode-of-task.txt");

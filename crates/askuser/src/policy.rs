@@ -2,6 +2,7 @@
 //!
 //! What a policy does not cover stays unanswered; there is no "first option" fallback.
 
+use crate::asker::{Asker, Asking, Request};
 use crate::outcome::{Answer, Outcome, Via};
 use crate::question::{Question, QuestionSet};
 use crate::violation::{Gathered, Violations};
@@ -61,6 +62,27 @@ impl Policy {
         let by_nobody = answers.is_empty();
         let outcome = Outcome::unavailable(reason, answers);
         Ok(Decision::Settled(if by_nobody { outcome } else { outcome.with_via(via) }))
+    }
+}
+
+/// A policy alone, with nobody behind it: what it does not settle is unavailable.
+impl Asker for Policy {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        let outcome = match self.decide(&request.set) {
+            Ok(Decision::Settled(outcome)) => outcome,
+            Ok(Decision::Ask(known)) if known.is_empty() => {
+                Outcome::unavailable("the answers written beforehand do not cover this", known)
+            }
+            Ok(Decision::Ask(known)) => {
+                let reason = "the answers written beforehand do not cover every question";
+                Outcome::unavailable(reason, known).with_via(Via::AnswersFile)
+            }
+            Err(violations) => {
+                let reason = format!("the answers written beforehand do not fit: {violations}");
+                Outcome::unavailable(reason, Vec::new())
+            }
+        };
+        Box::pin(std::future::ready(Ok(outcome)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
 
-use super::input::Fields;
+use super::input::{Fields, refuse};
 use crate::agent::{self, Agent, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 pub struct Task;
 
 const NAME: &str = "Task";
+const MOST_CHARS: usize = 80;
 
 impl Tool for Task {
     fn definition(&self) -> ToolDefinition {
@@ -23,7 +24,7 @@ impl Tool for Task {
             schema: json!({
                 "type": "object",
                 "properties": {
-                    "description": {"type": "string", "description": "What it is about, in 2-5 words"},
+                    "description": {"type": "string", "maxLength": MOST_CHARS, "description": "What it is about, in 2-5 words"},
                     "prompt": {"type": "string", "description": "All it needs to know"},
                 },
                 "required": ["description", "prompt"],
@@ -40,6 +41,11 @@ impl Tool for Task {
         Box::pin(async move {
             let input = Fields::of(call).and_then(|fields| Ok((fields.words("description")?, fields.words("prompt")?)));
             let (description, prompt) = match input {
+                // It is shown with every question of the task.
+                Ok((description, _)) if description.chars().count() > MOST_CHARS => {
+                    let fact = format!("{} characters", description.chars().count());
+                    return Ok(refuse(call, "description", &fact, &format!("at most {MOST_CHARS}")));
+                }
                 Ok(input) => input,
                 Err(refused) => return Ok(refused),
             };

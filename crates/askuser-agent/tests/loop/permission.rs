@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::Outcome;
-use askuser_agent::{Agent, Allowed, Mode, Permissions};
+use askuser_agent::{Agent, Allowed, Mode, Permissions, Transcript, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -179,5 +179,32 @@ async fn no_mode_answers_a_question() {
             .with_permissions(Permissions::new(mode));
         finish(&mut agent, "go").await;
         assert_eq!(person.texts(), ["Which?"], "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sessions, file) = (folder.path().join("sessions"), folder.path().join("a.txt"));
+    let make = |transcript, person: &Arc<Person>| {
+        let write = json!([{"name": "Write", "input": {"path": "a.txt", "content": "new\n"}}]);
+        let agent = Agent::new(calling([write])).with_tools(tools::all()).in_folder(folder.path());
+        agent.with_asker(person.clone()).with_transcript(transcript)
+    };
+    std::fs::write(&file, "one\n").unwrap();
+    let transcript = Transcript::create(&sessions, folder.path()).unwrap();
+    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    finish(&mut make(transcript, &Person::new([pick("Allow once")])), "go").await;
+    let record = std::fs::read_to_string(&path).unwrap();
+    let cut = record.find("\"type\":\"started\"").unwrap();
+    let until_allowed = &record[..record[..cut].rfind('\n').unwrap() + 1];
+    for (meanwhile, asked, then) in [("two\n", 1, "two\n"), ("one\n", 0, "new\n")] {
+        std::fs::write(&path, until_allowed).unwrap();
+        std::fs::write(&file, meanwhile).unwrap();
+        let person = Person::new([pick("Deny")]);
+        let mut agent = make(Transcript::open(&sessions, &id).unwrap(), &person);
+        collect(agent.resume().unwrap()).await;
+        assert_eq!(person.asked().len(), asked, "{meanwhile:?}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), then);
     }
 }

@@ -3,7 +3,7 @@
 use crate::hook;
 use askuser::asker::Asking;
 use askuser::policy::{Decision, Policy};
-use askuser::{Asker, Outcome, Request, Via};
+use askuser::{Asker, Request};
 use askuser_cli::answering;
 use askuser_cli::config::Settings;
 use askuser_cli::failure::Failure;
@@ -19,7 +19,10 @@ pub(crate) fn layered(settings: &Settings, person: Option<Arc<dyn Asker>>) -> Re
     if policy.answers.is_none() && policy.headless.is_none() {
         return Ok(person);
     }
-    Ok(Some(Arc::new(ByPolicy { policy, person })))
+    Ok(Some(match person {
+        Some(person) => Arc::new(PolicyFirst { policy, person }),
+        None => Arc::new(policy),
+    }))
 }
 
 /// Runs a command when somebody is asked.
@@ -35,27 +38,17 @@ impl Asker for Announced {
     }
 }
 
-/// Answers by policy; asks for the rest if somebody is there.
-struct ByPolicy {
+/// Answers by policy, and asks a person where that does not settle it.
+struct PolicyFirst {
     policy: Policy,
-    person: Option<Arc<dyn Asker>>,
+    person: Arc<dyn Asker>,
 }
 
-impl Asker for ByPolicy {
+impl Asker for PolicyFirst {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        let settled = match self.policy.decide(&request.set) {
-            Ok(Decision::Settled(outcome)) => outcome,
-            Ok(Decision::Ask(known)) => match &self.person {
-                Some(person) => return person.ask(request),
-                None => {
-                    let outcome = Outcome::unavailable("the answers file does not cover every question", known);
-                    if outcome.answers().is_empty() { outcome } else { outcome.with_via(Via::AnswersFile) }
-                }
-            },
-            Err(violations) => {
-                Outcome::unavailable(format!("the answers file does not fit the question: {violations}"), Vec::new())
-            }
-        };
-        Box::pin(std::future::ready(Ok(settled)))
+        match self.policy.decide(&request.set) {
+            Ok(Decision::Ask(_)) => self.person.ask(request),
+            Ok(Decision::Settled(_)) | Err(_) => self.policy.ask(request),
+        }
     }
 }
