@@ -65,7 +65,7 @@ impl App {
         Ok(match from_crossterm(&event::read()?) {
             Some(Input::Key(key)) => Event::Key(key),
             Some(Input::Paste(text)) => Event::Paste(text),
-            None => Event::Tick,
+            Some(Input::Focus(_)) | None => Event::Tick,
         })
     }
 

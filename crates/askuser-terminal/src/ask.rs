@@ -1,7 +1,7 @@
 //! Asking on the terminal that controls this process: which way, and with what.
 
-use crate::device::{Device, Keys};
-use crate::environment::{Charset, Environment, Manner};
+use crate::device::{Device, Keys, Watched};
+use crate::environment::{Charset, Environment, Manner, Window};
 use crate::view::{Confirm, Theme};
 use crate::{line, screen};
 use askuser::prompt::Settings;
@@ -26,6 +26,8 @@ pub struct Options {
     pub reflows: bool,
     /// What the terminal can show.
     pub charset: Charset,
+    /// What it has around its screen.
+    pub window: Window,
     /// Answers that are known already.
     pub known: Vec<Answer>,
 }
@@ -47,6 +49,7 @@ impl From<Environment> for Options {
             flash: Duration::from_millis(80),
             reflows: environment.reflows,
             charset: environment.charset,
+            window: environment.window,
             known: Vec::new(),
         }
     }
@@ -60,13 +63,8 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Outcome, AskError> {
 
 /// Asks until there is an outcome, or until the pipe ends.
 pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
-    let (keys, settings) = match options.manner {
-        Manner::Screen => (Keys::Each, options.settings),
-        // A line takes an Enter of its own, which is guard enough.
-        Manner::Line => (Keys::Lines, Settings { arm: Duration::ZERO, ..options.settings }),
-    };
     let unavailable = |what: &str, error| Ok(Outcome::unavailable(format!("{what}: {error}"), options.known.clone()));
-    let mut device = match Device::open(keys) {
+    let mut device = match Device::open(keys(options.manner)) {
         Ok(device) => device,
         Err(error) => return unavailable("cannot open the terminal", error),
     };
@@ -74,13 +72,40 @@ pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeR
         return unavailable("cannot take over the terminal", error);
     }
     if let Some(withdrawal) = withdrawal {
-        device.watch(withdrawal);
+        device.watch(Some(Watched::Withdrawal(withdrawal)));
     }
+    let result = ask_on(&mut device, request, request.context.as_deref(), options.manner, options);
+    // What came of asking stands, whatever becomes of the terminal.
+    let _ = device.stop();
+    result
+}
+
+/// Asks on a device that is in use, and leaves it so.
+pub(crate) fn ask_on(
+    device: &mut Device,
+    request: &Request,
+    context: Option<&str>,
+    manner: Manner,
+    options: &Options,
+) -> Result<Outcome, AskError> {
+    let settings = match manner {
+        Manner::Screen => options.settings,
+        // A line takes an Enter of its own, which is guard enough.
+        Manner::Line => Settings { arm: Duration::ZERO, ..options.settings },
+    };
     let prompt = Prompt::new(request.set.clone(), settings);
     let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);
-    match options.manner {
-        Manner::Screen => screen::ask(prompt, options, device),
-        Manner::Line => line::ask(prompt, options, device),
+    match manner {
+        Manner::Screen => screen::ask(prompt, context, options, device),
+        Manner::Line => line::ask(prompt, context, options, device),
+    }
+}
+
+/// What is read from the terminal.
+pub(crate) fn keys(manner: Manner) -> Keys {
+    match manner {
+        Manner::Screen => Keys::Each,
+        Manner::Line => Keys::Lines,
     }
 }
 

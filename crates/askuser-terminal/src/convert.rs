@@ -3,13 +3,15 @@
 use askuser::{Key, KeyCode, Mods};
 use crossterm::event::{Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::decode::Input;
+use crate::decode::{Focus, Input};
 
 /// The same input as the terminal driver would have read; nothing for events a prompt has no use for.
 pub fn from_crossterm(event: &Event) -> Option<Input> {
     match event {
         Event::Key(event) => key(event).map(Input::Key),
         Event::Paste(text) => Some(Input::Paste(text.clone())),
+        Event::FocusGained => Some(Input::Focus(Focus::Gained)),
+        Event::FocusLost => Some(Input::Focus(Focus::Lost)),
         _ => None,
     }
 }
@@ -92,6 +94,12 @@ mod tests {
     fn letting_go_of_a_key_is_nothing() {
         let release = KeyEvent::new_with_kind(Code::Char('a'), KeyModifiers::NONE, KeyEventKind::Release);
         assert_eq!(from_crossterm(&Event::Key(release)), None);
+    }
+
+    #[test]
+    fn focus_is_told() {
+        assert_eq!(from_crossterm(&Event::FocusGained), Some(Input::Focus(Focus::Gained)));
+        assert_eq!(from_crossterm(&Event::FocusLost), Some(Input::Focus(Focus::Lost)));
     }
 
     #[test]

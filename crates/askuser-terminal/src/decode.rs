@@ -1,7 +1,7 @@
 //! Terminal input, from bytes to keys and pastes.
 //!
 //! One byte at a time through a small state machine, so it cannot matter how reads cut the stream. Whatever a terminal
-//! may send that is not a key of ours (mouse and focus reports, replies, function keys) is swallowed whole: an unknown
+//! may send that is not a key of ours (mouse reports, replies, function keys) is swallowed whole: an unknown
 //! sequence never turns into typed characters. Memory is bounded whatever arrives. There is no clock here: the caller
 //! decides when a lone escape byte has waited long enough and calls [`Decoder::flush`].
 
@@ -14,6 +14,17 @@ pub enum Input {
     Key(Key),
     /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
     Paste(String),
+    /// The terminal's window came to the front or went from it; told only to who has asked for it.
+    Focus(Focus),
+}
+
+/// Whether the keyboard is this terminal's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// Keys come here now.
+    Gained,
+    /// Keys go elsewhere now.
+    Lost,
 }
 
 /// Turns terminal input bytes into [`Input`]s, however the bytes are split over reads.
@@ -227,6 +238,11 @@ impl Decoder {
             b'~' if is_csi && self.params == b"200" => {
                 self.release(lead, out);
                 self.state = State::Paste { matched: 0 };
+            }
+            b'I' | b'O' if is_csi && self.params.is_empty() => {
+                self.release(lead, out);
+                self.state = State::Ground;
+                out.push(Input::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
             0x40..=0x7e => self.finish(byte, kind, lead, out),
             // Broken off: the sequence is dropped, the byte is not.

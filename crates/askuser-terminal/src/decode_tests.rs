@@ -177,17 +177,23 @@ fn an_escape_byte_before_a_key_is_alt() {
 
 #[test]
 fn esc_survives_a_report_right_behind_it() {
-    check("\x1b\x1b[I", &[key(KeyCode::Esc)]);
     check("\x1b\x1b[M !!", &[key(KeyCode::Esc)]);
     check("\x1b\x1b[", &[key(KeyCode::Esc)]);
     check("\x1b\x1b]11;rgb:0/0/0\x07", &[key(KeyCode::Esc)]);
 }
 
 #[test]
+fn focus_is_told_and_types_nothing() {
+    let bytes = b"\x1b[Ib\x1b\x1b[O";
+    let (b, esc) = (Input::Key(key(KeyCode::Char('b'))), Input::Key(key(KeyCode::Esc)));
+    let expected = [Input::Focus(Focus::Gained), b, esc, Input::Focus(Focus::Lost)];
+    assert_eq!(all_at_once(bytes), expected);
+    assert_eq!(byte_by_byte(bytes), expected);
+}
+
+#[test]
 fn what_is_no_key_of_ours_is_swallowed_whole() {
     let reports: &[&[u8]] = &[
-        b"\x1b[I",
-        b"\x1b[O",
         b"\x1b[M !!",
         b"\x1b[M\x1b\xff\x80",
         b"\x1b[<0;10;20M",

@@ -23,6 +23,16 @@ pub enum Charset {
     Ascii,
 }
 
+/// What a terminal has around its screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Window {
+    /// A window with a title, which can tell whether it is in front and pass a notification on.
+    #[default]
+    Titled,
+    /// Nothing: a console or a serial line, which might show what is meant for a window.
+    Bare,
+}
+
 impl Charset {
     /// A text as bytes for the terminal; what it cannot show is a question mark.
     pub(crate) fn encode(self, text: &str) -> Vec<u8> {
@@ -44,6 +54,8 @@ pub struct Environment {
     pub reflows: bool,
     /// What it can show.
     pub charset: Charset,
+    /// What it has around its screen.
+    pub window: Window,
 }
 
 impl Environment {
@@ -61,7 +73,9 @@ impl Environment {
         let theme = Theme { background: background(get), depth: depth(&term, get), signs, dimmed: false };
         // These two keep lines as they are; a multiplexer inside them has its own way.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
-        Environment { manner, theme, reflows: !keeps_lines, charset }
+        let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
+        let window = if bare { Window::Bare } else { Window::Titled };
+        Environment { manner, theme, reflows: !keeps_lines, charset, window }
     }
 }
 
@@ -132,6 +146,16 @@ mod tests {
         assert_eq!(read(&[("TERM", "dumb")]).manner, Manner::Line);
         assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "1")]).manner, Manner::Line);
         assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "0")]).manner, Manner::Screen);
+    }
+
+    #[test]
+    fn only_terminals_that_may_have_a_window_are_told_about_it() {
+        let check = |term, expected| assert_eq!(read(&[("TERM", term)]).window, expected, "{term}");
+        check("xterm-256color", Window::Titled);
+        check("tmux-256color", Window::Titled);
+        check("linux", Window::Bare);
+        check("vt100", Window::Bare);
+        check("dumb", Window::Bare);
     }
 
     #[test]

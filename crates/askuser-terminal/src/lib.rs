@@ -3,6 +3,7 @@
 //! ```text
 //! ask ──▶ screen: view ─▶ cells ─▶ paint ─▶ bytes ─▶ device      (the prompt, drawn inline)
 //!    └──▶ line:   the same machine, spoken one line at a time     (screen readers, dumb terminals)
+//! console: the same terminal for a whole session, with a scrollback and a live region; questions are asked in between
 //! ```
 //!
 //! [`ask`] owns the terminal for the length of one question set and gives it back as it was. [`PromptWidget`] draws the
@@ -12,6 +13,7 @@ mod ask;
 mod asker;
 #[doc(hidden)]
 pub mod bench;
+mod console;
 #[cfg(any(not(unix), feature = "crossterm"))]
 mod convert;
 mod decode;
@@ -29,9 +31,18 @@ mod view;
 
 pub use ask::{Options, ask, has_terminal};
 pub use asker::TerminalAsker;
+pub use console::{Console, Edited, Woken};
 #[cfg(any(not(unix), feature = "crossterm"))]
 pub use convert::from_crossterm;
-pub use decode::{Decoder, Input};
-pub use environment::{Charset, Environment, Manner};
+pub use decode::{Decoder, Focus, Input};
+pub use device::Waker;
+pub use environment::{Charset, Environment, Manner, Window};
 pub use line::Dialogue;
-pub use view::{Background, Confirm, Depth, Mood, PromptWidget, Role, Signs, Theme};
+pub use view::{Background, Confirm, Depth, Mood, PromptWidget, Role, Signs, Theme, width, wrap};
+
+/// What a [`Console`] is given to show.
+pub mod text {
+    pub use ratatui_core::layout::Position;
+    pub use ratatui_core::style::{Modifier, Style};
+    pub use ratatui_core::text::{Line, Span};
+}

@@ -7,7 +7,7 @@ use crate::ask::surface;
 use crate::decode::Input;
 use crate::device::{Device, SIGINT, Wake};
 use crate::paint::Painter;
-use crate::view::closing;
+use crate::view::{closing, quoted};
 use crate::{Charset, Options};
 use askuser::prompt::{Effect, Entry, Event, Field, Mode, Page, Settings};
 use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
@@ -312,18 +312,28 @@ fn numbers(text: &str) -> Option<Vec<usize>> {
     (!numbers.is_empty()).then_some(numbers)
 }
 
-pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+/// Asks on a device that is in use, and leaves it so. `context` is said before the questions.
+pub(crate) fn ask(
+    prompt: Prompt,
+    context: Option<&str>,
+    options: &Options,
+    device: &mut Device,
+) -> Result<Outcome, AskError> {
     let failed = surface("the terminal failed");
     let mut dialogue = Dialogue::about(prompt);
-    let result = converse(&mut device, &mut dialogue, options.charset).map_err(&failed)?;
+    let mut painter = Painter::new(options.charset);
+    let columns = device.size().0.saturating_sub(1);
+    if let Some(context) = context {
+        painter.raw(b"\r\n");
+        painter.print(&quoted(context, &options.theme, columns));
+        device.write(&painter.take()).map_err(&failed)?;
+    }
+    let result = converse(device, &mut dialogue, options.charset).map_err(&failed)?;
     // What came of asking stands, even if the terminal goes before it can be shown.
     if let Ok(outcome) = &result {
-        let mut painter = Painter::new(options.charset);
-        let columns = device.size().0.saturating_sub(1);
         painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme, columns));
         let _ = device.write(&painter.take());
     }
-    let _ = device.stop();
     result.map(|outcome| outcome.with_via(Via::Line))
 }
 
@@ -343,7 +353,7 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
                         }
                         Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
                         Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
-                        Input::Key(_) => {}
+                        Input::Key(_) | Input::Focus(_) => {}
                         Input::Paste(text) => line.push_str(&text),
                     }
                 }
@@ -356,7 +366,7 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
                 }
                 effects.push(effect);
             }
-            Wake::Resized => continue,
+            Wake::Resized | Wake::Called => continue,
             Wake::Resumed => effects.push(Effect::Continue),
             Wake::Suspend => {
                 device.suspend()?;

@@ -7,7 +7,7 @@ use crate::ask::surface;
 use crate::decode::Input;
 use crate::device::{Device, SIGINT, Wake};
 use crate::paint::{Painter, WIPE};
-use crate::view::{Confirm, Mood, Role, View, closing};
+use crate::view::{Confirm, Mood, Role, View, closing, quoted};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Ending, Key, Outcome, Prompt, Via};
@@ -21,17 +21,23 @@ const WRAP: &[u8] = b"\x1b[?7h";
 /// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
 const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-pub(crate) fn ask(prompt: Prompt, options: &Options, mut device: Device) -> Result<Outcome, AskError> {
+/// Asks on a device that is in use, and leaves it so. `context` stays in the scrollback, above the prompt.
+pub(crate) fn ask(
+    prompt: Prompt,
+    context: Option<&str>,
+    options: &Options,
+    device: &mut Device,
+) -> Result<Outcome, AskError> {
     device.on_abandon(ABANDON.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
     let mut screen = Screen { device, painter, prompt, options, size, first_frame: None };
-    let ended = screen.run();
+    let ended = screen.run(context);
     screen.close(ended)
 }
 
 struct Screen<'a> {
-    device: Device,
+    device: &'a mut Device,
     painter: Painter,
     prompt: Prompt,
     options: &'a Options,
@@ -50,9 +56,13 @@ enum End {
 }
 
 impl Screen<'_> {
-    fn run(&mut self) -> io::Result<End> {
+    fn run(&mut self, context: Option<&str>) -> io::Result<End> {
         // Whatever stands on this line stays as it is.
         self.painter.raw(b"\r\n");
+        if let Some(context) = context {
+            self.painter.print(&quoted(context, &self.options.theme, self.room().0));
+            self.painter.raw(b"\r\n");
+        }
         self.painter.raw(ENTER);
         self.repaint(Mood::Asking)?;
         self.first_frame = Some(Instant::now());
@@ -92,6 +102,7 @@ impl Screen<'_> {
                 Wake::Terminated(signal) => Some(End::Signal(signal)),
                 Wake::Closed => Some(End::Closed),
                 Wake::Withdrawn => Some(End::Withdrawn),
+                Wake::Called => None,
             };
             if let Some(end) = end {
                 return Ok(end);
@@ -116,6 +127,7 @@ impl Screen<'_> {
             }
             Input::Key(key) => self.update(Event::Key(key)),
             Input::Paste(text) => self.update(Event::Paste(text)),
+            Input::Focus(_) => Ok(None),
         }
     }
 
@@ -278,7 +290,6 @@ impl Screen<'_> {
 
     fn restore(&mut self) -> io::Result<()> {
         self.painter.raw(LEAVE);
-        self.flush()?;
-        self.device.stop()
+        self.flush()
     }
 }

@@ -4,11 +4,12 @@
 //! is in use at a time; every way out (stop, drop, panic, signal) restores the terminal. On unix it is our own code on
 //! file descriptors, elsewhere crossterm.
 
-use std::io;
+use std::io::{self, PipeReader};
 use std::panic;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
+mod calls;
 #[cfg(any(not(unix), feature = "crossterm"))]
 #[cfg_attr(unix, allow(dead_code))]
 mod portable;
@@ -19,6 +20,8 @@ mod turn;
 #[cfg(unix)]
 mod unix;
 
+pub(crate) use calls::Calls;
+pub use calls::Waker;
 #[cfg(not(unix))]
 pub(crate) use portable::Device;
 #[cfg(unix)]
@@ -53,6 +56,17 @@ pub(crate) enum Wake {
     Closed,
     /// Whoever asked has withdrawn the question.
     Withdrawn,
+    /// Another thread calls.
+    Called,
+}
+
+/// A pipe that wakes whoever waits.
+#[derive(Debug)]
+pub(crate) enum Watched {
+    /// Ends when whoever asked has withdrawn the question.
+    Withdrawal(PipeReader),
+    /// Has something in it when another thread calls.
+    Calls(Calls),
 }
 
 /// The signal of Ctrl-C, the same number everywhere.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event};
 use crossterm::terminal;
 
-use super::{Keys, Wake};
+use super::{Keys, Wake, Watched};
 use crate::convert::from_crossterm;
 use crate::decode::Input;
 use askuser::{Key, KeyCode};
@@ -23,7 +23,11 @@ pub(crate) struct Device {
     active: bool,
     /// A change of size that came with input; it is told after that.
     resized: bool,
+    watched: Option<Watched>,
 }
+
+/// How often to look for what cannot be waited for.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// Where to paint: the console itself, or standard error where there is no such name for it.
 enum Output {
@@ -72,7 +76,7 @@ impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`].
     pub(crate) fn open(keys: Keys) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
-        Ok(Device { output, keys, abandon: Arc::default(), active: false, resized: false })
+        Ok(Device { output, keys, abandon: Arc::default(), active: false, resized: false, watched: None })
     }
 
     /// Columns and rows, never zero.
@@ -103,13 +107,21 @@ impl Device {
         self.discard()
     }
 
+    /// Whether it is this device that has the terminal.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.active
+    }
+
     /// What to write to the terminal if the process panics while the device is in use.
     pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
         *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
-    /// There is nothing to wait for two things at once with here: a question asked stays.
-    pub(crate) fn watch(&mut self, _withdrawal: io::PipeReader) {}
+    /// Wakes also because of this, and no longer because of what it returns. There is nothing to wait for two things at
+    /// once with here: calls are looked for now and then, and a question asked stays.
+    pub(crate) fn watch(&mut self, watched: Option<Watched>) -> Option<Watched> {
+        std::mem::replace(&mut self.watched, watched)
+    }
 
     /// Does nothing for a while.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
@@ -128,8 +140,19 @@ impl Device {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let before = inputs.len();
         loop {
-            if let Some(deadline) = deadline
-                && !event::poll(deadline.saturating_duration_since(Instant::now()))?
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if let Some(Watched::Calls(calls)) = &mut self.watched {
+                if calls.take()? {
+                    return Ok(Wake::Called);
+                }
+                if !event::poll(left.unwrap_or(GLANCE).min(GLANCE))? {
+                    match left {
+                        Some(left) if left <= GLANCE => return Ok(Wake::TimedOut),
+                        _ => continue,
+                    }
+                }
+            } else if let Some(left) = left
+                && !event::poll(left)?
             {
                 return Ok(Wake::TimedOut);
             }
@@ -179,7 +202,8 @@ impl Device {
         }
     }
 
-    fn discard(&mut self) -> io::Result<()> {
+    /// Forgets what was typed and not read yet.
+    pub(crate) fn discard(&mut self) -> io::Result<()> {
         while event::poll(Duration::ZERO)? {
             event::read()?;
         }

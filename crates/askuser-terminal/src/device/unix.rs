@@ -5,7 +5,7 @@
 //! actions, which signal-hook cannot take back once installed (see [`Signals`]).
 
 use std::fs::File;
-use std::io::{self, PipeReader};
+use std::io;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::signals::{ENDING, Mode, Signals};
 use super::turn::{Taken, Turn};
-use super::{Keys, Wake};
+use super::{Keys, Wake, Watched};
 use crate::decode::{Decoder, Input};
 
 /// How long the rest of a key sequence may take to arrive.
@@ -45,8 +45,8 @@ pub(crate) struct Device {
     told_to_end: bool,
     /// That no other prompt has the terminal.
     turn: Option<Turn>,
-    /// Ends when whoever asked has withdrawn the question.
-    withdrawal: Option<PipeReader>,
+    /// What else wakes it.
+    watched: Option<Watched>,
 }
 
 impl Device {
@@ -64,7 +64,7 @@ impl Device {
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             told_to_end: false,
             turn: None,
-            withdrawal: None,
+            watched: None,
         })
     }
 
@@ -99,14 +99,25 @@ impl Device {
         entered
     }
 
+    /// Whether it is this device that has the terminal.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.mode != Mode::Idle
+    }
+
     /// What to write to the terminal if the process panics while the device is in use.
     pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
         *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
-    /// Wakes also when this pipe ends.
-    pub(crate) fn watch(&mut self, withdrawal: PipeReader) {
-        self.withdrawal = Some(withdrawal);
+    /// Wakes also because of this, and no longer because of what it returns.
+    pub(crate) fn watch(&mut self, watched: Option<Watched>) -> Option<Watched> {
+        std::mem::replace(&mut self.watched, watched)
+    }
+
+    /// Forgets what was typed and not read yet.
+    pub(crate) fn discard(&mut self) -> io::Result<()> {
+        self.decoder = Decoder::default();
+        Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
     }
 
     /// Does nothing for a while, and leaves what is typed to whoever reads next. A signal that asks the process to end
@@ -141,7 +152,11 @@ impl Device {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             // Without a third descriptor the second stands in its place: polling it twice does no harm.
-            let third = self.withdrawal.as_ref().map_or(signals.pipe().as_fd(), AsFd::as_fd);
+            let third = match &self.watched {
+                Some(Watched::Withdrawal(pipe)) => pipe.as_fd(),
+                Some(Watched::Calls(calls)) => calls.pipe.as_fd(),
+                None => signals.pipe().as_fd(),
+            };
             let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
             match poll(&mut fds, left.map(timespec).as_ref()) {
                 Ok(0) => return Ok(Wake::TimedOut),
@@ -149,13 +164,19 @@ impl Device {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let [tty, pipe, withdrawn] = fds.map(|fd| fd.revents());
+            let [tty, pipe, third] = fds.map(|fd| fd.revents());
             if !pipe.is_empty() {
                 signals.drain();
                 continue;
             }
-            if !withdrawn.is_empty() {
-                return Ok(Wake::Withdrawn);
+            match &mut self.watched {
+                Some(Watched::Withdrawal(_)) if !third.is_empty() => return Ok(Wake::Withdrawn),
+                // The person comes first: what they typed is told before anything else.
+                Some(Watched::Calls(calls)) if !third.is_empty() && tty.is_empty() => {
+                    calls.answer()?;
+                    return Ok(Wake::Called);
+                }
+                _ => {}
             }
             if tty.contains(PollFlags::NVAL) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));

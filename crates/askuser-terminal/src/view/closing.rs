@@ -70,6 +70,13 @@ pub(crate) fn closing(
     lines
 }
 
+/// What questions are about, as it stands above them.
+pub(crate) fn quoted(context: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let columns = usize::from(columns);
+    let style = theme.style(Role::Muted);
+    wrapped(&sanitize::block(context), columns, columns).map(|words| Line::styled(words, style)).collect()
+}
+
 /// The lines of a text, broken between words rather than wherever the terminal ends.
 fn wrapped(text: &str, first: usize, rest: usize) -> impl Iterator<Item = String> {
     wrap(text, first, rest).into_iter().map(|range| text[range].trim_end_matches(' ').to_owned())

@@ -8,10 +8,11 @@ mod widget;
 mod wrap;
 
 pub use closing::Confirm;
-pub(crate) use closing::closing;
+pub(crate) use closing::{closing, quoted};
 pub use theme::{Background, Depth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::is_plain;
+pub use wrap::{width, wrap};
 
 use askuser::Prompt;
 use askuser::prompt::{Mode, Scroll, Viewport};

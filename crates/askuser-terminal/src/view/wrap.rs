@@ -6,7 +6,7 @@ use unicode_linebreak::{BreakOpportunity, linebreaks};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
 /// The columns a text takes in a buffer, which are those of a terminal.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.chars().count();
     }
@@ -20,7 +20,7 @@ fn columns(grapheme: &str) -> usize {
 
 /// Breaks `text` into lines of at most `first` columns, then at most `rest`; gives the byte range of each. Spaces at a
 /// break belong to the line before it and may reach past its end; a newline belongs to no line.
-pub(crate) fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
+pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
     if is_plain(text) && text.chars().count() <= first {
         return std::iter::once(0..text.len()).collect();

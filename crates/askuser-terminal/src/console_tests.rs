@@ -1,0 +1,158 @@
+use super::*;
+use crate::fixtures::database;
+use crate::in_a_terminal::{is_inside, modes, run};
+use ratatui_core::text::Line;
+use std::time::Duration;
+
+const NAME: &str = "console::tests::";
+
+fn open() -> Console {
+    let mut options = Options::detect();
+    options.settings.arm = Duration::ZERO;
+    options.flash = Duration::ZERO;
+    Console::open(&options).expect("a terminal")
+}
+
+fn options() -> Options {
+    let mut options = Options::detect();
+    options.settings.arm = Duration::ZERO;
+    options.flash = Duration::ZERO;
+    options
+}
+
+/// What a screen shows after all that was written, from the first row with something on it.
+fn screen(output: &str) -> String {
+    let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
+    let mut parser = vt100::Parser::new(size(24), size(80), 0);
+    parser.process(output.as_bytes());
+    parser.screen().contents()
+}
+
+/// Waits until something is typed.
+fn typed(console: &mut Console) -> Vec<Input> {
+    let mut inputs = Vec::new();
+    while console.wait(None, &mut inputs).expect("a terminal") != Woken::Input {}
+    inputs
+}
+
+#[test]
+fn what_is_printed_stays_above_what_is_live() {
+    if is_inside() {
+        let mut console = open();
+        console.live(&[Line::raw("LIVE 1")], None);
+        console.flush().unwrap();
+        console.print(&[Line::raw("FIRST"), Line::raw("SECOND")]);
+        console.live(&[Line::raw("LIVE 2"), Line::raw("below")], None);
+        typed(&mut console);
+        console.print(&[Line::raw("THIRD")]);
+        return console.close().unwrap();
+    }
+    let output = run(&format!("{NAME}what_is_printed_stays_above_what_is_live"), &[("below", "x")]);
+    let before = screen(output.split("THIRD").next().unwrap());
+    assert!(before.contains("FIRST\nSECOND\n"), "{before}");
+    let after = screen(&output);
+    assert!(after.contains("FIRST\nSECOND\nTHIRD\n") && !after.contains("LIVE") && !after.contains("below"), "{after}");
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+}
+
+#[test]
+fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
+    if is_inside() {
+        let mut console = open();
+        console.live(&[Line::raw("LIVE")], None);
+        let request = Request::new(database()).with_context("shown by the caller");
+        let outcome = console.ask(&request, &options(), None).expect("an outcome");
+        console.print(&[Line::raw(format!("OUTCOME {}", outcome.status()))]);
+        console.live(&[Line::raw("LIVE AGAIN")], None);
+        typed(&mut console);
+        return;
+    }
+    let name = format!("{NAME}a_question_takes_the_place_of_the_live_region_and_its_answer_stays");
+    let output = run(&name, &[("? keys", "\x1b[I\x1b[B\r"), ("LIVE AGAIN", "x")]);
+    let after = screen(&output);
+    assert!(after.contains("✔ Database: MongoDB\nOUTCOME answered\n"), "{after}");
+    assert!(!after.contains("LIVE") && !output.contains("shown by"), "{after}");
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+}
+
+#[test]
+fn a_question_can_be_withdrawn_and_the_console_goes_on() {
+    if is_inside() {
+        let mut console = open();
+        let (withdrawal, wanted) = io::pipe().expect("a pipe");
+        let waker = console.waker();
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(500));
+            // A call during a question is not lost, and does not end it.
+            waker.wake();
+            std::thread::sleep(Duration::from_millis(200));
+            drop(wanted);
+        });
+        let asked = console.ask(&Request::new(database()), &options(), Some(withdrawal));
+        assert!(matches!(asked, Err(AskError::Withdrawn)), "{asked:?}");
+        assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), Woken::Called);
+        console.print(&[Line::raw("WITHDRAWN")]);
+        return;
+    }
+    let output = run(&format!("{NAME}a_question_can_be_withdrawn_and_the_console_goes_on"), &[]);
+    assert!(output.contains("PostgreSQL") && screen(&output).contains("WITHDRAWN"), "{output}");
+    assert!(!screen(&output).contains("PostgreSQL"), "{output}");
+}
+
+#[test]
+fn focus_is_told_where_there_is_a_window() {
+    if is_inside() {
+        let mut console = open();
+        console.live(&[Line::raw("READY")], None);
+        let inputs = typed(&mut console);
+        console.print(&[Line::raw(format!("{inputs:?}"))]);
+        return;
+    }
+    let output = run(&format!("{NAME}focus_is_told_where_there_is_a_window"), &[("READY", "\x1b[O")]);
+    assert!(output.contains("[Focus(Lost)]"), "{output}");
+    let (on, off) = (output.rfind("\x1b[?1004h").unwrap(), output.rfind("\x1b[?1004l").unwrap());
+    assert!(on < off, "{output}");
+}
+
+#[test]
+fn titles_and_notifications_carry_no_control_characters_and_the_title_is_given_back() {
+    if is_inside() {
+        let mut console = open();
+        console.title("a\x07b\x1b]2;evil\x07");
+        console.notify("c\u{9c}d\ne");
+        return;
+    }
+    let name = "titles_and_notifications_carry_no_control_characters_and_the_title_is_given_back";
+    let output = run(&format!("{NAME}{name}"), &[]);
+    assert!(output.contains("\x1b[22;2t\x1b]2;ab\x07\x1b]9;cd e\x07"), "{output:?}");
+    assert!(output.contains("\x1b]2;\x07\x1b[23;2t"), "{output:?}");
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_hides_nothing() {
+    if is_inside() {
+        let mut console = open();
+        console.live(&[Line::raw("LIVE")], None);
+        console.flush().unwrap();
+        panic!("on purpose");
+    }
+    let output = run(&format!("{NAME}a_panic_gives_the_terminal_back_and_hides_nothing"), &[]);
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+    assert!(screen(&output).contains("on purpose") && !screen(&output).contains("LIVE"), "{output}");
+}
+
+#[test]
+fn more_lines_than_there_are_rows_show_their_end() {
+    if is_inside() {
+        let mut console = open();
+        let lines: Vec<Line<'_>> = (0..30).map(|i| Line::raw(format!("row {i}."))).collect();
+        console.live(&lines, Some(Position::new(2, 29)));
+        typed(&mut console);
+        return;
+    }
+    let output = run(&format!("{NAME}more_lines_than_there_are_rows_show_their_end"), &[("row 29.", "x")]);
+    assert!(output.contains("row 7.") && !output.contains("row 6."), "{output}");
+}
