@@ -1,0 +1,113 @@
+//! Commands: lines that begin with a slash. One table drives reading, completion and help.
+
+/// What a line asks for, instead of being sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Plan,
+    Model(Option<String>),
+    Clear,
+    Resume(Option<String>),
+    Quit,
+}
+
+/// A row of the table.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// What may follow; empty where nothing may.
+    pub(crate) argument: &'static str,
+    pub(crate) about: &'static str,
+    make: fn(Option<String>) -> Command,
+}
+
+pub(crate) const TABLE: &[Row] = &[
+    Row { name: "help", argument: "", about: "keys and commands", make: |_| Command::Help },
+    Row {
+        name: "plan",
+        argument: "",
+        about: "plan mode on or off: look and ask, change nothing",
+        make: |_| Command::Plan,
+    },
+    Row { name: "model", argument: "[provider/name]", about: "show or change the model", make: Command::Model },
+    Row { name: "clear", argument: "", about: "begin a new conversation; the record stays", make: |_| Command::Clear },
+    Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: Command::Resume },
+    Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| Command::Quit },
+];
+
+/// Reads a line. `None` if it is no command: a path begins with a slash too.
+pub(crate) fn read(line: &str) -> Option<Result<Command, String>> {
+    let words = line.trim().strip_prefix('/')?;
+    let (name, argument) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let argument = argument.trim();
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        return None;
+    }
+    let Some(row) = TABLE.iter().find(|row| row.name == name) else {
+        let names: Vec<String> = TABLE.iter().map(|row| format!("/{}", row.name)).collect();
+        return Some(Err(format!("There is no command /{name}. The commands are {}.", names.join(" "))));
+    };
+    if row.argument.is_empty() && !argument.is_empty() {
+        return Some(Err(format!("/{name} takes nothing after it.")));
+    }
+    if argument.contains(char::is_whitespace) {
+        return Some(Err(format!("/{name} takes one word: {}.", row.argument)));
+    }
+    Some(Ok((row.make)((!argument.is_empty()).then(|| argument.to_owned()))))
+}
+
+/// The commands that a line may become.
+pub(crate) fn matching(line: &str) -> impl Iterator<Item = &'static Row> {
+    let start = line.strip_prefix('/').filter(|start| !start.contains(char::is_whitespace));
+    TABLE.iter().filter(move |row| start.is_some_and(|start| row.name.starts_with(start)))
+}
+
+/// A line with its command completed as far as it is certain.
+pub(crate) fn complete(line: &str) -> Option<String> {
+    let names: Vec<&str> = matching(line).map(|row| row.name).collect();
+    let (first, rest) = names.split_first()?;
+    let shared = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let common = rest.iter().fold(first.len(), |common, name| common.min(shared(first, name)));
+    let space = if rest.is_empty() && matching(line).any(|row| !row.argument.is_empty()) { " " } else { "" };
+    let completed = format!("/{}{space}", &first[..common]);
+    (completed.len() > line.len()).then_some(completed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_may_have_an_argument() {
+        assert_eq!(read("/model  a/b "), Some(Ok(Command::Model(Some("a/b".into())))));
+        assert_eq!(read("/resume"), Some(Ok(Command::Resume(None))));
+        assert_eq!(read(" /help"), Some(Ok(Command::Help)));
+    }
+
+    #[test]
+    fn what_begins_with_a_path_is_no_command() {
+        assert_eq!(read("/etc/hosts is odd"), None);
+        assert_eq!(read("/"), None);
+        assert_eq!(read("a /help"), None);
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_those_there_are() {
+        let message = "There is no command /hepl. The commands are /help /plan /model /clear /resume /quit.";
+        assert_eq!(read("/hepl me"), Some(Err(message.into())));
+    }
+
+    #[test]
+    fn too_much_after_a_command_is_an_error() {
+        assert_eq!(read("/quit now"), Some(Err("/quit takes nothing after it.".into())));
+        assert_eq!(read("/model a b"), Some(Err("/model takes one word: [provider/name].".into())));
+    }
+
+    #[test]
+    fn completion_goes_as_far_as_it_is_certain() {
+        assert_eq!(complete("/h").as_deref(), Some("/help"));
+        assert_eq!(complete("/m").as_deref(), Some("/model "));
+        assert_eq!(complete("/help"), None);
+        assert_eq!(complete("/x"), None);
+        assert_eq!(complete("/"), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! What the person is typing, and what they have typed before.
+//!
+//! Nothing typed is lost by moving through the history: the text that was being written waits at its end, and comes back
+//! when something else is sent. Deliberately absent: keys and the history's file.
+
+use askuser::{Edit, Fit, Text};
+use std::collections::BTreeMap;
+
+/// How long a message may be, in characters.
+pub(crate) const LIMIT: usize = 50_000;
+
+/// The text being typed, at the end of all that were.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    text: Text,
+    entries: Vec<String>,
+    /// Which entry is shown; past the last one it is the new text.
+    at: usize,
+    /// Entries as they were changed while moving about.
+    touched: BTreeMap<usize, String>,
+}
+
+/// Whether there was somewhere to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moved {
+    Yes,
+    No,
+}
+
+impl Draft {
+    pub(crate) fn new(entries: Vec<String>) -> Draft {
+        Draft { text: Text::new(LIMIT), at: entries.len(), entries, touched: BTreeMap::new() }
+    }
+
+    pub(crate) fn text(&self) -> &Text {
+        &self.text
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.text.as_str()
+    }
+
+    pub(crate) fn is_blank(&self) -> bool {
+        self.text.is_blank()
+    }
+
+    pub(crate) fn edit(&mut self, edit: Edit) -> Fit {
+        self.text.apply(edit)
+    }
+
+    pub(crate) fn set(&mut self, text: &str) -> Fit {
+        self.text.set(text)
+    }
+
+    /// Whether the caret is in the first line.
+    pub(crate) fn at_top(&self) -> bool {
+        !self.as_str()[..self.text.caret()].contains('\n')
+    }
+
+    /// Whether the caret is in the last line.
+    pub(crate) fn at_bottom(&self) -> bool {
+        !self.as_str()[self.text.caret()..].contains('\n')
+    }
+
+    pub(crate) fn older(&mut self) -> Moved {
+        match self.at.checked_sub(1) {
+            Some(at) => self.show(at),
+            None => Moved::No,
+        }
+    }
+
+    pub(crate) fn newer(&mut self) -> Moved {
+        if self.at < self.entries.len() { self.show(self.at + 1) } else { Moved::No }
+    }
+
+    fn show(&mut self, at: usize) -> Moved {
+        self.touched.insert(self.at, self.as_str().to_owned());
+        let text = self.touched.get(&at).or(self.entries.get(at)).cloned().unwrap_or_default();
+        // What another version of this program kept may be longer than a text may be; it is passed over.
+        let _ = self.text.set(&text);
+        self.at = at;
+        Moved::Yes
+    }
+
+    /// Takes the text away to be sent, or put aside; it is in the history now. A new text that was begun comes back.
+    pub(crate) fn take(&mut self) -> String {
+        let taken = self.as_str().to_owned();
+        let begun = if self.at < self.entries.len() { self.touched.remove(&self.entries.len()) } else { None };
+        if self.entries.last() != Some(&taken) && !self.is_blank() {
+            self.entries.push(taken.clone());
+        }
+        self.at = self.entries.len();
+        self.touched.clear();
+        let _ = self.text.set(&begun.unwrap_or_default());
+        taken
+    }
+
+    /// Puts a text back before what is there. `Refused` if there is no room for both; nothing has changed then.
+    pub(crate) fn put_back(&mut self, text: &str) -> Fit {
+        if self.is_blank() {
+            return self.text.set(text);
+        }
+        self.text.set(&format!("{text}\n{}", self.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(entries: &[&str], text: &str) -> Draft {
+        let mut draft = Draft::new(entries.iter().map(|&entry| entry.to_owned()).collect());
+        assert_eq!(draft.set(text), Fit::Kept);
+        draft
+    }
+
+    #[test]
+    fn what_was_being_typed_waits_at_the_end_of_the_history() {
+        let mut draft = draft(&["one", "two"], "new");
+        draft.older();
+        draft.older();
+        assert_eq!((draft.as_str(), draft.older()), ("one", Moved::No));
+        draft.newer();
+        draft.newer();
+        assert_eq!((draft.as_str(), draft.newer()), ("new", Moved::No));
+    }
+
+    #[test]
+    fn sending_an_earlier_text_leaves_the_new_one() {
+        let mut draft = draft(&["one"], "half a thought");
+        draft.older();
+        assert_eq!(draft.take(), "one");
+        assert_eq!(draft.as_str(), "half a thought");
+    }
+
+    #[test]
+    fn a_change_to_an_earlier_text_is_there_on_return() {
+        let mut draft = draft(&["one", "two"], "");
+        draft.older();
+        assert_eq!(draft.edit(Edit::Insert('!')), Fit::Kept);
+        draft.older();
+        draft.newer();
+        assert_eq!(draft.as_str(), "two!");
+    }
+
+    #[test]
+    fn what_was_sent_is_the_last_of_the_history_and_only_once() {
+        let mut draft = draft(&["one"], "two");
+        draft.take();
+        assert_eq!(draft.set("two"), Fit::Kept);
+        draft.take();
+        draft.older();
+        assert_eq!(draft.as_str(), "two");
+        draft.older();
+        assert_eq!(draft.as_str(), "one");
+    }
+
+    #[test]
+    fn a_text_put_back_stands_before_what_is_there() {
+        let mut draft = draft(&[], "later");
+        assert_eq!(draft.put_back("sooner"), Fit::Kept);
+        assert_eq!(draft.as_str(), "sooner\nlater");
+    }
+}

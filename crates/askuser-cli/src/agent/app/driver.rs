@@ -1,0 +1,429 @@
+//! The person's thread: waits at the terminal, lets the state decide, and carries out what it says.
+//!
+//! One wait takes all that was typed and all that was told, one write shows what has become of it. Nothing runs while
+//! nothing happens.
+
+use super::asker::Question;
+use super::history::Keeper;
+use super::item::{self, Item};
+use super::state::{Away, Effect, Event, Settled, State, Waiting};
+use super::view;
+use super::worker::{FromAgent, Order, Worker};
+use crate::session;
+use askuser::{AskError, Via};
+use askuser::{Ending, Key, KeyCode, Outcome, QuestionSet, Request, Rules, sanitize};
+use askuser_agent::Session;
+use askuser_cli::failure::Failure;
+use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
+use serde_json::json;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant, SystemTime};
+
+pub(super) struct Driver {
+    console: Console,
+    options: Options,
+    state: State,
+    worker: Worker,
+    news: Receiver<FromAgent>,
+    /// In the order of `State::waiting`.
+    questions: VecDeque<Question>,
+    keeper: Option<Keeper>,
+    /// Whether the person wants to be told that a question waits.
+    notify: bool,
+    started: Instant,
+    /// What has been typed of a line, in line mode.
+    line: String,
+    /// Whether the person has been invited to say something, in line mode.
+    invited: bool,
+}
+
+/// How the conversation ended.
+enum End {
+    Quit,
+    Signal(i32),
+    /// The terminal is gone.
+    Closed,
+    Failed(Failure),
+}
+
+const SIGINT: i32 = 2;
+const SIGHUP: i32 = 1;
+/// The window's name while nothing waits.
+const TITLE: &str = "askuser";
+
+impl Driver {
+    pub(super) fn new(
+        console: Console,
+        options: Options,
+        state: State,
+        worker: Worker,
+        news: Receiver<FromAgent>,
+        keeper: Option<Keeper>,
+        notify: bool,
+    ) -> Driver {
+        let (questions, started) = (VecDeque::new(), Instant::now());
+        Driver {
+            console,
+            options,
+            state,
+            worker,
+            news,
+            questions,
+            keeper,
+            notify,
+            started,
+            line: String::new(),
+            invited: false,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<u8, Failure> {
+        let end = self.converse().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
+        let leaves_draft = !self.state.draft.is_blank();
+        let draft = self.state.draft.as_str().to_owned();
+        if leaves_draft {
+            self.keep(&draft);
+        }
+        let session = self.state.session.take();
+        // Nobody is asked any more; the turn that asked can be taken up again.
+        self.questions.clear();
+        self.worker.end();
+        if matches!(end, End::Quit) {
+            if let Some(session) = &session {
+                let words = format!("askuser agent --resume {} goes on with this session.", session.id);
+                self.console.print(&item::lines(&Item::Gap, &self.options.theme, 80));
+                let columns = usize::from(self.console.size().0);
+                self.console.print(&item::lines(&Item::Note(Role::Muted, words), &self.options.theme, columns));
+            }
+        }
+        let closed = self.console.close();
+        match end {
+            End::Quit => closed.map(|()| 0).map_err(|error| terminal_failed(&error)),
+            End::Failed(failure) => Err(failure),
+            End::Closed => Ok(128 + SIGHUP as u8),
+            End::Signal(signal) => {
+                // The terminal is restored; now the signal takes its usual effect.
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                Ok(128u8.saturating_add(signal as u8))
+            }
+        }
+    }
+
+    fn converse(&mut self) -> io::Result<End> {
+        let mut inputs = Vec::new();
+        loop {
+            self.show();
+            let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
+            let woken = self.console.wait(timeout, &mut inputs)?;
+            let end = match woken {
+                Woken::Input => self.take_inputs(&mut inputs)?,
+                Woken::TimedOut => self.happen(Event::Tick)?,
+                Woken::Called => self.take_news()?,
+                Woken::Resized | Woken::Resumed => None,
+                Woken::Signal(SIGINT) => {
+                    self.line.clear();
+                    self.happen(Event::Key(Key::ctrl('c')))?
+                }
+                Woken::Signal(signal) => Some(End::Signal(signal)),
+                // In line mode that is how one says that one has nothing more to say.
+                Woken::Closed if self.console.manner() == Manner::Line => Some(End::Quit),
+                Woken::Closed => Some(End::Closed),
+            };
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn show(&mut self) {
+        match self.console.manner() {
+            Manner::Screen => {
+                let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
+                self.console.live(&live.lines, Some(live.caret));
+            }
+            Manner::Line => {
+                if self.state.orders == 0 && !self.invited {
+                    self.invited = true;
+                    self.console.invite("> ");
+                }
+            }
+        }
+    }
+
+    // ---- what happens ----
+
+    fn take_inputs(&mut self, inputs: &mut Vec<Input>) -> io::Result<Option<End>> {
+        for input in inputs.drain(..) {
+            let event = match (input, self.console.manner()) {
+                (Input::Key(key), Manner::Screen) => Event::Key(key),
+                (Input::Paste(text), Manner::Screen) => Event::Paste(text),
+                (Input::Focus(focus), _) => Event::Focus(focus),
+                (Input::Key(key), Manner::Line) => match key {
+                    _ if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                        self.invited = false;
+                        Event::Line(std::mem::take(&mut self.line))
+                    }
+                    Key { code: KeyCode::Char(c), mods } if !mods.ctrl => {
+                        self.line.push(c);
+                        continue;
+                    }
+                    _ => continue,
+                },
+                (Input::Paste(text), Manner::Line) => {
+                    self.line.push_str(&text);
+                    continue;
+                }
+            };
+            if let Some(end) = self.happen(event)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_news(&mut self) -> io::Result<Option<End>> {
+        if let Some(end) = self.drop_withdrawn()? {
+            return Ok(Some(end));
+        }
+        while let Ok(news) = self.news.try_recv() {
+            let event = match news {
+                FromAgent::Session(session, messages) => Event::Session(session, messages),
+                FromAgent::Changed(session) => Event::Changed(session),
+                FromAgent::Cleared => Event::Cleared,
+                FromAgent::Failed(message) => Event::Failed(message),
+                FromAgent::Begins => Event::Begins,
+                FromAgent::Finished => Event::Finished,
+                FromAgent::Event(event) => Event::Agent(event),
+                FromAgent::Asks(question) => {
+                    let waiting = Waiting {
+                        header: question.request.set.questions()[0].header().to_owned(),
+                        context: question.request.context.clone(),
+                    };
+                    self.questions.push_back(question);
+                    Event::Asked(waiting)
+                }
+                FromAgent::Gone => {
+                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
+                    return Ok(Some(End::Failed(failure)));
+                }
+            };
+            if let Some(end) = self.happen(event)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Questions that nobody waits for are gone before they are opened.
+    fn drop_withdrawn(&mut self) -> io::Result<Option<End>> {
+        while let Some(place) = self.questions.iter().position(Question::is_withdrawn) {
+            self.questions.remove(place);
+            if let Some(end) = self.happen(Event::Withdrawn(place))? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    fn happen(&mut self, event: Event) -> io::Result<Option<End>> {
+        let mut effects: VecDeque<Effect> = self.state.update(event, self.now()).into();
+        while let Some(effect) = effects.pop_front() {
+            let event = match effect {
+                Effect::Print(item) => {
+                    self.print(&item);
+                    continue;
+                }
+                Effect::Order(order) => {
+                    self.worker.order(order);
+                    continue;
+                }
+                Effect::Keep(text) => {
+                    self.keep(&text);
+                    continue;
+                }
+                Effect::Announce { header, away } => {
+                    self.announce(&header, away);
+                    continue;
+                }
+                Effect::Quiet => {
+                    if self.notify {
+                        self.console.title(TITLE);
+                    }
+                    continue;
+                }
+                Effect::Redraw => {
+                    self.console.clear_live();
+                    continue;
+                }
+                Effect::Edit(text) => Event::Edited(self.edit(&text)?),
+                Effect::Ask => match self.ask()? {
+                    Ok(event) => event,
+                    Err(end) => return Ok(Some(end)),
+                },
+                Effect::ChooseSession => match self.choose_session()? {
+                    Ok(None) => continue,
+                    Ok(Some(id)) => {
+                        let mut out = Vec::new();
+                        self.state.resume(id, &mut out);
+                        effects.extend(out);
+                        continue;
+                    }
+                    Err(end) => return Ok(Some(end)),
+                },
+                Effect::Quit => return Ok(Some(End::Quit)),
+            };
+            effects.extend(self.state.update(event, self.now()));
+        }
+        Ok(None)
+    }
+
+    // ---- what is done about it ----
+
+    fn print(&mut self, item: &Item) {
+        let lines = item::lines(item, &self.options.theme, usize::from(self.console.size().0));
+        self.console.print(&lines);
+        self.invited = false;
+    }
+
+    fn keep(&mut self, text: &str) {
+        // Without a memory one can still talk.
+        if let Some(keeper) = &self.keeper {
+            let _ = keeper.keep(text);
+        }
+    }
+
+    fn announce(&mut self, header: &str, away: Away) {
+        if self.notify {
+            let words = format!("askuser: {header}");
+            self.console.title(&format!("{} {words}", item::dot(&self.options.theme)));
+            if away == Away::Perhaps {
+                self.console.bell();
+                self.console.notify(&words);
+            }
+        }
+    }
+
+    fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
+        let limit = self.state.draft.text().limit();
+        Ok(match self.console.edit(text, limit) {
+            Ok(Edited::Text(text)) => Ok(text),
+            Ok(Edited::TooLong(chars, path)) => {
+                Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
+            }
+            Err(error) => Err(format!("The editor failed, your text is kept: {error}")),
+        })
+    }
+
+    /// Asks the first question, and gives the answer to who waits for it.
+    fn ask(&mut self) -> io::Result<Result<Event, End>> {
+        let Some(Question { request, withdrawal, answer }) = self.questions.pop_front() else {
+            return Ok(Ok(Event::Settled(Settled::Otherwise, Duration::ZERO)));
+        };
+        let began = Instant::now();
+        let asked = self.console.ask(&request, &self.options, Some(withdrawal));
+        self.invited = false;
+        let settled = match &asked {
+            Ok(outcome) if is_gone(outcome) => {
+                // Nobody has said no: the question stays open, to be asked again when the session is taken up.
+                let _ = answer.send(Err(AskError::Signal(SIGHUP)));
+                return Ok(Err(End::Closed));
+            }
+            Err(AskError::Signal(signal)) => return Ok(Err(End::Signal(*signal))),
+            Ok(outcome) if *outcome.ending() != Ending::TimedOut => Settled::Answered,
+            Ok(_) | Err(_) => Settled::Otherwise,
+        };
+        // If it has been withdrawn at the last moment, nobody is there to take it.
+        let _ = answer.send(asked);
+        Ok(Ok(Event::Settled(settled, began.elapsed())))
+    }
+
+    /// Lets the person choose among the last sessions of this folder.
+    fn choose_session(&mut self) -> io::Result<Result<Option<String>, End>> {
+        let Some(here) = self.state.session.clone() else { return Ok(Ok(None)) };
+        let sessions = session::of_folder(&here.cwd).unwrap_or_default();
+        let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
+        let sessions: Vec<Session> = sessions.into_iter().filter(said_something).take(4).collect();
+        let labels = labels(&sessions);
+        let Some(set) = sessions_question(&sessions, &labels, SystemTime::now()) else {
+            self.print(&Item::Note(Role::Muted, "There is no other session of this folder.".into()));
+            return Ok(Ok(None));
+        };
+        let asked = self.console.ask(&Request::new(set), &self.options, None);
+        self.invited = false;
+        let outcome = match asked {
+            Ok(outcome) if is_gone(&outcome) => return Ok(Err(End::Closed)),
+            Ok(outcome) => outcome,
+            Err(AskError::Signal(signal)) => return Ok(Err(End::Signal(signal))),
+            Err(_) => return Ok(Ok(None)),
+        };
+        let answer = outcome.answers().first().filter(|_| *outcome.ending() == Ending::Answered);
+        Ok(Ok(answer.and_then(|answer| {
+            let picked = answer.selected_options.first();
+            let place = picked.and_then(|picked| labels.iter().position(|label| label == picked));
+            place.map(|place| sessions[place].id.clone()).or_else(|| answer.custom_input.clone())
+        })))
+    }
+}
+
+/// Whether there was no terminal left to answer on.
+fn is_gone(outcome: &Outcome) -> bool {
+    outcome.via() == Some(Via::Terminal) && matches!(outcome.ending(), Ending::Unavailable { .. })
+}
+
+fn terminal_failed(error: &io::Error) -> Failure {
+    Failure::new(format!("the terminal failed: {error}")).hint("askuser agent --continue goes on with the session")
+}
+
+const STAY: &str = "Stay here";
+
+/// A name for each session that no other has: its first words.
+fn labels(sessions: &[Session]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for session in sessions {
+        let words = sanitize::line(&session.opening);
+        let words: String = words.trim().chars().take(40).collect();
+        let numbered = (2..).map(|n| format!("{words} ({n})"));
+        let is_free = |label: &String| !labels.contains(label) && label != STAY && !label.eq_ignore_ascii_case("other");
+        labels.extend(std::iter::once(words.clone()).chain(numbered).find(is_free));
+    }
+    labels
+}
+
+/// The question which session to go on with; `None` if there is none.
+fn sessions_question(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
+    let option = |label: &str, description: String| json!({"label": label, "description": description});
+    let mut options: Vec<_> = sessions
+        .iter()
+        .zip(labels)
+        .map(|(session, label)| option(label, format!("{}, session {}", ago(session.changed, now), session.id)))
+        .collect();
+    if options.is_empty() {
+        return None;
+    }
+    if options.len() == 1 {
+        options.push(option(STAY, "Go on with this session".into()));
+    }
+    let question = json!({
+        "question": "Which session do you want to go on with?",
+        "header": "Resume",
+        "options": options,
+        "multiSelect": false,
+    });
+    QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()
+}
+
+fn ago(then: SystemTime, now: SystemTime) -> String {
+    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match now.duration_since(then).map_or(0, |time| time.as_secs()) {
+        0..60 => "just now".into(),
+        seconds @ 60..3_600 => plural(seconds / 60, "minute"),
+        seconds @ 3_600..86_400 => plural(seconds / 3_600, "hour"),
+        seconds => plural(seconds / 86_400, "day"),
+    }
+}

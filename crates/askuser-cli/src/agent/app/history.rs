@@ -1,0 +1,111 @@
+//! What the person typed in earlier sessions: a file of JSON strings, one a line, that nobody else can read.
+//!
+//! Sessions only append to it, so they do not get into each other's way; who finds it too long shortens it. A line that
+//! cannot be read is passed over. Without the file everything works, just without a memory.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// How many texts are kept.
+const KEPT: usize = 1_000;
+/// How many bytes, whichever is less.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Where texts are kept.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    path: PathBuf,
+}
+
+impl Keeper {
+    /// The history of a state folder, and what is in it, the oldest first.
+    pub(crate) fn open(folder: &Path) -> (Keeper, Vec<String>) {
+        let keeper = Keeper { path: folder.join("history.jsonl") };
+        let bytes = fs::read(&keeper.path).unwrap_or_default();
+        let read = |line: &[u8]| serde_json::from_slice::<String>(line).ok();
+        let mut texts: Vec<String> = bytes.split(|byte| *byte == b'\n').filter_map(read).collect();
+        texts.dedup();
+        let mut room = KEPT_BYTES;
+        let fits = |text: &&String| {
+            let fits = text.len() <= room;
+            room = room.saturating_sub(text.len() + 3);
+            fits
+        };
+        let kept = texts.iter().rev().take(KEPT).take_while(fits).count();
+        let texts = texts.split_off(texts.len() - kept);
+        // Shortened rarely: a rewrite may cost what another session appends at that very moment.
+        if bytes.len() > 2 * KEPT_BYTES || bytes.iter().filter(|byte| **byte == b'\n').count() > 2 * KEPT {
+            let _ = keeper.rewrite(&texts);
+        }
+        (keeper, texts)
+    }
+
+    /// Keeps a text.
+    pub(crate) fn keep(&self, text: &str) -> io::Result<()> {
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        private().append(true).create(true).open(&self.path)?.write_all(&line(text)?)
+    }
+
+    fn rewrite(&self, texts: &[String]) -> io::Result<()> {
+        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut file = private().write(true).create(true).truncate(true).open(&draft)?;
+        for text in texts {
+            file.write_all(&line(text)?)?;
+        }
+        fs::rename(&draft, &self.path)
+    }
+}
+
+fn line(text: &str) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(text)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_as_they_were_in_a_file_nobody_else_can_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (keeper, texts) = Keeper::open(folder.path());
+        assert_eq!(texts, [""; 0]);
+        keeper.keep("one\n\"two\"").unwrap();
+        keeper.keep("drei é").unwrap();
+        assert_eq!(Keeper::open(folder.path()).1, ["one\n\"two\"", "drei é"]);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&keeper.path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("history.jsonl"), "\"a\"\nhalf a li\n\"b\"\n").unwrap();
+        assert_eq!(Keeper::open(folder.path()).1, ["a", "b"]);
+    }
+
+    #[test]
+    fn only_the_last_are_kept_and_the_file_is_shortened() {
+        let folder = tempfile::tempdir().unwrap();
+        let many: String = (0..3 * KEPT).map(|i| format!("\"{i}\"\n")).collect();
+        fs::write(folder.path().join("history.jsonl"), many).unwrap();
+        let (keeper, texts) = Keeper::open(folder.path());
+        assert_eq!((texts.len(), texts[0].as_str()), (KEPT, "2000"));
+        assert_eq!(fs::read_to_string(&keeper.path).unwrap().lines().count(), KEPT);
+    }
+}

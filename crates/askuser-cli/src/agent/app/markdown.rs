@@ -1,0 +1,491 @@
+//! What a model writes, as rows for a terminal: light Markdown, line by line, as it comes in.
+//!
+//! A row is whole once its line is: nothing printed ever has to be taken back. Where a line could mean several things, it
+//! is shown as it was written. All of it goes through `sanitize`. Deliberately absent: a document model; tables, footnotes
+//! and HTML stay text.
+
+use askuser::sanitize;
+use askuser_terminal::text::{Line, Modifier, Span, Style};
+use askuser_terminal::{Role, Theme, width, wrap};
+
+/// A line of Markdown, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// How many quotes it is inside of.
+    quotes: usize,
+    /// Columns before it.
+    indent: usize,
+    marker: Marker,
+    kind: Kind,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Marker {
+    None,
+    Bullet,
+    Open,
+    Done,
+    Number(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    Prose,
+    Heading(usize),
+    /// Not wrapped by us, so that it stays one line to whoever copies it.
+    Code,
+    Rule,
+}
+
+/// Words that look the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Piece {
+    text: String,
+    look: Look,
+}
+
+/// `None` is the terminal's own colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Look {
+    role: Option<Role>,
+    modifier: Modifier,
+}
+
+impl Look {
+    fn with(self, modifier: Modifier) -> Look {
+        Look { modifier: self.modifier | modifier, ..self }
+    }
+
+    fn style(self, theme: &Theme) -> Style {
+        self.role.map_or_else(Style::new, |role| theme.style(role)).add_modifier(self.modifier)
+    }
+}
+
+/// Text as it comes in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    /// The line that is not whole yet, as the model wrote it.
+    partial: String,
+    fence: Option<Fence>,
+    /// What came last, so that blank lines stand between things and nowhere else.
+    gap: Gap,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Gap {
+    /// Nothing has been said yet.
+    #[default]
+    Start,
+    Owed,
+    None,
+}
+
+/// What a block of code was opened with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
+    indent: usize,
+}
+
+/// A line longer than this is shown as it was written: looking for pairs in it would take too long.
+const READ_AT_MOST: usize = 4_000;
+/// Of a longer unfinished line, only the end can be seen anyway.
+const TAIL_AT_MOST: usize = 8_000;
+/// Emphasis inside emphasis inside emphasis.
+const DEEPEST: usize = 6;
+/// Deeper lists are not moved further in.
+const FURTHEST: usize = 12;
+
+impl Stream {
+    /// Takes more text, and gives the rows that are whole now.
+    pub(crate) fn push(&mut self, text: &str) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut rest = text;
+        while let Some((line, after)) = rest.split_once('\n') {
+            self.partial.push_str(line);
+            let line = std::mem::take(&mut self.partial);
+            self.read(&line, &mut rows);
+            rest = after;
+        }
+        self.partial.push_str(rest);
+        rows
+    }
+
+    /// Nothing more comes: gives what is left.
+    pub(crate) fn finish(&mut self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let line = std::mem::take(&mut self.partial);
+        if !line.trim().is_empty() {
+            self.read(&line, &mut rows);
+        }
+        *self = Stream::default();
+        rows
+    }
+
+    /// The line that is not whole yet, as far as it has come.
+    pub(crate) fn tail(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        if !self.partial.trim().is_empty() {
+            let skipped = self.partial.len().saturating_sub(TAIL_AT_MOST);
+            let start = (skipped..=self.partial.len()).find(|at| self.partial.is_char_boundary(*at)).unwrap_or(0);
+            let mut preview = Stream { partial: String::new(), ..*self };
+            preview.read(&self.partial[start..], &mut rows);
+        }
+        rows
+    }
+
+    fn read(&mut self, line: &str, rows: &mut Vec<Row>) {
+        // A carriage return in the middle begins a line too.
+        let clean = sanitize::block(line.strip_suffix('\r').unwrap_or(line)).into_owned();
+        for line in clean.split('\n') {
+            self.read_clean(line.trim_end_matches(' '), rows);
+        }
+    }
+
+    fn read_clean(&mut self, line: &str, rows: &mut Vec<Row>) {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let body = &line[indent..];
+        if let Some(fence) = self.fence {
+            if closes(body, fence) {
+                self.fence = None;
+                self.gap = Gap::Owed;
+                return;
+            }
+            let code = &line[indent.min(fence.indent)..];
+            return self.put(Row::code(fence.indent, code), rows);
+        }
+        if let Some(fence) = opens(body, indent) {
+            self.fence = Some(fence);
+            if self.gap == Gap::None {
+                self.gap = Gap::Owed;
+            }
+            return;
+        }
+        if body.is_empty() {
+            if self.gap == Gap::None {
+                self.gap = Gap::Owed;
+            }
+            return;
+        }
+        self.put(Row::read(line), rows);
+    }
+
+    fn put(&mut self, row: Row, rows: &mut Vec<Row>) {
+        // Inside a block of code its own blank lines count.
+        if self.gap == Gap::Owed {
+            rows.push(Row::blank());
+        }
+        self.gap = Gap::None;
+        rows.push(row);
+    }
+}
+
+/// A whole text.
+pub(crate) fn rows(text: &str) -> Vec<Row> {
+    let mut stream = Stream::default();
+    let mut rows = stream.push(text);
+    rows.extend(stream.finish());
+    rows
+}
+
+fn opens(body: &str, indent: usize) -> Option<Fence> {
+    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = body.len() - body.trim_start_matches(mark).len();
+    let info = &body[length..];
+    (length >= 3 && !info.contains('`')).then_some(Fence { mark, length, indent: indent.min(FURTHEST) })
+}
+
+fn closes(body: &str, fence: Fence) -> bool {
+    body.len() >= fence.length && body.chars().all(|c| c == fence.mark)
+}
+
+// ---- lines ----
+
+impl Row {
+    fn blank() -> Row {
+        Row { quotes: 0, indent: 0, marker: Marker::None, kind: Kind::Blank, pieces: Vec::new() }
+    }
+
+    fn code(indent: usize, text: &str) -> Row {
+        let look = Look { role: Some(Role::Secondary), modifier: Modifier::empty() };
+        let pieces = vec![Piece { text: text.to_owned(), look }];
+        Row { indent: indent + 2, kind: Kind::Code, pieces, ..Row::blank() }
+    }
+
+    fn read(line: &str) -> Row {
+        let mut rest = line;
+        let mut quotes = 0;
+        while let Some(inside) = rest.trim_start_matches(' ').strip_prefix('>') {
+            rest = inside.strip_prefix(' ').unwrap_or(inside);
+            quotes += 1;
+        }
+        let body = rest.trim_start_matches(' ');
+        let indent = (rest.len() - body.len()).min(FURTHEST);
+        let look = Look { role: None, modifier: if quotes > 0 { Modifier::ITALIC } else { Modifier::empty() } };
+        if is_rule(body) {
+            return Row { quotes, kind: Kind::Rule, ..Row::blank() };
+        }
+        if let Some((level, title)) = heading(body) {
+            let role = (level <= 2).then_some(Role::Primary);
+            let look = Look { role, modifier: look.modifier | Modifier::BOLD };
+            return Row { quotes, kind: Kind::Heading(level), pieces: read_inline(title, look), ..Row::blank() };
+        }
+        let (marker, words) = marker(body);
+        Row { quotes, indent, marker, kind: Kind::Prose, pieces: read_inline(words, look) }
+    }
+}
+
+fn is_rule(body: &str) -> bool {
+    let marks = || body.chars().filter(|c| *c != ' ');
+    let first = marks().next();
+    matches!(first, Some('-' | '*' | '_')) && marks().count() >= 3 && marks().all(|c| Some(c) == first)
+}
+
+fn heading(body: &str) -> Option<(usize, &str)> {
+    let level = body.len() - body.trim_start_matches('#').len();
+    let title = body[level..].strip_prefix(' ')?;
+    (1..=6).contains(&level).then(|| (level, title.trim().trim_end_matches('#').trim_end()))
+}
+
+fn marker(body: &str) -> (Marker, &str) {
+    if let Some(words) = ["- ", "* ", "+ "].iter().find_map(|mark| body.strip_prefix(mark)) {
+        let words = words.trim_start_matches(' ');
+        return match (words.strip_prefix("[ ] "), words.strip_prefix("[x] ").or(words.strip_prefix("[X] "))) {
+            (Some(words), _) => (Marker::Open, words),
+            (_, Some(words)) => (Marker::Done, words),
+            (None, None) => (Marker::Bullet, words),
+        };
+    }
+    let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if (1..=9).contains(&digits)
+        && let Some(words) = body[digits..].strip_prefix(['.', ')']).and_then(|rest| rest.strip_prefix(' '))
+    {
+        return (Marker::Number(body[..=digits].to_owned()), words);
+    }
+    (Marker::None, body)
+}
+
+// ---- words ----
+
+fn read_inline(text: &str, look: Look) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    if text.len() > READ_AT_MOST {
+        pieces.push(Piece { text: text.to_owned(), look });
+    } else {
+        inline(text, look, 0, &mut pieces);
+    }
+    pieces
+}
+
+fn add(pieces: &mut Vec<Piece>, text: &str, look: Look) {
+    match pieces.last_mut() {
+        Some(last) if last.look == look => last.text.push_str(text),
+        _ if text.is_empty() => {}
+        _ => pieces.push(Piece { text: text.to_owned(), look }),
+    }
+}
+
+fn inline(text: &str, look: Look, depth: usize, out: &mut Vec<Piece>) {
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let taken = match c {
+            _ if depth >= DEEPEST => None,
+            '\\' => escaped(rest, look, out),
+            '`' => code(rest, look, out),
+            '*' | '_' | '~' => emphasis(text, at, c, look, depth, out),
+            '!' if rest.starts_with("![") => link(&rest[1..], look, depth, out).map(|taken| taken + 1),
+            '[' => link(rest, look, depth, out),
+            '<' => address(rest, look, out),
+            _ => None,
+        };
+        at += taken.unwrap_or_else(|| {
+            // A run of marks that means nothing is shown as one.
+            let run = match c {
+                '*' | '_' | '~' | '`' => rest.len() - rest.trim_start_matches(c).len(),
+                _ => c.len_utf8(),
+            };
+            add(out, &rest[..run], look);
+            run
+        });
+    }
+}
+
+fn escaped(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
+    let c = rest[1..].chars().next().filter(char::is_ascii_punctuation)?;
+    add(out, &rest[1..=c.len_utf8()], look);
+    Some(1 + c.len_utf8())
+}
+
+fn code(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
+    let (run, end) = code_span(rest)?;
+    let inside = &rest[run..end - run];
+    let trimmed = inside.strip_prefix(' ').and_then(|inside| inside.strip_suffix(' ')).filter(|t| !t.trim().is_empty());
+    add(out, trimmed.unwrap_or(inside), Look { role: Some(Role::Primary), ..look });
+    Some(end)
+}
+
+/// The length of the marks, and of the whole.
+fn code_span(rest: &str) -> Option<(usize, usize)> {
+    let run = rest.len() - rest.trim_start_matches('`').len();
+    let mut at = run;
+    while let Some(found) = rest[at..].find('`') {
+        at += found;
+        let length = rest[at..].len() - rest[at..].trim_start_matches('`').len();
+        if length == run {
+            return Some((run, at + length));
+        }
+        at += length;
+    }
+    None
+}
+
+fn emphasis(text: &str, at: usize, mark: char, look: Look, depth: usize, out: &mut Vec<Piece>) -> Option<usize> {
+    let rest = &text[at..];
+    let run = rest.len() - rest.trim_start_matches(mark).len();
+    let modifier = match (mark, run) {
+        ('~', 2) => Modifier::DIM,
+        ('~', _) => return None,
+        (_, 1) => Modifier::ITALIC,
+        (_, 2) => Modifier::BOLD,
+        (_, 3) => Modifier::BOLD | Modifier::ITALIC,
+        _ => return None,
+    };
+    let inside = &rest[run..];
+    let before = text[..at].chars().next_back();
+    // Inside a word an underscore is an underscore.
+    if inside.starts_with([' ']) || inside.is_empty() || (mark == '_' && before.is_some_and(char::is_alphanumeric)) {
+        return None;
+    }
+    let end = closing(inside, mark, run)?;
+    inline(&inside[..end], look.with(modifier), depth + 1, out);
+    Some(run + end + run)
+}
+
+/// Where the same run of marks closes what another opened.
+fn closing(inside: &str, mark: char, run: usize) -> Option<usize> {
+    let mut at = 0;
+    while let Some(c) = inside[at..].chars().next() {
+        let rest = &inside[at..];
+        match c {
+            '\\' => at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            '`' => {
+                at += code_span(rest).map_or_else(|| rest.len() - rest.trim_start_matches('`').len(), |(_, end)| end)
+            }
+            c if c == mark => {
+                let length = rest.len() - rest.trim_start_matches(mark).len();
+                let after = rest[length..].chars().next();
+                let word_goes_on = mark == '_' && after.is_some_and(char::is_alphanumeric);
+                if length == run && at > 0 && !inside[..at].ends_with(' ') && !word_goes_on {
+                    return Some(at);
+                }
+                at += length;
+            }
+            c => at += c.len_utf8(),
+        }
+    }
+    None
+}
+
+/// Where a link leads is always shown: a name must not hide it.
+fn link(rest: &str, look: Look, depth: usize, out: &mut Vec<Piece>) -> Option<usize> {
+    let name_end = rest.find(']')?;
+    let target = rest[name_end + 1..].strip_prefix('(')?;
+    let target_end = target.find(')')?;
+    let (name, target) = (&rest[1..name_end], &target[..target_end]);
+    if name.is_empty() || name.contains('[') || target.is_empty() || target.contains(char::is_whitespace) {
+        return None;
+    }
+    inline(name, look.with(Modifier::UNDERLINED), depth + 1, out);
+    if name != target {
+        add(out, &format!(" ({target})"), Look { role: Some(Role::Muted), ..look });
+    }
+    Some(name_end + 1 + 1 + target_end + 1)
+}
+
+fn address(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
+    let end = rest.find('>')?;
+    let address = &rest[1..end];
+    let is_one = ["http://", "https://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
+    (is_one && !address.contains(char::is_whitespace)).then(|| {
+        add(out, address, look.with(Modifier::UNDERLINED));
+        end + 1
+    })
+}
+
+// ---- showing ----
+
+/// Rows as lines of at most so many columns; code is as long as it is.
+pub(crate) fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    rows.iter().flat_map(|row| render_row(row, theme, columns)).collect()
+}
+
+fn render_row(row: &Row, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let signs = theme.signs;
+    let muted = theme.style(Role::Muted);
+    let mut lead = Vec::new();
+    for _ in 0..row.quotes {
+        lead.push(Span::styled(format!("{} ", signs.vertical), muted));
+    }
+    let quoted = lead.clone();
+    lead.push(Span::raw(" ".repeat(row.indent)));
+    let primary = theme.style(Role::Primary);
+    match &row.marker {
+        Marker::None => {}
+        Marker::Bullet => lead.push(Span::styled(format!("{} ", signs.bullet), primary)),
+        Marker::Open => lead.push(Span::styled(format!("{} ", signs.checkbox), primary)),
+        Marker::Done => lead.push(Span::styled(format!("{} ", signs.checkbox_on), primary)),
+        Marker::Number(number) => lead.push(Span::styled(format!("{number} "), primary)),
+    }
+    let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
+    let mut further = quoted.clone();
+    further.push(Span::raw(" ".repeat(taken(&lead) - taken(&quoted))));
+    let words = row.pieces.iter().map(|piece| (piece.text.as_str(), piece.look.style(theme)));
+    match row.kind {
+        Kind::Blank => vec![Line::default()],
+        Kind::Rule => {
+            let length = columns.saturating_sub(taken(&lead)).min(40);
+            lead.push(Span::styled(signs.horizontal.repeat(length), muted));
+            vec![Line::from(lead)]
+        }
+        Kind::Code => {
+            lead.extend(words.map(|(text, style)| Span::styled(text.to_owned(), style)));
+            vec![Line::from(lead)]
+        }
+        Kind::Prose | Kind::Heading(_) => wrapped(words, &lead, &further, columns),
+    }
+}
+
+/// Words of several styles, broken between them, behind `lead` and then `further`.
+pub(crate) fn wrapped<'a>(
+    words: impl Iterator<Item = (&'a str, Style)>,
+    lead: &[Span<'static>],
+    further: &[Span<'static>],
+    columns: usize,
+) -> Vec<Line<'static>> {
+    let words: Vec<(&str, Style)> = words.collect();
+    let text: String = words.iter().map(|(text, _)| *text).collect();
+    let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
+    let ranges = wrap(&text, columns.saturating_sub(taken(lead)), columns.saturating_sub(taken(further)));
+    let lines = ranges.into_iter().enumerate().map(|(i, range)| {
+        let end = range.start + text[range.clone()].trim_end_matches(' ').len();
+        let mut spans = if i == 0 { lead.to_vec() } else { further.to_vec() };
+        let mut start = 0;
+        for (piece, style) in &words {
+            let (from, to) = (range.start.max(start), end.min(start + piece.len()));
+            if from < to {
+                spans.push(Span::styled(text[from..to].to_owned(), *style));
+            }
+            start += piece.len();
+        }
+        Line::from(spans)
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+#[path = "markdown_tests.rs"]
+mod tests;

@@ -1,0 +1,274 @@
+//! From what the agent tells to what the person sees of it.
+
+use super::calls::{self, Call, Went, about, diff, is_diff, shows_itself};
+use super::item::Item;
+use super::markdown;
+use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
+use super::update::FULL;
+use askuser::{Fit, sanitize};
+use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, Mode, ToolCall, ToolResult};
+use askuser_terminal::Role;
+use std::time::Duration;
+
+/// How much is shown of a failure, unless in full.
+const GLIMPSE: usize = 5;
+/// How much is shown of a change, unless in full.
+const CHANGES: usize = 40;
+/// How many messages of an earlier conversation are shown again.
+const RECALLED: usize = 6;
+
+impl State {
+    pub(super) fn told(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
+        match event {
+            Event::Session(session, messages) => {
+                self.session = Some(session.clone());
+                if session.mode != Mode::Plan {
+                    self.before_plan = session.mode;
+                }
+                self.print(Item::Header(session), out);
+                self.recall(&messages, out);
+            }
+            Event::Changed(session) => {
+                let before = self.session.replace(session.clone());
+                if before.as_ref().is_none_or(|before| before.model != session.model) {
+                    self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
+                }
+                if before.is_none_or(|before| before.mode != session.mode) {
+                    self.print(Item::Note(Role::Muted, mode_words(session.mode).into()), out);
+                }
+            }
+            Event::Cleared => self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out),
+            Event::Failed(message) => self.print(Item::Note(Role::Danger, message), out),
+            Event::Begins => {
+                if self.turn.is_none() {
+                    self.begin_turn(now);
+                }
+            }
+            Event::Finished => self.finished(now, out),
+            Event::Agent(event) => self.happened(event, None, now, out),
+            _ => {}
+        }
+    }
+
+    /// An order has been carried out: what waits is next, unless the last turn did not end as it should.
+    fn finished(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        self.orders = self.orders.saturating_sub(1);
+        if self.orders > 0 {
+            return;
+        }
+        self.turn = None;
+        self.calls.clear();
+        match self.ended {
+            Ended::Well => {
+                // A command may be carried out on the spot; then the next one follows at once.
+                while self.orders == 0
+                    && let Some(text) = self.queue.pop_front()
+                {
+                    self.send(&text, now, out);
+                }
+            }
+            Ended::Stopped | Ended::Broken => {
+                let waiting: Vec<String> = self.queue.drain(..).collect();
+                // What does not fit beside the draft is in the history.
+                if !waiting.is_empty() && self.draft.put_back(&waiting.join("\n")) == Fit::Refused {
+                    self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
+                }
+            }
+        }
+    }
+
+    fn happened(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+        match event {
+            AgentEvent::TextDelta { text } if task.is_none() => {
+                self.heard = Heard::Parts;
+                let rows = self.stream.push(&text);
+                if !rows.is_empty() {
+                    self.print(Item::Rows(rows), out);
+                }
+            }
+            AgentEvent::Text { text } => match task {
+                None => {
+                    if self.heard == Heard::Nothing {
+                        let rows = self.stream.push(&text);
+                        if !rows.is_empty() {
+                            self.print(Item::Rows(rows), out);
+                        }
+                    }
+                    self.close_text(out);
+                }
+                // What a subagent says is for the agent that started it.
+                Some(_) if self.detail == Detail::Full => {
+                    self.print(Item::Output { text, role: Role::Muted, most: FULL }, out);
+                }
+                Some(_) => {}
+            },
+            AgentEvent::ToolStart { id, name, input } => {
+                self.close_text(out);
+                let since = self.clock(now);
+                self.calls.push(Call { id, about: about(&input), name, task: task.map(str::to_owned), since });
+            }
+            AgentEvent::ToolResult { id, name, result } => self.returned(&id, name, result, task, now, out),
+            AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
+            AgentEvent::Mode { mode } => {
+                if let Some(session) = &mut self.session {
+                    session.mode = mode;
+                }
+                self.print(Item::Note(Role::Muted, mode_words(mode).into()), out);
+            }
+            AgentEvent::Task { description, event, .. } => self.happened(*event, Some(&description), now, out),
+            AgentEvent::Done { .. } if task.is_none() => {
+                self.close_text(out);
+                self.ended = Ended::Well;
+            }
+            AgentEvent::Error { error } if task.is_none() => self.broke_off(&error, out),
+            // The question itself comes another way, and a subagent's end is its call's result.
+            AgentEvent::AskUser { .. }
+            | AgentEvent::TextDelta { .. }
+            | AgentEvent::Done { .. }
+            | AgentEvent::Error { .. } => {}
+        }
+    }
+
+    /// The text is whole: what comes next is something else.
+    fn close_text(&mut self, out: &mut Vec<Effect>) {
+        let rows = self.stream.finish();
+        if !rows.is_empty() {
+            self.print(Item::Rows(rows), out);
+        }
+        self.heard = Heard::Nothing;
+        if self.above == Above::Text {
+            self.above = Above::Other;
+        }
+    }
+
+    fn returned(
+        &mut self,
+        id: &str,
+        name: String,
+        result: ToolResult,
+        task: Option<&str>,
+        now: Duration,
+        out: &mut Vec<Effect>,
+    ) {
+        let same = |call: &Call| call.id == id && call.task.as_deref() == task;
+        let clock = self.clock(now);
+        let call = match self.calls.iter().position(same) {
+            Some(at) => self.calls.remove(at),
+            None => {
+                let (id, task) = (id.to_owned(), task.map(str::to_owned));
+                Call { id, name: name.clone(), about: String::new(), task, since: clock }
+            }
+        };
+        if shows_itself(&name) && result.success {
+            return;
+        }
+        let ended = call.ended(&result, clock);
+        let went = ended.went;
+        self.print(Item::Call(ended), out);
+        let full = self.detail == Detail::Full;
+        let changed = diff(&result).map(str::to_owned);
+        if let Some(text) = &changed
+            && self.shown_diff.as_ref() != Some(text)
+        {
+            self.print(Item::Diff { text: text.clone(), most: if full { FULL } else { CHANGES } }, out);
+        }
+        self.shown_diff = None;
+        if went == Went::Wrong {
+            let most = if full { FULL } else { GLIMPSE };
+            self.print(Item::Output { text: result.output.clone(), role: Role::Danger, most }, out);
+        } else if full && changed.is_none() && !result.output.trim().is_empty() {
+            self.print(Item::Output { text: result.output.clone(), role: Role::Secondary, most: FULL }, out);
+        }
+        self.last_output = Some(result.output).filter(|output| !output.trim().is_empty());
+    }
+
+    fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
+        let again = format!("{}; trying again in {}", error.message, calls::span(Duration::from_millis(after_ms)));
+        let words = match (task, self.heard) {
+            (Some(task), _) => format!("{task}: {again}."),
+            (None, Heard::Nothing) => format!("{again}."),
+            (None, Heard::Parts) => format!("{again}. The unfinished answer above does not count."),
+        };
+        if task.is_none() {
+            self.close_text(out);
+        }
+        self.print(Item::Note(Role::Warning, words), out);
+    }
+
+    fn broke_off(&mut self, error: &Failure, out: &mut Vec<Effect>) {
+        self.close_text(out);
+        if error.kind == FailureKind::Interrupted {
+            self.ended = Ended::Stopped;
+            return self.print(Item::Note(Role::Muted, "Stopped.".into()), out);
+        }
+        self.ended = Ended::Broken;
+        let message = error.message.trim_end_matches('.');
+        self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
+    }
+
+    /// What a question is about.
+    pub(super) fn show_context(&mut self, context: String, out: &mut Vec<Effect>) {
+        if is_diff(&context) {
+            self.shown_diff = Some(context.clone());
+            self.above = Above::Other;
+            self.print(Item::Diff { text: context, most: FULL }, out);
+        } else {
+            self.print(Item::Rows(markdown::rows(&context)), out);
+        }
+        self.above = Above::Other;
+    }
+
+    /// The end of an earlier conversation, so that the person knows where they are.
+    fn recall(&mut self, messages: &[Message], out: &mut Vec<Effect>) {
+        let start = messages.len().saturating_sub(RECALLED);
+        if start > 0 {
+            let words = format!("{start} earlier message{}", if start == 1 { "" } else { "s" });
+            self.print(Item::Note(Role::Muted, words), out);
+        }
+        for (i, message) in messages.iter().enumerate().skip(start) {
+            match message {
+                Message::User { text } => self.print(Item::Said(text.clone()), out),
+                Message::Results { .. } => {}
+                Message::Assistant { content } => {
+                    for block in content {
+                        match block {
+                            Block::Text { text } => {
+                                self.print(Item::Rows(markdown::rows(text)), out);
+                                self.above = Above::Other;
+                            }
+                            Block::Call(call) => self.recall_call(call, messages.get(i + 1), out),
+                            Block::Opaque { .. } => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn recall_call(&mut self, call: &ToolCall, next: Option<&Message>, out: &mut Vec<Effect>) {
+        let result = match next {
+            Some(Message::Results { results }) => results.iter().find(|result| result.id == call.id),
+            _ => None,
+        };
+        // One without a result is about to run again.
+        let Some(result) = result else { return };
+        if shows_itself(&call.name) {
+            let words = sanitize::block(&result.output).into_owned();
+            return self.print(Item::Output { text: words, role: Role::Muted, most: FULL }, out);
+        }
+        let went = if result.is_error { Went::Wrong } else { Went::Well };
+        let (name, about) = (call.name.clone(), about(&call.input));
+        let ended = calls::Ended { name, about, task: None, went, took: None, facts: Vec::new() };
+        self.print(Item::Call(ended), out);
+    }
+}
+
+fn mode_words(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
+        Mode::Ask => "Whatever changes something asks first.",
+        Mode::AcceptEdits => "Edits in this folder do not ask; everything else that changes something does.",
+        Mode::Allow => "Tools run without asking. Questions are always asked.",
+    }
+}

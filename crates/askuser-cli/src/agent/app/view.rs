@@ -1,0 +1,236 @@
+//! The live region: what is being written, what runs, and the box to type in. A function of the state and the size.
+
+use super::calls::{count, span};
+use super::commands;
+use super::item::{WIDEST, call_start, cut, separator};
+use super::markdown;
+use super::state::{Detail, State, Stopping};
+use askuser::sanitize;
+use askuser_agent::Mode;
+use askuser_terminal::text::{Line, Modifier, Position, Span};
+use askuser_terminal::{Role, Signs, Theme, width, wrap};
+use std::time::Duration;
+
+/// The live region, and where the caret is in it.
+pub(crate) struct Live {
+    pub(crate) lines: Vec<Line<'static>>,
+    pub(crate) caret: Position,
+}
+
+const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
+const PLACEHOLDER: &str = "Say what to do, or /help";
+/// How many messages that wait are shown, and how many calls that run.
+const LISTED: usize = 4;
+
+/// Lays the live region out for a terminal of this size.
+pub(crate) fn live(state: &State, theme: &Theme, (columns, rows): (u16, u16), now: Duration) -> Live {
+    let columns = usize::from(columns).saturating_sub(1).clamp(4, WIDEST);
+    let rows = usize::from(rows).saturating_sub(1).max(1);
+    let (mut input, caret) = input_box(state, theme, columns, rows);
+    let (below, middle) = (below(state, theme, columns), middle(state, theme, columns, now));
+    let caret_in_box = caret;
+    // What is typed is seen in any case; then what happens; then what might be done.
+    let room = rows.saturating_sub(input.len());
+    let below: Vec<Line<'static>> = below.into_iter().take(room).collect();
+    let room = room - below.len();
+    let middle: Vec<Line<'static>> =
+        if middle.len() + 1 > room { middle.into_iter().take(room).collect() } else { middle };
+    let room = (room - middle.len()).saturating_sub(2);
+    let mut tail = markdown::render(&state.stream.tail(), theme, columns);
+    if !tail.is_empty() && state.begins_text() {
+        tail.insert(0, Line::default());
+    }
+    let mut lines: Vec<Line<'static>> = tail.split_off(tail.len().saturating_sub(room));
+    if lines.len() + middle.len() + input.len() + below.len() < rows {
+        lines.push(Line::default());
+    }
+    lines.extend(middle);
+    let top = lines.len() as u16;
+    lines.append(&mut input);
+    lines.extend(below);
+    Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
+}
+
+/// What runs and what waits.
+fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let clock = state.clock(now);
+    let muted = theme.style(Role::Muted);
+    let pictures = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
+    let picture = pictures[state.frame(now) % pictures.len()];
+    let hidden = state.calls.len().saturating_sub(LISTED);
+    for call in &state.calls[hidden..] {
+        let time = span(whole_seconds(clock.saturating_sub(call.since)));
+        let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
+        spans.push(Span::styled(format!("  {time}"), muted));
+        lines.push(Line::from(spans));
+    }
+    if hidden > 0 {
+        lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
+    }
+    if let Some(turn) = state.turn {
+        let time = span(whole_seconds(clock.saturating_sub(turn.since)));
+        let words = match turn.stopping {
+            Stopping::No => "Working",
+            Stopping::Yes => "Stopping",
+        };
+        let mut facts = vec![time];
+        facts.extend(tokens(state, theme));
+        if turn.stopping == Stopping::No {
+            facts.push("Esc stops".into());
+        }
+        let facts = facts.join(&format!(" {} ", separator(theme)));
+        lines.push(Line::from(vec![
+            Span::styled(format!("{picture} {words} "), theme.style(Role::Primary)),
+            Span::styled(cut(&facts, columns.saturating_sub(width(words) + 3), theme), muted),
+        ]));
+    }
+    for text in state.queue.iter().take(LISTED) {
+        let first = sanitize::line(text);
+        let room = columns.saturating_sub(10);
+        lines.push(Line::from(vec![
+            Span::styled("  queued: ", muted),
+            Span::styled(cut(&first, room, theme), theme.style(Role::Secondary)),
+        ]));
+    }
+    if state.queue.len() > LISTED {
+        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - LISTED);
+        lines.push(Line::styled(more, muted));
+    }
+    if let Some(waiting) = state.waiting.front() {
+        let words = format!("A question waits: {}. It opens when you stop typing.", waiting.header);
+        lines.push(Line::from(vec![
+            Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
+            Span::styled(cut(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
+        ]));
+    }
+    lines
+}
+
+/// Tenths that flicker tell nobody anything.
+fn whole_seconds(time: Duration) -> Duration {
+    if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
+}
+
+fn tokens(state: &State, theme: &Theme) -> Option<String> {
+    let usage = state.usage;
+    (usage.input_tokens + usage.output_tokens > 0).then(|| {
+        let signs = theme.signs;
+        format!("{} {} {} {}", signs.up, count(usage.input_tokens), signs.down, count(usage.output_tokens))
+    })
+}
+
+/// The box to type in, and the caret's column and row in it.
+fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+    let signs = theme.signs;
+    let label = mode_label(state.mode());
+    let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
+    let prompt = format!("{} ", signs.cursor);
+    // On a screen of a few rows or columns the frame gives way to what is typed.
+    let framed = rows >= 6 && columns >= 16;
+    let side = if framed { width(signs.vertical) + 1 } else { 0 };
+    let room = columns.saturating_sub(2 * side + width(&prompt) + 1).max(2);
+    let text = state.draft.as_str();
+    let ranges = wrap(text, room, room);
+    let caret = state.draft.text().caret();
+    let caret_row = ranges.iter().rposition(|range| range.start <= caret).unwrap_or(0);
+    let caret_column = width(&text[ranges[caret_row].start..caret]).min(room);
+    let most = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
+    let first = (caret_row + 1).saturating_sub(most).min(ranges.len().saturating_sub(most));
+    let mut lines = Vec::new();
+    if framed {
+        let label =
+            label.map(|label| format!(" {label} ")).filter(|label| width(label) + 6 < columns).unwrap_or_default();
+        let rule = columns.saturating_sub(width(signs.chip_left) + width(&label) + width(signs.chip_right));
+        lines.push(Line::from(vec![
+            Span::styled(signs.chip_left, edge),
+            Span::styled(label.clone(), theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
+            Span::styled(format!("{}{}", signs.horizontal.repeat(rule), signs.chip_right), edge),
+        ]));
+    }
+    for (i, range) in ranges.iter().enumerate().skip(first).take(most) {
+        let shown = text[range.clone()].trim_end_matches(' ');
+        let mut spans = Vec::new();
+        if framed {
+            spans.push(Span::styled(format!("{} ", signs.vertical), edge));
+        }
+        let lead = match i {
+            0 => prompt.clone(),
+            i if i == first => format!("{:<1$}", signs.up, width(&prompt)),
+            _ => " ".repeat(width(&prompt)),
+        };
+        spans.push(Span::styled(lead, theme.style(Role::Primary)));
+        let (words, role) =
+            if text.is_empty() { (cut(PLACEHOLDER, room, theme), Role::Muted) } else { (shown.to_owned(), Role::Text) };
+        let blank = (room + 1).saturating_sub(width(&words));
+        spans.push(Span::styled(words, theme.style(role)));
+        if framed {
+            spans.push(Span::raw(" ".repeat(blank)));
+            spans.push(Span::styled(format!(" {}", signs.vertical), edge));
+        }
+        lines.push(Line::from(spans));
+    }
+    let top = lines.len() - ranges.len().saturating_sub(first).min(most);
+    if framed {
+        let rule = columns.saturating_sub(width(signs.box_bottom_left) + width(signs.box_bottom_right));
+        let bottom = format!("{}{}{}", signs.box_bottom_left, signs.horizontal.repeat(rule), signs.box_bottom_right);
+        lines.push(Line::styled(bottom, edge));
+    }
+    (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
+}
+
+fn mode_label(mode: Mode) -> Option<&'static str> {
+    match mode {
+        Mode::Ask => None,
+        Mode::Plan => Some("plan mode"),
+        Mode::AcceptEdits => Some("accepts edits"),
+        Mode::Allow => Some("asks no permission"),
+    }
+}
+
+/// Under the box: what has to be said, what a slash may become, or where we are.
+fn below(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    if let Some(notice) = &state.notice {
+        let lead = [Span::raw("  ")];
+        let words = sanitize::line(&notice.text).into_owned();
+        return markdown::wrapped([(words.as_str(), theme.style(notice.role))].into_iter(), &lead, &lead, columns);
+    }
+    let matching: Vec<_> = commands::matching(state.draft.as_str()).collect();
+    if !matching.is_empty() {
+        let name = |row: &&commands::Row| format!("/{} {}", row.name, row.argument);
+        let names = matching.iter().map(|row| width(&name(row))).max().unwrap_or(0) + 2;
+        let line = |row: &&commands::Row| {
+            Line::from(vec![
+                Span::styled(format!("  {:names$}", name(row)), theme.style(Role::Primary)),
+                Span::styled(cut(row.about, columns.saturating_sub(names + 2), theme), theme.style(Role::Muted)),
+            ])
+        };
+        return matching.iter().map(line).collect();
+    }
+    let mut facts = Vec::new();
+    if let Some(session) = &state.session {
+        facts.push(sanitize::line(&session.model).into_owned());
+    }
+    if state.turn.is_none() {
+        facts.extend(tokens(state, theme));
+    }
+    if state.detail == Detail::Full {
+        facts.push("full results".into());
+    }
+    facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
+    facts.push("/help".into());
+    let between = format!(" {} ", separator(theme));
+    let mut words = String::new();
+    for fact in facts {
+        let more = if words.is_empty() { fact } else { format!("{between}{fact}") };
+        if width(&words) + width(&more) + 2 <= columns {
+            words.push_str(&more);
+        }
+    }
+    vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;
