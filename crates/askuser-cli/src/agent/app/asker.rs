@@ -6,10 +6,8 @@ use super::worker::FromAgent;
 use askuser::asker::Asking;
 use askuser::{AskError, Asker, Outcome, Request};
 use askuser_terminal::Waker;
-use std::future::poll_fn;
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::mpsc::Sender;
-use std::task::Poll;
 use tokio::sync::oneshot;
 
 /// A question on its way to the person.
@@ -67,16 +65,9 @@ impl Drop for Wanted {
 impl Asker for AtTheTerminal {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            // What has happened before the question is told before it: a run tells its events whenever its work pauses.
-            let mut paused = false;
-            poll_fn(|context| {
-                if std::mem::replace(&mut paused, true) {
-                    return Poll::Ready(());
-                }
-                context.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
+            // What has happened before the question is told before it: a run tells its events whenever its work pauses. A
+            // wake-up of one's own would not do, for a set of futures may poll again before it returns.
+            tokio::task::yield_now().await;
             let failed = |source| AskError::Surface { what: "cannot start asking", source };
             let (withdrawal, pipe) = io::pipe().map_err(failed)?;
             let (answer, outcome) = oneshot::channel();

@@ -8,10 +8,9 @@ use super::history::Keeper;
 use super::item::{self, Item};
 use super::state::{Away, Effect, Event, Settled, State, Waiting};
 use super::view;
-use super::worker::{FromAgent, Order, Worker};
+use super::worker::{FromAgent, Worker};
 use crate::session;
-use askuser::{AskError, Via};
-use askuser::{Ending, Key, KeyCode, Outcome, QuestionSet, Request, Rules, sanitize};
+use askuser::{AskError, Ending, Key, KeyCode, Outcome, QuestionSet, Request, Rules, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
@@ -81,21 +80,19 @@ impl Driver {
 
     pub(super) fn run(mut self) -> Result<u8, Failure> {
         let end = self.converse().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
-        let leaves_draft = !self.state.draft.is_blank();
-        let draft = self.state.draft.as_str().to_owned();
-        if leaves_draft {
+        // What was typed and not sent is there again after Up.
+        if !self.state.draft.is_blank() {
+            let draft = self.state.draft.as_str().to_owned();
             self.keep(&draft);
         }
-        let session = self.state.session.take();
         // Nobody is asked any more; the turn that asked can be taken up again.
         self.questions.clear();
         self.worker.end();
-        if matches!(end, End::Quit) {
-            if let Some(session) = &session {
-                let words = format!("askuser agent --resume {} goes on with this session.", session.id);
-                self.console.print(&item::lines(&Item::Gap, &self.options.theme, 80));
-                let columns = usize::from(self.console.size().0);
-                self.console.print(&item::lines(&Item::Note(Role::Muted, words), &self.options.theme, columns));
+        if let (End::Quit, true, Some(session)) = (&end, self.state.said > 0, &self.state.session) {
+            let words = format!("To go on with this session: askuser agent --resume {}", session.id);
+            let columns = usize::from(self.console.size().0);
+            for item in [Item::Gap, Item::Note(Role::Muted, words)] {
+                self.console.print(&item::lines(&item, &self.options.theme, columns));
             }
         }
         let closed = self.console.close();

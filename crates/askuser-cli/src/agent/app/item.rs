@@ -99,11 +99,18 @@ fn call(ended: &Ended, theme: &Theme, columns: usize) -> Line<'static> {
         Went::Wrong => (theme.signs.not_done, Role::Danger),
     };
     let between = format!(" {} ", separator(theme));
-    let facts: Vec<String> = ended.took.map(span).into_iter().chain(ended.facts.iter().cloned()).collect();
+    let facts: Vec<String> = ended
+        .took
+        .filter(|took| took.as_millis() >= 50)
+        .map(span)
+        .into_iter()
+        .chain(ended.facts.iter().cloned())
+        .collect();
     let facts = facts.join(&between);
-    let after = width(sign) + width(&facts) + 4;
+    let after = width(sign) + width(&facts) + 3;
     let mut spans = call_start(&ended.name, &ended.about, ended.task.as_deref(), theme, columns, after);
-    spans.push(Span::styled(format!("  {sign} "), theme.style(role)));
+    spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
+    let facts = if facts.is_empty() { facts } else { format!(" {facts}") };
     spans.push(Span::styled(facts, theme.style(if ended.went == Went::Well { Role::Muted } else { Role::Danger })));
     Line::from(spans)
 }

@@ -89,5 +89,5 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
 fn motion(variable: impl Fn(&str) -> Option<String>) -> Motion {
     let reduced = ["REDUCED_MOTION", "NO_MOTION", "PREFERS_REDUCED_MOTION"];
     let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
-    if reduced.iter().any(|name| is_set(&name)) { Motion::Reduced } else { Motion::Full }
+    if reduced.iter().any(is_set) { Motion::Reduced } else { Motion::Full }
 }

@@ -1,6 +1,6 @@
 //! All that the conversation's screen depends on, and what can happen to it. No IO and no clock: time is passed in.
 
-use super::calls::Call;
+use super::calls::{self, Call};
 use super::draft::Draft;
 use super::item::Item;
 use super::markdown::Stream;
@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) motion: Motion,
     pub(crate) session: Option<Session>,
     pub(crate) draft: Draft,
+    /// How much has been said in this session.
+    pub(crate) said: usize,
     /// Messages that are sent when the turn is over, the first one first.
     pub(crate) queue: VecDeque<String>,
     /// How many orders have not been carried out yet.
@@ -33,7 +35,8 @@ pub(crate) struct State {
     pub(crate) waiting: VecDeque<Waiting>,
     pub(crate) notice: Option<Notice>,
     pub(crate) detail: Detail,
-    pub(super) last_output: Option<String>,
+    /// The last call that gave something back.
+    pub(super) last_output: Option<(calls::Ended, String)>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
     /// Until when Ctrl-C quits.
@@ -200,6 +203,7 @@ impl State {
             motion,
             session: None,
             draft: Draft::new(history),
+            said: 0,
             queue: VecDeque::new(),
             orders: 1,
             turn: None,

@@ -39,11 +39,7 @@ impl State {
             }
             Event::Cleared => self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out),
             Event::Failed(message) => self.print(Item::Note(Role::Danger, message), out),
-            Event::Begins => {
-                if self.turn.is_none() {
-                    self.begin_turn(now);
-                }
-            }
+            Event::Begins if self.turn.is_none() => self.begin_turn(now),
             Event::Finished => self.finished(now, out),
             Event::Agent(event) => self.happened(event, None, now, out),
             _ => {}
@@ -165,7 +161,7 @@ impl State {
         }
         let ended = call.ended(&result, clock);
         let went = ended.went;
-        self.print(Item::Call(ended), out);
+        self.print(Item::Call(ended.clone()), out);
         let full = self.detail == Detail::Full;
         let changed = diff(&result).map(str::to_owned);
         if let Some(text) = &changed
@@ -180,7 +176,9 @@ impl State {
         } else if full && changed.is_none() && !result.output.trim().is_empty() {
             self.print(Item::Output { text: result.output.clone(), role: Role::Secondary, most: FULL }, out);
         }
-        self.last_output = Some(result.output).filter(|output| !output.trim().is_empty());
+        if !result.output.trim().is_empty() {
+            self.last_output = Some((ended, result.output));
+        }
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
@@ -221,6 +219,7 @@ impl State {
 
     /// The end of an earlier conversation, so that the person knows where they are.
     fn recall(&mut self, messages: &[Message], out: &mut Vec<Effect>) {
+        self.said = messages.len();
         let start = messages.len().saturating_sub(RECALLED);
         if start > 0 {
             let words = format!("{start} earlier message{}", if start == 1 { "" } else { "s" });

@@ -200,7 +200,8 @@ impl State {
             Detail::Full => Detail::Short,
         };
         match (self.detail, self.last_output.clone()) {
-            (Detail::Full, Some(text)) => {
+            (Detail::Full, Some((call, text))) => {
+                self.print(Item::Call(call), out);
                 self.print(Item::Output { text, role: Role::Secondary, most: FULL }, out);
                 self.warn(Role::Muted, "Results are shown in full; Ctrl-O shortens them again.", out);
             }
@@ -282,6 +283,7 @@ impl State {
                     Manner::Screen => self.print(Item::Said(text.clone()), out),
                     Manner::Line => self.above = Above::Other,
                 }
+                self.said += 1;
                 self.begin_turn(now);
                 return self.order(Order::Say(text), out);
             }

@@ -1,6 +1,6 @@
 //! The live region: what is being written, what runs, and the box to type in. A function of the state and the size.
 
-use super::calls::{count, span};
+use super::calls::{Call, count, shows_itself, span};
 use super::commands;
 use super::item::{WIDEST, call_start, cut, separator};
 use super::markdown;
@@ -59,8 +59,9 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     let muted = theme.style(Role::Muted);
     let pictures = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
     let picture = pictures[state.frame(now) % pictures.len()];
-    let hidden = state.calls.len().saturating_sub(LISTED);
-    for call in &state.calls[hidden..] {
+    let calls: Vec<&Call> = state.calls.iter().filter(|call| !shows_itself(&call.name)).collect();
+    let hidden = calls.len().saturating_sub(LISTED);
+    for call in &calls[hidden..] {
         let time = span(whole_seconds(clock.saturating_sub(call.since)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
