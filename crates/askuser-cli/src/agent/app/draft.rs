@@ -119,10 +119,10 @@ mod tests {
         let mut draft = draft(&["one", "two"], "new");
         draft.older();
         draft.older();
-        assert_eq!((draft.as_str(), draft.older()), ("one", Moved::No));
+        assert_eq!((draft.older(), draft.as_str()), (Moved::No, "one"));
         draft.newer();
         draft.newer();
-        assert_eq!((draft.as_str(), draft.newer()), ("new", Moved::No));
+        assert_eq!((draft.newer(), draft.as_str()), (Moved::No, "new"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::markdown::{self, Row, wrapped};
 use super::worker::Session;
 use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Role, Signs, Theme, width, wrap};
+use askuser_terminal::{Role, Signs, Theme, width};
 
 /// Something that stays in the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,11 +147,24 @@ pub(crate) fn cut(text: &str, columns: usize, theme: &Theme) -> String {
         return text.to_owned();
     }
     let ellipsis = theme.signs.ellipsis;
-    // Broken wherever it must be, so that as much as possible is seen.
-    let glued: String = text.chars().map(|c| if c == ' ' { '\u{a0}' } else { c }).collect();
     let room = columns.saturating_sub(width(ellipsis));
-    let first = wrap(&glued, room, room).into_iter().next().unwrap_or(0..0);
-    format!("{}{ellipsis}", glued[first].replace('\u{a0}', " ").trim_end())
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    // A wide character may not fit where a narrow one would; what follows it does not either.
+    let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
+    format!("{}{ellipsis}", text[..end].trim_end())
+}
+
+/// As many of these facts as fit into so many columns, the first ones first.
+pub(crate) fn fitting(facts: impl IntoIterator<Item = String>, columns: usize, theme: &Theme) -> String {
+    let between = format!(" {} ", separator(theme));
+    let mut words = String::new();
+    for fact in facts {
+        let more = if words.is_empty() { fact } else { format!("{between}{fact}") };
+        if width(&words) + width(&more) <= columns {
+            words.push_str(&more);
+        }
+    }
+    words
 }
 
 fn output(text: &str, role: Role, most: usize, theme: &Theme) -> Vec<Line<'static>> {

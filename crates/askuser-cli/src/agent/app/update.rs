@@ -329,3 +329,7 @@ impl State {
         out.push(Effect::Order(order));
     }
 }
+
+#[cfg(test)]
+#[path = "update_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::calls::{Call, count, shows_itself, span};
 use super::commands;
-use super::item::{WIDEST, call_start, cut, separator};
+use super::item::{WIDEST, call_start, cut, fitting};
 use super::markdown;
 use super::state::{Detail, State, Stopping};
 use askuser::sanitize;
@@ -81,10 +81,9 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         if turn.stopping == Stopping::No {
             facts.push("Esc stops".into());
         }
-        let facts = facts.join(&format!(" {} ", separator(theme)));
         lines.push(Line::from(vec![
             Span::styled(format!("{picture} {words} "), theme.style(Role::Primary)),
-            Span::styled(cut(&facts, columns.saturating_sub(width(words) + 3), theme), muted),
+            Span::styled(fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
         ]));
     }
     for text in state.queue.iter().take(LISTED) {
@@ -100,7 +99,9 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         lines.push(Line::styled(more, muted));
     }
     if let Some(waiting) = state.waiting.front() {
-        let words = format!("A question waits: {}. It opens when you stop typing.", waiting.header);
+        let what = format!("A question waits: {}", waiting.header);
+        let words = format!("{what}. It opens when you stop typing.");
+        let words = if width(&words) + 3 > columns { what } else { words };
         lines.push(Line::from(vec![
             Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
             Span::styled(cut(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
@@ -221,14 +222,7 @@ fn below(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
-    let between = format!(" {} ", separator(theme));
-    let mut words = String::new();
-    for fact in facts {
-        let more = if words.is_empty() { fact } else { format!("{between}{fact}") };
-        if width(&words) + width(&more) + 2 <= columns {
-            words.push_str(&more);
-        }
-    }
+    let words = fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]
 }
 

@@ -1,1 +1,134 @@
+use super::*;
+use crate::app::markdown::Stream;
+use crate::app::state::{Event, Motion, Notice, Waiting};
+use crate::app::worker::Session;
+use askuser_agent::{AgentEvent, Usage};
+use askuser_terminal::Manner;
+use serde_json::json;
 
+fn session(mode: Mode) -> Session {
+    Session { id: "0199-1".into(), model: "anthropic/some-model".into(), mode, cwd: "/home/ada/notes".into() }
+}
+
+fn idle() -> State {
+    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
+    state.update(Event::Session(session(Mode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::Finished, Duration::ZERO);
+    state
+}
+
+const NOW: Duration = Duration::from_millis(12_400);
+
+/// Much at once: text, calls, a queue, a question, a draft of several lines.
+fn busy() -> State {
+    let mut state = idle();
+    assert_eq!(state.draft.set("Set up storage"), askuser::Fit::Kept);
+    state.update(Event::Key(askuser::KeyCode::Enter.into()), Duration::ZERO);
+    let start = |id: &str, name: &str, input| AgentEvent::ToolStart { id: id.into(), name: name.into(), input };
+    let command =
+        json!({"command": "cargo test --workspace --all-features -- --include-ignored some_test_with_a_long_name"});
+    let task = AgentEvent::Task {
+        id: "2".into(),
+        description: "audit deps".into(),
+        event: Box::new(start("3", "Read", json!({"path": "Cargo.lock"}))),
+    };
+    let events = [
+        AgentEvent::Usage { usage: Usage { input_tokens: 3_120, output_tokens: 245 } },
+        start("1", "Bash", command),
+        task,
+        AgentEvent::TextDelta {
+            text: "I'll **look** at the project first. It has some folders and a manifest.".into(),
+        },
+    ];
+    for event in events {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    state.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
+    state.last_key = Some(NOW);
+    state.waiting.push_back(Waiting { header: "Database".into(), context: None });
+    assert_eq!(state.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
+    state
+}
+
+/// The region as text, the caret marked.
+fn show(state: &State, theme: &Theme, columns: u16, rows: u16) -> String {
+    let live = live(state, theme, (columns, rows), NOW);
+    assert!(live.lines.len() < usize::from(rows).max(2), "{} lines in {rows} rows", live.lines.len());
+    let mut out = String::new();
+    for (y, line) in live.lines.iter().enumerate() {
+        let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+        assert!(width(&text) < usize::from(columns), "{} columns in {columns}: {text}", width(&text));
+        let mut x = 0;
+        for c in text.trim_end().chars().chain(std::iter::repeat_n(' ', 3)) {
+            if (x, y) == (usize::from(live.caret.x), usize::from(live.caret.y)) {
+                out.push('█');
+            }
+            out.push(c);
+            x += width(&c.to_string());
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    out
+}
+
+fn check(name: &str, state: &State) {
+    let theme = Theme::default();
+    let screens = [(40, 12), (80, 24), (200, 60)]
+        .map(|(columns, rows)| format!("{columns}x{rows}\n{}", show(state, &theme, columns, rows)));
+    insta::assert_snapshot!(name, screens.join("\n"));
+}
+
+#[test]
+fn idle_screens() {
+    check("idle", &idle());
+}
+
+#[test]
+fn busy_screens() {
+    check("busy", &busy());
+}
+
+#[test]
+fn screens_in_plan_mode_with_a_command_begun() {
+    let mut state = idle();
+    state.session = Some(session(Mode::Plan));
+    assert_eq!(state.draft.set("/re"), askuser::Fit::Kept);
+    check("plan_mode_command", &state);
+    assert_eq!(state.draft.set("/"), askuser::Fit::Kept);
+    check("plan_mode_commands", &state);
+}
+
+#[test]
+fn screens_with_a_notice_and_a_long_draft() {
+    let mut state = idle();
+    let notice = "There is no command /x. The commands are /help /plan /model /clear /resume /quit.";
+    state.notice = Some(Notice { role: Role::Danger, text: notice.into(), until: None });
+    let long: Vec<String> = (1..=30).map(|i| format!("line {i} of a draft that is longer than the box")).collect();
+    assert_eq!(state.draft.set(&long.join("\n")), askuser::Fit::Kept);
+    check("notice_long_draft", &state);
+}
+
+#[test]
+fn a_busy_screen_in_ascii() {
+    let theme = Theme { signs: Signs::ASCII, ..Theme::default() };
+    insta::assert_snapshot!(show(&busy(), &theme, 80, 24));
+}
+
+#[test]
+fn what_is_typed_is_seen_on_any_screen() {
+    for (columns, rows) in [(6, 2), (10, 3), (15, 5), (16, 6), (30, 4), (300, 2)] {
+        let shown = show(&busy(), &Theme::default(), columns, rows);
+        assert!(shown.contains('█'), "{columns}x{rows}:\n{shown}");
+    }
+}
+
+#[test]
+fn the_end_of_a_long_unfinished_line_is_seen() {
+    let mut state = idle();
+    state.stream = Stream::default();
+    let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
+    state.stream.push(&words.join(" "));
+    let shown = show(&state, &Theme::default(), 80, 24);
+    assert!(shown.contains("w399") && !shown.contains("w0 "), "{shown}");
+}

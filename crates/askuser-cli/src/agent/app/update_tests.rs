@@ -1,0 +1,433 @@
+use super::*;
+use crate::app::calls::Went;
+use crate::app::state::{Away, Motion, Waiting};
+use crate::app::worker::Session;
+use askuser_agent::{AgentEvent, Block, CallResult, Failure, FailureKind, Message, ToolCall, ToolResult};
+use serde_json::json;
+
+fn at(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn session(mode: Mode) -> Session {
+    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into() }
+}
+
+/// Ready for the person, with two earlier messages.
+fn ready() -> State {
+    let mut state = State::new(Manner::Screen, Motion::Full, vec!["first".into(), "second".into()]);
+    state.update(Event::Session(session(Mode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::Finished, Duration::ZERO);
+    state
+}
+
+fn press(state: &mut State, key: impl Into<Key>, now: u64) -> Vec<Effect> {
+    state.update(Event::Key(key.into()), at(now))
+}
+
+fn write(state: &mut State, text: &str, now: u64) -> Vec<Effect> {
+    text.chars().flat_map(|c| press(state, KeyCode::Char(c), now)).collect()
+}
+
+fn tell(state: &mut State, event: AgentEvent, now: u64) -> Vec<Effect> {
+    state.update(Event::Agent(event), at(now))
+}
+
+/// At work on what was said.
+fn working() -> State {
+    let mut state = ready();
+    write(&mut state, "go", 0);
+    press(&mut state, KeyCode::Enter, 0);
+    state
+}
+
+fn error(kind: FailureKind) -> AgentEvent {
+    AgentEvent::Error { error: Failure { kind, message: "no network".into() } }
+}
+
+fn waiting(context: Option<&str>) -> Waiting {
+    Waiting { header: "Database".into(), context: context.map(str::to_owned) }
+}
+
+fn printed(effects: &[Effect]) -> Vec<&Item> {
+    let mut items = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Print(item) if *item != Item::Gap => items.push(item),
+            _ => {}
+        }
+    }
+    items
+}
+
+// ---- sending ----
+
+#[test]
+fn enter_sends_and_remembers() {
+    let mut state = ready();
+    write(&mut state, "go", 0);
+    let effects = press(&mut state, KeyCode::Enter, 0);
+    let expected = [
+        Effect::Keep("go".into()),
+        Effect::Print(Item::Gap),
+        Effect::Print(Item::Said("go".into())),
+        Effect::Order(Order::Say("go".into())),
+    ];
+    assert_eq!(effects, expected);
+    assert!(state.turn.is_some() && state.draft.text().is_empty());
+}
+
+#[test]
+fn blank_lines_are_not_sent() {
+    let mut state = ready();
+    write(&mut state, "  ", 0);
+    assert_eq!(press(&mut state, KeyCode::Enter, 0), []);
+}
+
+#[test]
+fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
+    let mut state = working();
+    write(&mut state, "next", 10);
+    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::Keep("next".into())]);
+    assert_eq!(state.queue, ["next"]);
+    tell(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
+    let effects = state.update(Event::Finished, at(20));
+    assert!(effects.contains(&Effect::Order(Order::Say("next".into()))), "{effects:?}");
+    assert!(state.queue.is_empty());
+}
+
+#[test]
+fn up_takes_a_waiting_message_back() {
+    let mut state = working();
+    write(&mut state, "next", 10);
+    press(&mut state, KeyCode::Enter, 10);
+    press(&mut state, KeyCode::Up, 20);
+    assert_eq!((state.draft.as_str(), state.queue.len()), ("next", 0));
+}
+
+#[test]
+fn what_waited_comes_back_when_the_turn_is_stopped() {
+    let mut state = working();
+    write(&mut state, "next", 10);
+    press(&mut state, KeyCode::Enter, 10);
+    write(&mut state, "draft", 20);
+    assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Order(Order::Stop)]);
+    tell(&mut state, error(FailureKind::Interrupted), 40);
+    state.update(Event::Finished, at(40));
+    assert_eq!((state.draft.as_str(), state.queue.len()), ("next\ndraft", 0));
+}
+
+#[test]
+fn enter_tries_a_broken_turn_again() {
+    let mut state = working();
+    let told = tell(&mut state, error(FailureKind::Network), 10);
+    let note = Item::Note(Role::Danger, "no network. Press Enter to try again.".into());
+    assert_eq!(printed(&told), [&note]);
+    state.update(Event::Finished, at(10));
+    assert_eq!(press(&mut state, KeyCode::Enter, 20), [Effect::Order(Order::GoOn)]);
+}
+
+#[test]
+fn alt_enter_begins_a_new_line() {
+    let mut state = ready();
+    write(&mut state, "a", 0);
+    press(&mut state, Key::alt(KeyCode::Enter), 0);
+    press(&mut state, Key::ctrl('j'), 0);
+    write(&mut state, "b", 0);
+    assert_eq!(state.draft.as_str(), "a\n\nb");
+}
+
+#[test]
+fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
+    let mut state = ready();
+    write(&mut state, "kept", 0);
+    state.update(Event::Paste("x".repeat(LIMIT)), at(0));
+    assert_eq!(state.draft.as_str(), "kept");
+    assert!(state.notice.is_some_and(|notice| notice.text.contains("50000")));
+}
+
+// ---- stopping and leaving ----
+
+#[test]
+fn escape_does_nothing_where_nothing_runs() {
+    assert_eq!(press(&mut ready(), KeyCode::Esc, 0), []);
+}
+
+#[test]
+fn control_c_twice_quits_and_once_does_not() {
+    let mut state = ready();
+    assert_eq!(press(&mut state, Key::ctrl('c'), 0), []);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 1_900), [Effect::Quit]);
+    let mut slow = ready();
+    press(&mut slow, Key::ctrl('c'), 0);
+    assert_eq!(press(&mut slow, Key::ctrl('c'), 2_100), []);
+}
+
+#[test]
+fn control_c_puts_the_draft_aside_and_up_brings_it_back() {
+    let mut state = ready();
+    write(&mut state, "half a thought", 0);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Keep("half a thought".into())]);
+    assert_eq!(state.draft.as_str(), "");
+    press(&mut state, KeyCode::Up, 10);
+    assert_eq!(state.draft.as_str(), "half a thought");
+}
+
+#[test]
+fn control_c_stops_the_turn_and_leaves_the_draft() {
+    let mut state = working();
+    write(&mut state, "draft", 0);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Order(Order::Stop)]);
+    assert_eq!(state.draft.as_str(), "draft");
+}
+
+#[test]
+fn control_d_quits_only_with_nothing_typed() {
+    let mut state = ready();
+    write(&mut state, "x", 0);
+    assert_eq!(press(&mut state, Key::ctrl('d'), 0), []);
+    press(&mut state, KeyCode::Backspace, 0);
+    assert_eq!(press(&mut state, Key::ctrl('d'), 0), [Effect::Quit]);
+}
+
+// ---- questions ----
+
+#[test]
+fn a_question_opens_at_once_where_nobody_types() {
+    let mut state = working();
+    let effects = state.update(Event::Asked(waiting(None)), at(5_000));
+    let announce = Effect::Announce { header: "Database".into(), away: Away::Perhaps };
+    assert_eq!(effects, [announce, Effect::Ask]);
+}
+
+#[test]
+fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
+    let mut state = working();
+    write(&mut state, "typing", 1_000);
+    let effects = state.update(Event::Asked(waiting(None)), at(1_100));
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), away: Away::No }]);
+    assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
+    // Another key holds it, and is typed.
+    assert_eq!(write(&mut state, "1", 1_650), []);
+    assert_eq!(state.update(Event::Tick, at(1_800)), []);
+    assert_eq!(state.update(Event::Tick, at(2_350)), [Effect::Ask]);
+    assert_eq!(state.draft.as_str(), "typing1");
+}
+
+#[test]
+fn what_a_question_is_about_is_shown_above_it_once() {
+    let mut state = working();
+    let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
+    let effects = state.update(Event::Asked(waiting(Some(diff))), at(5_000));
+    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), most: FULL }]);
+    assert_eq!(effects.last(), Some(&Effect::Ask));
+    state.update(Event::Settled(Settled::Answered, at(900)), at(6_000));
+    let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
+    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
+    assert!(matches!(printed(&told)[..], [Item::Call(_)]), "{told:?}");
+}
+
+#[test]
+fn a_question_that_was_withdrawn_does_not_open() {
+    let mut state = working();
+    write(&mut state, "x", 1_000);
+    state.update(Event::Asked(waiting(None)), at(1_100));
+    assert_eq!(state.update(Event::Withdrawn(0), at(1_200)), [Effect::Quiet]);
+    assert_eq!(state.update(Event::Tick, at(9_000)), []);
+}
+
+#[test]
+fn who_looks_at_the_terminal_is_not_called() {
+    let mut state = working();
+    state.update(Event::Focus(Focus::Gained), at(10));
+    let effects = state.update(Event::Asked(waiting(None)), at(90_000));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::No });
+    state.update(Event::Settled(Settled::Answered, at(10)), at(90_010));
+    state.update(Event::Focus(Focus::Lost), at(90_020));
+    let effects = state.update(Event::Asked(waiting(None)), at(90_030));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::Perhaps });
+}
+
+#[test]
+fn time_spent_on_a_question_is_not_the_agents() {
+    let mut state = working();
+    let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
+    tell(&mut state, start, 1_000);
+    state.update(Event::Asked(waiting(None)), at(1_000));
+    state.update(Event::Settled(Settled::Answered, at(60_000)), at(61_000));
+    let result = ToolResult::ok("a\nb");
+    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
+    let [Item::Call(ended)] = printed(&told)[..] else { panic!("{told:?}") };
+    assert_eq!(ended.took, Some(at(500)));
+}
+
+// ---- nothing runs by itself ----
+
+#[test]
+fn nothing_wakes_an_idle_screen() {
+    assert_eq!(ready().next_change(at(123)), None);
+}
+
+#[test]
+fn a_working_screen_is_drawn_eight_times_a_second_or_once_where_motion_is_unwanted() {
+    let mut state = working();
+    assert_eq!(state.next_change(at(1_010)), Some(at(1_125)));
+    state.motion = Motion::Reduced;
+    assert_eq!(state.next_change(at(1_010)), Some(at(2_000)));
+    state.manner = Manner::Line;
+    assert_eq!(state.next_change(at(1_010)), None);
+}
+
+#[test]
+fn a_hint_goes_by_itself() {
+    let mut state = ready();
+    press(&mut state, Key::ctrl('c'), 0);
+    assert_eq!(state.next_change(at(10)), Some(at(2_000)));
+    state.update(Event::Tick, at(2_000));
+    assert_eq!((state.notice.as_ref(), state.next_change(at(2_000))), (None, None));
+}
+
+// ---- what the agent tells ----
+
+#[test]
+fn text_is_printed_line_by_line_and_once() {
+    let mut state = working();
+    let delta = |text: &str| AgentEvent::TextDelta { text: text.into() };
+    assert_eq!(tell(&mut state, delta("one\ntw"), 1).len(), 2);
+    assert_eq!(tell(&mut state, delta("o"), 2), []);
+    let last = tell(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
+    assert_eq!(printed(&last), [&Item::Rows(crate::app::markdown::rows("two"))]);
+    assert_eq!(tell(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
+}
+
+#[test]
+fn a_failed_call_shows_its_first_lines() {
+    let mut state = working();
+    let result = ToolResult::error("it broke");
+    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 1);
+    let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&told)[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((ended.went, text.as_str()), (Went::Wrong, "it broke"));
+}
+
+#[test]
+fn control_o_shows_the_last_result_and_the_following_ones_in_full() {
+    let mut state = working();
+    let result =
+        |text: &str| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result: ToolResult::ok(text) };
+    assert!(matches!(printed(&tell(&mut state, result("a\nb"), 1))[..], [Item::Call(_)]));
+    let expanded = press(&mut state, Key::ctrl('o'), 2);
+    assert!(matches!(printed(&expanded)[..], [Item::Call(_), Item::Output { .. }]), "{expanded:?}");
+    assert!(matches!(printed(&tell(&mut state, result("c"), 3))[..], [Item::Call(_), Item::Output { .. }]));
+    press(&mut state, Key::ctrl('o'), 4);
+    assert!(matches!(printed(&tell(&mut state, result("d"), 5))[..], [Item::Call(_)]));
+}
+
+#[test]
+fn a_text_that_is_made_again_is_said_not_to_count() {
+    let mut state = working();
+    tell(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
+    let error = Failure { kind: FailureKind::Overloaded, message: "overloaded".into() };
+    let told = tell(&mut state, AgentEvent::Retry { error, after_ms: 2_000 }, 2);
+    let note = "overloaded; trying again in 2.0s. The unfinished answer above does not count.";
+    assert_eq!(printed(&told).last(), Some(&&Item::Note(Role::Warning, note.into())));
+}
+
+#[test]
+fn a_subagents_calls_are_shown_with_its_name() {
+    let mut state = working();
+    let task = |event| AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) };
+    let input = json!({"path": "Cargo.toml"});
+    tell(&mut state, task(AgentEvent::ToolStart { id: "1".into(), name: "Read".into(), input }), 1);
+    assert_eq!(tell(&mut state, task(AgentEvent::Text { text: "hm".into() }), 2), []);
+    let result = ToolResult::ok("x");
+    let told = tell(&mut state, task(AgentEvent::ToolResult { id: "1".into(), name: "Read".into(), result }), 3);
+    let [Item::Call(ended)] = printed(&told)[..] else { panic!("{told:?}") };
+    assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
+}
+
+#[test]
+fn the_end_of_an_earlier_conversation_is_shown_again() {
+    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
+    let call = ToolCall { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}), extra: None };
+    let result = CallResult { id: "1".into(), name: "Bash".into(), output: "x".into(), is_error: false };
+    let messages = vec![
+        Message::User { text: "look".into() },
+        Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
+        Message::Results { results: vec![result] },
+    ];
+    let told = state.update(Event::Session(session(Mode::Ask), messages), at(0));
+    let items = printed(&told);
+    assert!(matches!(items[..], [Item::Header(_), Item::Said(_), Item::Rows(_), Item::Call(_)]), "{items:?}");
+}
+
+// ---- commands ----
+
+fn command(state: &mut State, line: &str) -> Vec<Effect> {
+    write(state, line, 0);
+    let mut effects = press(state, KeyCode::Enter, 0);
+    effects.retain(|effect| !matches!(effect, Effect::Keep(_)));
+    effects
+}
+
+#[test]
+fn plan_mode_goes_on_and_off_to_where_it_was() {
+    let mut state = ready();
+    state.update(Event::Changed(session(Mode::AcceptEdits)), at(0));
+    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(Mode::Plan))]);
+    state.update(Event::Changed(session(Mode::Plan)), at(0));
+    state.update(Event::Finished, at(0));
+    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(Mode::AcceptEdits))]);
+}
+
+#[test]
+fn an_unknown_command_is_an_error_and_can_be_mended() {
+    let mut state = ready();
+    assert_eq!(command(&mut state, "/plam"), []);
+    assert_eq!(state.draft.as_str(), "/plam");
+    assert!(state.notice.is_some_and(|notice| notice.text.starts_with("There is no command /plam.")));
+}
+
+#[test]
+fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
+    let mut state = working();
+    assert_eq!(command(&mut state, "/clear"), []);
+    assert_eq!(state.queue, ["/clear"]);
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help]);
+    assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
+}
+
+#[test]
+fn commands_are_completed() {
+    let mut state = ready();
+    write(&mut state, "/m", 0);
+    press(&mut state, KeyCode::Tab, 0);
+    assert_eq!(state.draft.as_str(), "/model ");
+}
+
+#[test]
+fn sessions_are_resumed_by_id_or_by_choice() {
+    assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
+    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Order(Order::Open("x1".into()))]);
+    assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
+}
+
+// ---- line mode ----
+
+#[test]
+fn in_line_mode_a_line_is_sent_and_not_repeated() {
+    let mut state = ready();
+    state.manner = Manner::Line;
+    let effects = state.update(Event::Line("go".into()), at(0));
+    assert_eq!(effects, [Effect::Keep("go".into()), Effect::Order(Order::Say("go".into()))]);
+}
+
+#[test]
+fn in_line_mode_what_is_wrong_is_printed() {
+    let mut state = ready();
+    state.manner = Manner::Line;
+    let effects = state.update(Event::Line("/x".into()), at(0));
+    assert!(matches!(printed(&effects)[..], [Item::Note(Role::Danger, _)]), "{effects:?}");
+    assert_eq!(state.draft.as_str(), "");
+}
