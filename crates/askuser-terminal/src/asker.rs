@@ -181,6 +181,28 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn what_the_questions_are_about_stands_above_them_and_stays() {
+        use crate::fixtures::database;
+        use crate::in_a_terminal::{is_inside, run};
+        if is_inside() {
+            let mut options = Options::detect();
+            (options.settings.arm, options.flash) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
+            let request = Request::new(database()).with_context("The plan:\x1b[2J\n1. look");
+            for manner in [crate::Manner::Screen, crate::Manner::Line] {
+                let options = Options { manner, ..options.clone() };
+                crate::ask::run(&request, &options, None).expect("an outcome");
+            }
+            return;
+        }
+        let name = "asker::tests::what_the_questions_are_about_stands_above_them_and_stays";
+        let output = run(name, &[("? keys", "\r"), ("Choose 1 to 4", "1\r")]);
+        assert_eq!(output.matches("The plan:").count(), 2, "{output}");
+        assert!(output.find("1. look") < output.find("Which database"), "{output}");
+        assert!(!output.contains("\x1b[2J"), "{output}");
+    }
+
+    #[cfg(unix)]
+    #[test]
     #[allow(clippy::print_stdout, reason = "how the process in the terminal speaks to the one outside")]
     fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
         use crate::fixtures::{database, features};

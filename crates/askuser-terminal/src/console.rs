@@ -28,8 +28,10 @@ pub struct Console {
     reflows: bool,
     size: (u16, u16),
     title: Title,
-    /// Something was printed: the live region goes and comes back, which should be seen as one.
-    printed: bool,
+    /// Whether there is something to take off the screen before anything is printed.
+    region: Region,
+    /// The live region goes and comes back, which should be seen as one.
+    held: bool,
 }
 
 /// Why waiting ended.
@@ -58,6 +60,13 @@ pub enum Edited {
     Text(String),
     /// It has so many characters, which are too many; it is kept in this file.
     TooLong(usize, PathBuf),
+}
+
+/// What is under the scrollback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Region {
+    Empty,
+    Painted,
 }
 
 /// Whose the window's title is.
@@ -100,7 +109,8 @@ impl Console {
             window: options.window,
             reflows: options.reflows,
             title: Title::Theirs,
-            printed: false,
+            region: Region::Empty,
+            held: false,
         };
         console.enter();
         Ok(console)
@@ -161,13 +171,15 @@ impl Console {
             Some(Position { x: x.min(columns), y })
         });
         self.painter.paint(&lines[over..], columns, caret);
+        self.region = Region::Painted;
     }
 
     /// Takes the live region off the screen; the next one is painted whole.
     pub fn clear_live(&mut self) {
-        if self.manner == Manner::Screen {
+        if self.region == Region::Painted {
             self.painter.erase();
-            self.printed = true;
+            self.region = Region::Empty;
+            self.held = true;
         }
     }
 
@@ -205,7 +217,7 @@ impl Console {
     /// Writes what has been collected.
     pub fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
-        if std::mem::take(&mut self.printed) && !bytes.is_empty() {
+        if std::mem::take(&mut self.held) && !bytes.is_empty() {
             return self.device.write(&[BEGIN, &bytes, END].concat());
         }
         self.device.write(&bytes)
@@ -232,7 +244,8 @@ impl Console {
                 self.size = self.device.size();
                 if self.manner == Manner::Screen {
                     self.painter.resized(self.size.0, self.reflows);
-                    self.printed = true;
+                    self.region = Region::Empty;
+                    self.held = true;
                 }
                 Woken::Resized
             }
@@ -270,6 +283,7 @@ impl Console {
         let result = ask_on(&mut self.device, request, None, self.manner, options);
         self.device.watch(calls);
         self.painter = Painter::new(self.charset);
+        self.region = Region::Empty;
         self.size = self.device.size();
         self.enter();
         result
@@ -310,7 +324,7 @@ impl Console {
     /// Takes the live region off and the modes back.
     fn leave(&mut self) -> io::Result<()> {
         if self.manner == Manner::Screen {
-            self.painter.erase();
+            self.clear_live();
             if self.window == Window::Titled {
                 self.painter.raw(HIDE_FOCUS);
             }
@@ -324,6 +338,7 @@ impl Console {
         self.size = self.device.size();
         if self.manner == Manner::Screen {
             self.painter = Painter::new(self.charset);
+            self.region = Region::Empty;
             self.painter.raw(b"\r");
             self.painter.raw(WIPE);
             self.enter();

@@ -59,6 +59,9 @@ fn run() -> Result<u8, Failure> {
             if let Some(asker) = ask::layered(&settings, Some(surface.asker()))? {
                 agent = agent.with_asker(asker);
             }
+            // Whoever goes on with a session has said what the script would say first.
+            let resumes = args.get_flag("continue") || args.contains_id("resume");
+            let opening = opening.filter(|_| !resumes || args.contains_id("message"));
             app::run(agent, surface, opening, &settings)
         }
         (None, None) => Ok(failure::exit::BAD_INPUT),

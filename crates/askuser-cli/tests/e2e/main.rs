@@ -5,6 +5,7 @@
 
 mod terminal;
 
+mod agent_app;
 mod answering;
 mod colours;
 mod commands;

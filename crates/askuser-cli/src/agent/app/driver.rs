@@ -140,6 +140,8 @@ impl Driver {
 
     fn show(&mut self) {
         match self.console.manner() {
+            // Before the session is known there is nothing to say anything about.
+            Manner::Screen if self.state.session.is_none() => {}
             Manner::Screen => {
                 let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
                 self.console.live(&live.lines, Some(live.caret));

@@ -65,7 +65,7 @@ impl Surface {
     }
 }
 
-/// Talks until the person leaves. `opening` is said for them, unless a turn that was cut off goes on.
+/// Talks until the person leaves. What was cut off goes on by itself; then `opening` is said for them.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
     let Surface { console, options, post, news } = surface;
     let (keeper, history) = match session::state_folder() {
@@ -76,9 +76,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         Err(_) => (None, Vec::new()),
     };
     let mut state = State::new(console.manner(), motion(|name| std::env::var(name).ok()), history);
-    // What goes on by itself goes on first; then this is said.
-    let fresh = agent.messages().is_empty();
-    state.queue.extend(opening.filter(|_| fresh));
+    state.queue.extend(opening);
     let wishes = settings.clone();
     let connect = Box::new(move |name: &str| crate::connect(name, &wishes));
     let worker = Worker::start(agent, connect, post).map_err(|error| Failure::new(format!("cannot start: {error}")))?;

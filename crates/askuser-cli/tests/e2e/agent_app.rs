@@ -1,0 +1,415 @@
+//! `askuser agent`: a conversation in a terminal, with a scripted model.
+
+use crate::terminal::{Ended, RESTORED, Stage, Terminal};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+const BOX: &str = "Say what to do, or /help";
+
+fn question(header: &str) -> Value {
+    json!({"name": "AskUserQuestion", "input": {"questions": [{
+        "question": "Which database?",
+        "header": header,
+        "options": [{"label": "PostgreSQL", "description": "a server"}, {"label": "SQLite", "description": "a file"}],
+        "multiSelect": false,
+    }]}})
+}
+
+fn stage(turns: Value) -> Stage {
+    // The screen of these tests keeps its lines on a resize, as xterm does.
+    Stage::new().env("XTERM_VERSION", "1").file("script.json", json!({"turns": turns}).to_string())
+}
+
+const QUICK: &[&str] = &["agent", "--script", "script.json", "--arm", "0", "--flash", "0"];
+
+fn start(stage: &Stage, args: &[&str]) -> Terminal {
+    stage.askuser(&[QUICK, args].concat(), "")
+}
+
+#[track_caller]
+fn check_restored(ended: &Ended) {
+    assert_eq!(ended.modes, RESTORED);
+    let raw = String::from_utf8_lossy(&ended.raw);
+    let last = |mode: &str| raw.rfind(mode);
+    assert!(last("\x1b[?1004l") >= last("\x1b[?1004h"), "focus is still told");
+    assert!(last("\x1b[?2026l") >= last("\x1b[?2026h"), "the screen is still held");
+    assert!(!raw.contains("\x1b[?1049h"), "the alternate screen was used");
+}
+
+/// The ids of the sessions that were kept.
+fn sessions(stage: &Stage) -> Vec<String> {
+    let folder = fs::read_dir(stage.path(".local/state/askuser/sessions")).expect("sessions");
+    let mut names: Vec<String> = folder
+        .map(|entry| entry.expect("a session").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_conversation_with_a_question_stays_in_the_scrollback() {
+    let stage = stage(json!([
+        {"text": "I **ask** first.", "calls": [question("Database")]},
+        {"if": "Selected: SQLite", "text": "SQLite it is:\n\n- one file"},
+    ]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.keys("<down><enter>");
+    terminal.wait_for("• one file");
+    terminal.wait_for(BOX);
+    terminal.keys("<c-d>");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "", ""));
+    check_restored(&ended);
+    let id = &sessions(&stage)[0];
+    let expected = format!(
+        "> hello\n\nI ask first.\n\n✔ Database: SQLite\n\nSQLite it is:\n\n• one file\n\n\
+         • To go on with this session: askuser agent --resume {id}"
+    );
+    assert!(ended.screen.ends_with(&expected), "{}", ended.screen);
+}
+
+#[test]
+fn what_is_typed_while_the_agent_works_answers_no_question_and_is_kept() {
+    let stage = stage(json!([
+        {"text": "Wait.", "wait_ms": 1500, "calls": [question("Database")]},
+        {"if": "Selected: SQLite", "text": "Good."},
+    ]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("Working");
+    terminal.keys("1 2 ");
+    terminal.wait_for("> 1 2");
+    // Typing on and on, until the question waits; then once more.
+    while !terminal.shows_within(Duration::from_millis(200), "A question waits: Database") {
+        terminal.keys("1");
+    }
+    terminal.keys("x");
+    terminal.wait_for("╭─ Database ─╮");
+    assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
+    terminal.keys("<down><enter>");
+    terminal.wait_for("Good.");
+    terminal.wait_until("the draft", |screen| {
+        screen.lines().any(|line| line.starts_with("│ > 1 2 1") && line.contains("1x"))
+    });
+}
+
+#[test]
+fn escape_stops_the_turn_and_what_was_queued_comes_back() {
+    let stage = stage(json!([{"text": "never", "wait_ms": 600_000}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("Working");
+    terminal.keys("next<enter>");
+    terminal.wait_for("queued: next");
+    terminal.keys("<esc>");
+    terminal.wait_for("• Stopped.");
+    terminal.wait_for("│ > next");
+    terminal.wait_gone("Working");
+}
+
+#[test]
+fn escape_at_a_question_is_the_questions_and_control_c_stops_the_turn() {
+    let stage = stage(json!([
+        {"calls": [question("One")]},
+        {"if": "dismissed", "text": "x", "calls": [question("Two")]},
+        {"calls": [question("Two")]},
+    ]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ One ─╮");
+    terminal.keys("<esc>");
+    terminal.wait_for("╭─ Two ─╮");
+    terminal.keys("<c-c>");
+    terminal.wait_for("• Stopped.");
+    terminal.wait_for(BOX);
+}
+
+#[test]
+fn a_queued_message_is_sent_when_the_turn_is_over() {
+    let stage = stage(json!([{"text": "First.", "wait_ms": 800}, {"if": "second", "text": "Second."}]));
+    let mut terminal = start(&stage, &["first"]);
+    terminal.wait_for("Working");
+    terminal.keys("second<enter>");
+    terminal.wait_for("queued: second");
+    terminal.wait_for("Second.");
+    terminal.wait_gone("queued");
+    let screen = terminal.screen();
+    let places = ["> first", "First.", "> second", "Second."].map(|words| screen.find(words).expect(words));
+    assert!(places.is_sorted(), "{screen}");
+}
+
+#[test]
+fn control_c_twice_quits_and_gives_the_terminal_back() {
+    let mut terminal = start(&stage(json!([])), &[]);
+    terminal.wait_for(BOX);
+    terminal.keys("draft");
+    terminal.wait_for("> draft");
+    terminal.keys("<c-c>");
+    terminal.wait_for("Press Ctrl-C again to quit.");
+    terminal.keys("<c-c>");
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0));
+    check_restored(&ended);
+}
+
+#[test]
+fn a_signal_ends_it_in_good_order_and_the_draft_is_kept() {
+    let stage = stage(json!([{"text": "x", "wait_ms": 600_000}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("Working");
+    terminal.keys("half a thought");
+    terminal.wait_for("> half a thought");
+    terminal.signal(Signal::TERM);
+    let ended = terminal.finish();
+    assert_eq!(ended.signal.as_deref(), Some("Terminated"));
+    check_restored(&ended);
+    assert!(stage.read(".local/state/askuser/history.jsonl").contains("half a thought"));
+    let mut again = start(&stage, &[]);
+    again.wait_for(BOX);
+    again.keys("<up>");
+    again.wait_for("> half a thought");
+}
+
+#[test]
+fn killed_at_a_question_it_asks_again_and_goes_on() {
+    let stage =
+        stage(json!([{"text": "I ask.", "calls": [question("Database")]}, {"if": "PostgreSQL", "text": "Thanks."}]));
+    let terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.signal(Signal::KILL);
+    drop(terminal);
+    let mut again = start(&stage, &["--continue"]);
+    again.wait_for("╭─ Database ─╮");
+    let screen = again.screen();
+    assert!(screen.contains("> hello") && screen.contains("I ask."), "{screen}");
+    again.keys("<enter>");
+    again.wait_for("Thanks.");
+    assert_eq!(sessions(&stage).len(), 1);
+}
+
+#[test]
+fn told_to_end_at_a_question_it_leaves_the_question_open() {
+    let stage = stage(json!([{"calls": [question("Database")]}, {"if": "PostgreSQL", "text": "Thanks."}]));
+    let terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.signal(Signal::TERM);
+    check_restored(&terminal.finish());
+    let again = start(&stage, &["--continue"]);
+    again.wait_for("╭─ Database ─╮");
+}
+
+#[test]
+fn an_earlier_session_is_chosen_like_any_answer() {
+    let stage = stage(json!([{"text": "Hello to you."}]));
+    let mut first = start(&stage, &["remember me"]);
+    first.wait_for("Hello to you.");
+    first.wait_gone("Working");
+    first.keys("<c-d>");
+    first.finish();
+    let mut second = start(&stage, &[]);
+    second.wait_for(BOX);
+    second.keys("/resume<enter>");
+    second.wait_for("Which session do you want to go on with?");
+    second.wait_for("remember me");
+    second.keys("<enter>");
+    second.wait_for("✔ Resume: remember me");
+    second.wait_for("Hello to you.");
+    assert!(second.screen().contains(&format!("session {}", sessions(&stage)[0])), "{}", second.screen());
+}
+
+#[test]
+fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": "## Steps\n1. **Look**\n2. Leap"}});
+    let stage =
+        stage(json!([{"text": "Here it is.", "calls": [plan]}, {"if": "approved the plan", "text": "Off I go."}]));
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    terminal.keys("/plan<enter>");
+    terminal.wait_for("╭─ plan mode ─");
+    terminal.keys("make a plan<enter>");
+    terminal.wait_for("Go ahead with this plan?");
+    assert!(terminal.screen().contains("Steps\n1. Look\n2. Leap\n"), "{}", terminal.screen());
+    terminal.keys("<enter>");
+    terminal.wait_for("Off I go.");
+    terminal.wait_gone("╭─ plan mode ─");
+    assert_eq!(terminal.history().matches("2. Leap").count(), 1);
+}
+
+#[test]
+fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
+    let write = json!({"name": "Write", "input": {"path": "new.txt", "content": "one\ntwo\n"}});
+    let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));
+    let mut terminal = start(&stage, &["go"]);
+    terminal.wait_for("╭─ Write ─╮");
+    assert!(terminal.screen().contains("    +two\n"), "{}", terminal.screen());
+    terminal.keys("3");
+    terminal.wait_for("Then not.");
+    assert_eq!(terminal.history().matches("+two").count(), 1);
+    assert!(!stage.path("new.txt").exists());
+}
+
+#[test]
+fn a_question_calls_somebody_who_looks_elsewhere_and_nobody_else() {
+    let turns = || json!([{"wait_ms": 700, "calls": [question("Database")]}, {"text": "ok"}]);
+    let calls = |ended: &Ended| {
+        let raw = String::from_utf8_lossy(&ended.raw).into_owned();
+        (raw.contains("\x07\x1b]9;askuser: Database\x07"), raw.contains("\x1b]2;● askuser: Database\x07"))
+    };
+    let run = |focus: &[u8], args: &[&str]| {
+        let mut terminal = start(&stage(turns()), &[&["hello"], args].concat());
+        terminal.wait_for("Working");
+        terminal.write(focus);
+        terminal.wait_for("╭─ Database ─╮");
+        terminal.keys("<enter>");
+        terminal.wait_for("ok");
+        terminal.wait_gone("Working");
+        terminal.keys("<c-d>");
+        let ended = terminal.finish();
+        let raw = String::from_utf8_lossy(&ended.raw).into_owned();
+        assert_eq!(raw.matches("\x1b]2;askuser\x07").count(), usize::from(args.is_empty()));
+        calls(&ended)
+    };
+    assert_eq!(run(b"\x1b[O", &[]), (true, true));
+    assert_eq!(run(b"\x1b[I", &[]), (false, true));
+    let mut quiet = start(&stage(turns()).file("askuser.toml", "notify = false"), &["hello"]);
+    quiet.wait_for("╭─ Database ─╮");
+    quiet.keys("<enter>");
+    quiet.wait_for("ok");
+    quiet.wait_gone("Working");
+    quiet.keys("<c-d>");
+    assert_eq!(calls(&quiet.finish()), (false, false));
+}
+
+/// How often any thread of the process was put on a processor so far.
+#[cfg(target_os = "linux")]
+fn switches(terminal: &Terminal) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{}/task", terminal.pid())).expect("threads");
+    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
+    let of = |status: String| -> u64 {
+        status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
+    };
+    threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok()).map(of).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn waiting_for_the_person_costs_nothing() {
+    let stage = stage(json!([{"calls": [question("Database")]}, {"text": "ok"}]));
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    let check = |terminal: &Terminal| {
+        thread::sleep(Duration::from_millis(1200));
+        let before = switches(terminal);
+        thread::sleep(Duration::from_secs(2));
+        assert_eq!(switches(terminal) - before, 0);
+    };
+    terminal.keys("half");
+    terminal.wait_for("> half");
+    check(&terminal);
+    terminal.keys("<enter>");
+    terminal.wait_for("╭─ Database ─╮");
+    check(&terminal);
+}
+
+#[test]
+fn control_z_and_back_keep_the_draft_and_leave_no_modes_behind() {
+    let stage = stage(json!([])).env("PS1", "ready$ ").env("BASH_SILENCE_DEPRECATION_WARNING", "1");
+    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
+    terminal.wait_behind("ready$ ");
+    terminal.keys("askuser agent --script script.json 2>err<enter>");
+    terminal.wait_for(BOX);
+    terminal.keys("draft");
+    terminal.wait_for("> draft");
+    terminal.keys("<c-z>");
+    terminal.wait_for("Stopped");
+    terminal.wait_behind("ready$ ");
+    let screen = terminal.screen();
+    assert!(!screen.contains('│'), "{screen}");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(raw.rfind("\x1b[?1004l") > raw.rfind("\x1b[?1004h"), "focus is still told");
+    terminal.keys("fg<enter>");
+    terminal.wait_for("> draft");
+    terminal.keys("!");
+    terminal.wait_for("> draft!");
+    assert_eq!(terminal.screen().matches("> draft!").count(), 1);
+}
+
+#[test]
+fn the_box_follows_the_size_and_the_scrollback_stays() {
+    let stage = stage(json!([{"text": "Some words that stay where they are."}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("where they are.");
+    terminal.wait_gone("Working");
+    for columns in [60, 100, 40] {
+        terminal.resize(columns, 24);
+        let bottom = format!("╰{}╯", "─".repeat(usize::from(columns) - 3));
+        terminal.wait_until("a box of that width", |screen| screen.contains(&bottom));
+        terminal.wait_until("one box", |screen| screen.matches('╰').count() == 1);
+    }
+    assert_eq!(terminal.screen().matches("hello").count(), 1, "{}", terminal.screen());
+}
+
+#[test]
+fn in_line_mode_the_same_conversation_moves_no_cursor() {
+    let stage = stage(json!([
+        {"text": "I **ask** first.", "calls": [question("Database")]},
+        {"if": "Selected: SQLite", "text": "Good."},
+    ]));
+    let mut terminal = start(&stage, &["--plain"]);
+    terminal.wait_behind("> ");
+    terminal.keys("/hepl<enter>");
+    terminal.wait_for("There is no command /hepl.");
+    terminal.wait_behind("> ");
+    terminal.keys("hello<enter>");
+    terminal.wait_for("Choose 1 to 3 (? for help):");
+    terminal.keys("2<enter>");
+    terminal.wait_for("Good.");
+    terminal.wait_behind("> ");
+    terminal.keys("<c-d>");
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0));
+    check_restored(&ended);
+    let raw = String::from_utf8_lossy(&ended.raw).into_owned();
+    let moves = |c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'H' | 'J' | 'K' | 'h' | 'l');
+    let ends = raw.split("\x1b[").skip(1).filter_map(|rest| rest.chars().find(char::is_ascii_alphabetic));
+    assert_eq!(ends.filter(|c| moves(*c)).count(), 0, "{raw:?}");
+}
+
+#[test]
+fn a_long_message_is_written_in_the_editor() {
+    let stage = stage(json!([{"if": "from the editor", "text": "Read."}]))
+        .file("editor", "#!/bin/sh\nprintf ' and\\nfrom the editor\\n' >>\"$1\"\n")
+        .env("EDITOR", "sh editor");
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    terminal.keys("begun");
+    terminal.wait_for("> begun");
+    terminal.keys("<c-g>");
+    terminal.wait_for("  from the editor");
+    terminal.keys("<enter>");
+    terminal.wait_for("Read.");
+}
+
+#[test]
+fn a_paste_of_several_lines_is_one_message() {
+    let stage = stage(json!([{"if": "one\ntwo", "text": "Both."}]));
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    terminal.paste("one\rtwo");
+    terminal.wait_for("│   two");
+    terminal.keys("<enter>");
+    terminal.wait_for("Both.");
+}
+
+#[test]
+fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
+    let evil = "a\u{1b}]2;evil\u{7}b\u{1b}[2J\u{9b}5mc";
+    let stage = stage(json!([{"text": evil, "calls": [{"name": evil, "input": {"command": evil}}]}, {"text": "End."}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("End.");
+    terminal.wait_gone("Working");
+    terminal.keys("<c-d>");
+    let raw = String::from_utf8_lossy(&terminal.finish().raw).into_owned();
+    assert!(!raw.contains("\x1b]2;evil") && !raw.contains("\x1b[2J") && !raw.contains('\u{9b}'), "{raw:?}");
+}
