@@ -237,6 +237,22 @@ fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
 }
 
 #[test]
+fn a_subagents_question_comes_after_what_was_said_before_it() {
+    let task = json!({"name": "Task", "input": {"description": "audit deps", "prompt": "go"}});
+    let script = json!({
+        "turns": [{"text": "I hand it over.", "calls": [task.clone()]}, {"text": "All done."}],
+        "tasks": {"audit deps": [{"calls": [question("Database")]}, {"text": "found"}]},
+    });
+    let stage = stage(json!([])).file("script.json", script.to_string());
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("Asked by: task 'audit deps'");
+    assert!(terminal.screen().contains("I hand it over."), "{}", terminal.screen());
+    terminal.keys("<enter>");
+    terminal.wait_for("● Task audit deps  ✔");
+    terminal.wait_for("All done.");
+}
+
+#[test]
 fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
     let write = json!({"name": "Write", "input": {"path": "new.txt", "content": "one\ntwo\n"}});
     let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));

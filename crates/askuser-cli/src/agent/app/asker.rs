@@ -10,6 +10,9 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
+/// What the end of the terminal means to who asks, the same number everywhere.
+pub(crate) const SIGHUP: i32 = 1;
+
 /// A question on its way to the person.
 #[derive(Debug)]
 pub(crate) struct Question {
@@ -75,7 +78,8 @@ impl Asker for AtTheTerminal {
             // Declared first, so dropped last: whoever is woken by it finds the question withdrawn.
             let _wanted = Wanted { post: self.post.clone(), _pipe: pipe };
             let asked = outcome.await;
-            asked.unwrap_or_else(|_| Err(failed(io::Error::other("the terminal is gone"))))
+            // Nobody has said no: the turn breaks off and asks again when it is taken up.
+            asked.unwrap_or(Err(AskError::Signal(SIGHUP)))
         })
     }
 }

@@ -3,18 +3,18 @@
 //! One wait takes all that was typed and all that was told, one write shows what has become of it. Nothing runs while
 //! nothing happens.
 
-use super::asker::Question;
+use super::asker::{Question, SIGHUP};
+use super::choice;
 use super::history::Keeper;
 use super::item::{self, Item};
 use super::state::{Away, Effect, Event, Settled, State, Waiting};
 use super::view;
 use super::worker::{FromAgent, Worker};
 use crate::session;
-use askuser::{AskError, Ending, Key, KeyCode, Outcome, QuestionSet, Request, Rules, Via, sanitize};
+use askuser::{AskError, Ending, Key, KeyCode, Outcome, Request, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
-use serde_json::json;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -29,6 +29,7 @@ pub(super) struct Driver {
     /// In the order of `State::waiting`.
     questions: VecDeque<Question>,
     keeper: Option<Keeper>,
+    kept: Option<String>,
     /// Whether the person wants to be told that a question waits.
     notify: bool,
     started: Instant,
@@ -48,7 +49,6 @@ enum End {
 }
 
 const SIGINT: i32 = 2;
-const SIGHUP: i32 = 1;
 /// The window's name while nothing waits.
 const TITLE: &str = "askuser";
 
@@ -71,6 +71,7 @@ impl Driver {
             news,
             questions,
             keeper,
+            kept: None,
             notify,
             started,
             line: String::new(),
@@ -85,8 +86,6 @@ impl Driver {
             let draft = self.state.draft.as_str().to_owned();
             self.keep(&draft);
         }
-        // Nobody is asked any more; the turn that asked can be taken up again.
-        self.questions.clear();
         self.worker.end();
         if let (End::Quit, true, Some(session)) = (&end, self.state.said > 0, &self.state.session) {
             let words = format!("To go on with this session: askuser agent --resume {}", session.id);
@@ -292,8 +291,9 @@ impl Driver {
 
     fn keep(&mut self, text: &str) {
         // Without a memory one can still talk.
-        if let Some(keeper) = &self.keeper {
+        if let Some(keeper) = self.keeper.as_ref().filter(|_| self.kept.as_deref() != Some(text)) {
             let _ = keeper.keep(text);
+            self.kept = Some(text.to_owned());
         }
     }
 
@@ -333,7 +333,11 @@ impl Driver {
                 let _ = answer.send(Err(AskError::Signal(SIGHUP)));
                 return Ok(Err(End::Closed));
             }
-            Err(AskError::Signal(signal)) => return Ok(Err(End::Signal(*signal))),
+            Err(AskError::Signal(signal)) => {
+                let signal = *signal;
+                let _ = answer.send(asked);
+                return Ok(Err(End::Signal(signal)));
+            }
             Ok(outcome) if *outcome.ending() != Ending::TimedOut => Settled::Answered,
             Ok(_) | Err(_) => Settled::Otherwise,
         };
@@ -347,9 +351,8 @@ impl Driver {
         let Some(here) = self.state.session.clone() else { return Ok(Ok(None)) };
         let sessions = session::of_folder(&here.cwd).unwrap_or_default();
         let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
-        let sessions: Vec<Session> = sessions.into_iter().filter(said_something).take(4).collect();
-        let labels = labels(&sessions);
-        let Some(set) = sessions_question(&sessions, &labels, SystemTime::now()) else {
+        let sessions: Vec<Session> = sessions.into_iter().filter(said_something).take(choice::MOST).collect();
+        let Some((set, labels)) = choice::of(&sessions, SystemTime::now()) else {
             self.print(&Item::Note(Role::Muted, "There is no other session of this folder.".into()));
             return Ok(Ok(None));
         };
@@ -377,52 +380,4 @@ fn is_gone(outcome: &Outcome) -> bool {
 
 fn terminal_failed(error: &io::Error) -> Failure {
     Failure::new(format!("the terminal failed: {error}")).hint("askuser agent --continue goes on with the session")
-}
-
-const STAY: &str = "Stay here";
-
-/// A name for each session that no other has: its first words.
-fn labels(sessions: &[Session]) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for session in sessions {
-        let words = sanitize::line(&session.opening);
-        let words: String = words.trim().chars().take(40).collect();
-        let numbered = (2..).map(|n| format!("{words} ({n})"));
-        let is_free = |label: &String| !labels.contains(label) && label != STAY && !label.eq_ignore_ascii_case("other");
-        labels.extend(std::iter::once(words.clone()).chain(numbered).find(is_free));
-    }
-    labels
-}
-
-/// The question which session to go on with; `None` if there is none.
-fn sessions_question(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
-    let option = |label: &str, description: String| json!({"label": label, "description": description});
-    let mut options: Vec<_> = sessions
-        .iter()
-        .zip(labels)
-        .map(|(session, label)| option(label, format!("{}, session {}", ago(session.changed, now), session.id)))
-        .collect();
-    if options.is_empty() {
-        return None;
-    }
-    if options.len() == 1 {
-        options.push(option(STAY, "Go on with this session".into()));
-    }
-    let question = json!({
-        "question": "Which session do you want to go on with?",
-        "header": "Resume",
-        "options": options,
-        "multiSelect": false,
-    });
-    QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()
-}
-
-fn ago(then: SystemTime, now: SystemTime) -> String {
-    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
-    match now.duration_since(then).map_or(0, |time| time.as_secs()) {
-        0..60 => "just now".into(),
-        seconds @ 60..3_600 => plural(seconds / 60, "minute"),
-        seconds @ 3_600..86_400 => plural(seconds / 3_600, "hour"),
-        seconds => plural(seconds / 86_400, "day"),
-    }
 }

@@ -4,9 +4,12 @@
 //! is shown as it was written. All of it goes through `sanitize`. Deliberately absent: a document model; tables, footnotes
 //! and HTML stay text.
 
+mod inline;
+
 use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span, Style};
 use askuser_terminal::{Role, Theme, width, wrap};
+use inline::read_inline;
 
 /// A line of Markdown, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,12 +93,8 @@ struct Fence {
     indent: usize,
 }
 
-/// A line longer than this is shown as it was written: looking for pairs in it would take too long.
-const READ_AT_MOST: usize = 4_000;
 /// Of a longer unfinished line, only the end can be seen anyway.
 const TAIL_AT_MOST: usize = 8_000;
-/// Emphasis inside emphasis inside emphasis.
-const DEEPEST: usize = 6;
 /// Deeper lists are not moved further in.
 const FURTHEST: usize = 12;
 
@@ -266,154 +265,6 @@ fn marker(body: &str) -> (Marker, &str) {
         return (Marker::Number(body[..=digits].to_owned()), words);
     }
     (Marker::None, body)
-}
-
-// ---- words ----
-
-fn read_inline(text: &str, look: Look) -> Vec<Piece> {
-    let mut pieces = Vec::new();
-    if text.len() > READ_AT_MOST {
-        pieces.push(Piece { text: text.to_owned(), look });
-    } else {
-        inline(text, look, 0, &mut pieces);
-    }
-    pieces
-}
-
-fn add(pieces: &mut Vec<Piece>, text: &str, look: Look) {
-    match pieces.last_mut() {
-        Some(last) if last.look == look => last.text.push_str(text),
-        _ if text.is_empty() => {}
-        _ => pieces.push(Piece { text: text.to_owned(), look }),
-    }
-}
-
-fn inline(text: &str, look: Look, depth: usize, out: &mut Vec<Piece>) {
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        let rest = &text[at..];
-        let taken = match c {
-            _ if depth >= DEEPEST => None,
-            '\\' => escaped(rest, look, out),
-            '`' => code(rest, look, out),
-            '*' | '_' | '~' => emphasis(text, at, c, look, depth, out),
-            '!' if rest.starts_with("![") => link(&rest[1..], look, depth, out).map(|taken| taken + 1),
-            '[' => link(rest, look, depth, out),
-            '<' => address(rest, look, out),
-            _ => None,
-        };
-        at += taken.unwrap_or_else(|| {
-            // A run of marks that means nothing is shown as one.
-            let run = match c {
-                '*' | '_' | '~' | '`' => rest.len() - rest.trim_start_matches(c).len(),
-                _ => c.len_utf8(),
-            };
-            add(out, &rest[..run], look);
-            run
-        });
-    }
-}
-
-fn escaped(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
-    let c = rest[1..].chars().next().filter(char::is_ascii_punctuation)?;
-    add(out, &rest[1..=c.len_utf8()], look);
-    Some(1 + c.len_utf8())
-}
-
-fn code(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
-    let (run, end) = code_span(rest)?;
-    let inside = &rest[run..end - run];
-    let trimmed = inside.strip_prefix(' ').and_then(|inside| inside.strip_suffix(' ')).filter(|t| !t.trim().is_empty());
-    add(out, trimmed.unwrap_or(inside), Look { role: Some(Role::Primary), ..look });
-    Some(end)
-}
-
-/// The length of the marks, and of the whole.
-fn code_span(rest: &str) -> Option<(usize, usize)> {
-    let run = rest.len() - rest.trim_start_matches('`').len();
-    let mut at = run;
-    while let Some(found) = rest[at..].find('`') {
-        at += found;
-        let length = rest[at..].len() - rest[at..].trim_start_matches('`').len();
-        if length == run {
-            return Some((run, at + length));
-        }
-        at += length;
-    }
-    None
-}
-
-fn emphasis(text: &str, at: usize, mark: char, look: Look, depth: usize, out: &mut Vec<Piece>) -> Option<usize> {
-    let rest = &text[at..];
-    let run = rest.len() - rest.trim_start_matches(mark).len();
-    let modifier = match (mark, run) {
-        ('~', 2) => Modifier::DIM,
-        ('~', _) => return None,
-        (_, 1) => Modifier::ITALIC,
-        (_, 2) => Modifier::BOLD,
-        (_, 3) => Modifier::BOLD | Modifier::ITALIC,
-        _ => return None,
-    };
-    let inside = &rest[run..];
-    let before = text[..at].chars().next_back();
-    // Inside a word an underscore is an underscore.
-    if inside.starts_with([' ']) || inside.is_empty() || (mark == '_' && before.is_some_and(char::is_alphanumeric)) {
-        return None;
-    }
-    let end = closing(inside, mark, run)?;
-    inline(&inside[..end], look.with(modifier), depth + 1, out);
-    Some(run + end + run)
-}
-
-/// Where the same run of marks closes what another opened.
-fn closing(inside: &str, mark: char, run: usize) -> Option<usize> {
-    let mut at = 0;
-    while let Some(c) = inside[at..].chars().next() {
-        let rest = &inside[at..];
-        match c {
-            '\\' => at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            '`' => {
-                at += code_span(rest).map_or_else(|| rest.len() - rest.trim_start_matches('`').len(), |(_, end)| end)
-            }
-            c if c == mark => {
-                let length = rest.len() - rest.trim_start_matches(mark).len();
-                let after = rest[length..].chars().next();
-                let word_goes_on = mark == '_' && after.is_some_and(char::is_alphanumeric);
-                if length == run && at > 0 && !inside[..at].ends_with(' ') && !word_goes_on {
-                    return Some(at);
-                }
-                at += length;
-            }
-            c => at += c.len_utf8(),
-        }
-    }
-    None
-}
-
-/// Where a link leads is always shown: a name must not hide it.
-fn link(rest: &str, look: Look, depth: usize, out: &mut Vec<Piece>) -> Option<usize> {
-    let name_end = rest.find(']')?;
-    let target = rest[name_end + 1..].strip_prefix('(')?;
-    let target_end = target.find(')')?;
-    let (name, target) = (&rest[1..name_end], &target[..target_end]);
-    if name.is_empty() || name.contains('[') || target.is_empty() || target.contains(char::is_whitespace) {
-        return None;
-    }
-    inline(name, look.with(Modifier::UNDERLINED), depth + 1, out);
-    if name != target {
-        add(out, &format!(" ({target})"), Look { role: Some(Role::Muted), ..look });
-    }
-    Some(name_end + 1 + 1 + target_end + 1)
-}
-
-fn address(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
-    let end = rest.find('>')?;
-    let address = &rest[1..end];
-    let is_one = ["http://", "https://", "mailto:"].iter().any(|scheme| address.starts_with(scheme));
-    (is_one && !address.contains(char::is_whitespace)).then(|| {
-        add(out, address, look.with(Modifier::UNDERLINED));
-        end + 1
-    })
 }
 
 // ---- showing ----

@@ -10,6 +10,7 @@
 
 mod asker;
 mod calls;
+mod choice;
 mod commands;
 mod draft;
 mod driver;

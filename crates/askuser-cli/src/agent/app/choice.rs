@@ -1,0 +1,102 @@
+//! Choosing a session: the last ones as a question like any other.
+
+use askuser::{QuestionSet, Rules, sanitize};
+use askuser_agent::Session;
+use serde_json::json;
+use std::time::SystemTime;
+
+/// How many can be chosen from.
+pub(super) const MOST: usize = 4;
+const STAY: &str = "Stay here";
+
+/// A name for each session that no other has: its first words.
+fn labels(sessions: &[Session]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for session in sessions {
+        let words = sanitize::line(&session.opening);
+        let words: String = words.trim().chars().take(40).collect();
+        let numbered = (2..).map(|n| format!("{words} ({n})"));
+        let is_free = |label: &String| !labels.contains(label) && label != STAY && !label.eq_ignore_ascii_case("other");
+        labels.extend(std::iter::once(words.clone()).chain(numbered).find(is_free));
+    }
+    labels
+}
+
+/// The question which session to go on with, and the label of each; `None` if there is none.
+pub(super) fn of(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, Vec<String>)> {
+    let labels = labels(sessions);
+    let option = |label: &str, description: String| json!({"label": label, "description": description});
+    let mut options: Vec<_> = sessions
+        .iter()
+        .zip(&labels)
+        .map(|(session, label)| option(label, format!("{}, session {}", ago(session.changed, now), session.id)))
+        .collect();
+    if options.is_empty() {
+        return None;
+    }
+    if options.len() == 1 {
+        options.push(option(STAY, "Go on with this session".into()));
+    }
+    let question = json!({
+        "question": "Which session do you want to go on with?",
+        "header": "Resume",
+        "options": options,
+        "multiSelect": false,
+    });
+    let set = QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()?;
+    Some((set, labels))
+}
+
+fn ago(then: SystemTime, now: SystemTime) -> String {
+    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match now.duration_since(then).map_or(0, |time| time.as_secs()) {
+        0..60 => "just now".into(),
+        seconds @ 60..3_600 => plural(seconds / 60, "minute"),
+        seconds @ 3_600..86_400 => plural(seconds / 3_600, "hour"),
+        seconds => plural(seconds / 86_400, "day"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn session(id: &str, opening: &str, ago: u64) -> Session {
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - ago);
+        Session { id: id.into(), cwd: "/work".into(), opening: opening.into(), changed }
+    }
+
+    fn shown(sessions: &[Session]) -> Option<Vec<String>> {
+        let (set, _) = of(sessions, SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))?;
+        let line = |option: &askuser::Choice| format!("{}: {}", option.name(), option.description());
+        Some(set.questions()[0].options().iter().map(line).collect())
+    }
+
+    #[test]
+    fn sessions_are_called_by_their_first_words_and_told_apart() {
+        let sessions = [session("a", "Fix\nit", 5), session("b", "Fix it", 7_300), session("c", "other", 90_000)];
+        let expected =
+            ["Fix it: just now, session a", "Fix it (2): 2 hours ago, session b", "other (2): 1 day ago, session c"];
+        assert_eq!(shown(&sessions).unwrap(), expected);
+    }
+
+    #[test]
+    fn one_session_can_be_declined_and_none_is_no_question() {
+        let expected = ["Fix it: 1 minute ago, session a", "Stay here: Go on with this session"];
+        assert_eq!(shown(&[session("a", "Fix it", 60)]).unwrap(), expected);
+        assert_eq!(shown(&[]), None);
+    }
+
+    #[test]
+    fn first_words_that_a_model_could_not_use_as_a_label_can_be_chosen_too() {
+        let long = "x".repeat(500);
+        for opening in [long.as_str(), "Go (Recommended)", "\u{1b}[2Jhi", "漢字 ".repeat(100).as_str()] {
+            assert_eq!(
+                shown(&[session("a", opening, 1), session("b", "b", 2)]).map(|lines| lines.len()),
+                Some(2),
+                "{opening}"
+            );
+        }
+    }
+}
