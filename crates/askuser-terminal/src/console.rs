@@ -266,18 +266,19 @@ impl Console {
 
     // ---- stepping aside ----
 
-    /// Asks in the place of the live region, exactly as [`ask`](crate::ask()) does: keys typed before it are discarded, and
-    /// what was answered stays in the scrollback. The request's context is the caller's to show. The end of `withdrawal`
-    /// takes the question off the screen.
+    /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
+    /// was typed before the question cannot answer it and is appended to `before`. The request's context is the caller's
+    /// to show. The end of `withdrawal` takes the question off the screen.
     pub fn ask(
         &mut self,
         request: &Request,
         options: &Options,
         withdrawal: Option<PipeReader>,
+        before: &mut Vec<Input>,
     ) -> Result<Outcome, AskError> {
         let failed = surface("the terminal failed");
         self.leave().map_err(&failed)?;
-        self.device.discard().map_err(&failed)?;
+        self.device.typed(before).map_err(&failed)?;
         // Calls wait: what they announce is looked at when the question is over.
         let calls = self.device.watch(withdrawal.map(Watched::Withdrawal));
         let result = ask_on(&mut self.device, request, None, self.manner, options);

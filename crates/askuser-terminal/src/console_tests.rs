@@ -62,7 +62,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
         let mut console = open();
         console.live(&[Line::raw("LIVE")], None);
         let request = Request::new(database()).with_context("shown by the caller");
-        let outcome = console.ask(&request, &options(), None).expect("an outcome");
+        let outcome = console.ask(&request, &options(), None, &mut Vec::new()).expect("an outcome");
         console.print(&[Line::raw(format!("OUTCOME {}", outcome.status()))]);
         console.live(&[Line::raw("LIVE AGAIN")], None);
         typed(&mut console);
@@ -90,7 +90,7 @@ fn a_question_can_be_withdrawn_and_the_console_goes_on() {
             std::thread::sleep(Duration::from_millis(200));
             drop(wanted);
         });
-        let asked = console.ask(&Request::new(database()), &options(), Some(withdrawal));
+        let asked = console.ask(&Request::new(database()), &options(), Some(withdrawal), &mut Vec::new());
         assert!(matches!(asked, Err(AskError::Withdrawn)), "{asked:?}");
         assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), Woken::Called);
         console.print(&[Line::raw("WITHDRAWN")]);
@@ -156,4 +156,26 @@ fn more_lines_than_there_are_rows_show_their_end() {
     }
     let output = run(&format!("{NAME}more_lines_than_there_are_rows_show_their_end"), &[("row 29.", "x")]);
     assert!(output.contains("row 7.") && !output.contains("row 6."), "{output}");
+}
+
+#[test]
+fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
+    if is_inside() {
+        let mut console = open();
+        console.live(&[Line::raw("READY")], None);
+        console.flush().unwrap();
+        // Long enough to be typed.
+        std::thread::sleep(Duration::from_millis(500));
+        let mut before = Vec::new();
+        let outcome = console.ask(&Request::new(database()), &options(), None, &mut before).expect("an outcome");
+        console.print(&[Line::raw(format!("{before:?}")), Line::raw(format!("OUTCOME {}", outcome.status()))]);
+        return;
+    }
+    let name = format!("{NAME}what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost");
+    let output = run(&name, &[("READY", "2\r"), ("? keys", "\x1b")]);
+    let screen = screen(&output);
+    assert!(
+        screen.contains("Char('2')") && screen.contains("Enter") && screen.contains("OUTCOME cancelled"),
+        "{screen}"
+    );
 }

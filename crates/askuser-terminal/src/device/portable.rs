@@ -202,8 +202,15 @@ impl Device {
         }
     }
 
-    /// Forgets what was typed and not read yet.
-    pub(crate) fn discard(&mut self) -> io::Result<()> {
+    /// Takes what was typed and not read yet.
+    pub(crate) fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        while self.keys == Keys::Each && event::poll(Duration::ZERO)? {
+            self.take(event::read()?, inputs);
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self) -> io::Result<()> {
         while event::poll(Duration::ZERO)? {
             event::read()?;
         }

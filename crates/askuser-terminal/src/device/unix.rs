@@ -114,8 +114,9 @@ impl Device {
         std::mem::replace(&mut self.watched, watched)
     }
 
-    /// Forgets what was typed and not read yet.
-    pub(crate) fn discard(&mut self) -> io::Result<()> {
+    /// Takes what was typed and not read yet, and forgets what of it is no input so far: an unfinished line or sequence.
+    pub(crate) fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        self.read(inputs)?;
         self.decoder = Decoder::default();
         Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
     }

@@ -16,7 +16,7 @@ fn labels(sessions: &[Session]) -> Vec<String> {
         let words = sanitize::line(&session.opening);
         let words: String = words.trim().chars().take(40).collect();
         let numbered = (2..).map(|n| format!("{words} ({n})"));
-        let is_free = |label: &String| !labels.contains(label) && label != STAY && !label.eq_ignore_ascii_case("other");
+        let is_free = |label: &String| !labels.contains(label) && label != STAY;
         labels.extend(std::iter::once(words.clone()).chain(numbered).find(is_free));
     }
     labels
@@ -24,11 +24,18 @@ fn labels(sessions: &[Session]) -> Vec<String> {
 
 /// The question which session to go on with, and the label of each; `None` if there is none.
 pub(super) fn of(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, Vec<String>)> {
-    let labels = labels(sessions);
+    let by_words = labels(sessions);
+    // A label may not say just anything, such as Other; an id may.
+    let by_id = || sessions.iter().map(|session| format!("Session {}", session.id)).collect();
+    let ask = |labels: Vec<String>| question(sessions, &labels, now).map(|set| (set, labels));
+    ask(by_words).or_else(|| ask(by_id()))
+}
+
+fn question(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
     let option = |label: &str, description: String| json!({"label": label, "description": description});
     let mut options: Vec<_> = sessions
         .iter()
-        .zip(&labels)
+        .zip(labels)
         .map(|(session, label)| option(label, format!("{}, session {}", ago(session.changed, now), session.id)))
         .collect();
     if options.is_empty() {
@@ -43,8 +50,7 @@ pub(super) fn of(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, 
         "options": options,
         "multiSelect": false,
     });
-    let set = QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()?;
-    Some((set, labels))
+    QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()
 }
 
 fn ago(then: SystemTime, now: SystemTime) -> String {
@@ -75,9 +81,9 @@ mod tests {
 
     #[test]
     fn sessions_are_called_by_their_first_words_and_told_apart() {
-        let sessions = [session("a", "Fix\nit", 5), session("b", "Fix it", 7_300), session("c", "other", 90_000)];
+        let sessions = [session("a", "Fix\nit", 5), session("b", "Fix it", 7_300), session("c", "Mend it", 90_000)];
         let expected =
-            ["Fix it: just now, session a", "Fix it (2): 2 hours ago, session b", "other (2): 1 day ago, session c"];
+            ["Fix it: just now, session a", "Fix it (2): 2 hours ago, session b", "Mend it: 1 day ago, session c"];
         assert_eq!(shown(&sessions).unwrap(), expected);
     }
 
@@ -91,7 +97,9 @@ mod tests {
     #[test]
     fn first_words_that_a_model_could_not_use_as_a_label_can_be_chosen_too() {
         let long = "x".repeat(500);
-        for opening in [long.as_str(), "Go (Recommended)", "\u{1b}[2Jhi", "漢字 ".repeat(100).as_str()] {
+        for opening in
+            [long.as_str(), "Other", "other…", "Go (Recommended)", "\u{1b}[2Jhi", "漢字 ".repeat(100).as_str()]
+        {
             assert_eq!(
                 shown(&[session("a", opening, 1), session("b", "b", 2)]).map(|lines| lines.len()),
                 Some(2),

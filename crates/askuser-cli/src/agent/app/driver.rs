@@ -16,7 +16,7 @@ use askuser_agent::Session;
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, PipeReader};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,6 +33,8 @@ pub(super) struct Driver {
     /// Whether the person wants to be told that a question waits.
     notify: bool,
     started: Instant,
+    /// What was typed right before a question opened.
+    early: Vec<Input>,
     /// What has been typed of a line, in line mode.
     line: String,
     /// Whether the person has been invited to say something, in line mode.
@@ -74,6 +76,7 @@ impl Driver {
             kept: None,
             notify,
             started,
+            early: Vec::new(),
             line: String::new(),
             invited: false,
         }
@@ -110,6 +113,9 @@ impl Driver {
     fn converse(&mut self) -> io::Result<End> {
         let mut inputs = Vec::new();
         loop {
+            if let Some(end) = self.take_early()? {
+                return Ok(end);
+            }
             self.show();
             let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
             let woken = self.console.wait(timeout, &mut inputs)?;
@@ -183,6 +189,20 @@ impl Driver {
             }
         }
         Ok(None)
+    }
+
+    /// What was typed for the draft when a question came in between is text; what it was to do has been overtaken.
+    fn take_early(&mut self) -> io::Result<Option<End>> {
+        let is_text = |input: &Input| match input {
+            Input::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
+            Input::Key(_) => false,
+            Input::Paste(_) | Input::Focus(_) => true,
+        };
+        let mut early = std::mem::take(&mut self.early);
+        if self.console.manner() == Manner::Screen {
+            early.retain(is_text);
+        }
+        self.take_inputs(&mut early)
     }
 
     fn take_news(&mut self) -> io::Result<Option<End>> {
@@ -325,8 +345,7 @@ impl Driver {
             return Ok(Ok(Event::Settled(Settled::Otherwise, Duration::ZERO)));
         };
         let began = Instant::now();
-        let asked = self.console.ask(&request, &self.options, Some(withdrawal));
-        self.invited = false;
+        let asked = self.put(&request, Some(withdrawal));
         let settled = match &asked {
             Ok(outcome) if is_gone(outcome) => {
                 // Nobody has said no: the question stays open, to be asked again when the session is taken up.
@@ -346,6 +365,13 @@ impl Driver {
         Ok(Ok(Event::Settled(settled, began.elapsed())))
     }
 
+    /// Puts a question to the person. What they typed before it was for the draft, and is there afterwards.
+    fn put(&mut self, request: &Request, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
+        let asked = self.console.ask(request, &self.options, withdrawal, &mut self.early);
+        self.invited = false;
+        asked
+    }
+
     /// Lets the person choose among the last sessions of this folder.
     fn choose_session(&mut self) -> io::Result<Result<Option<String>, End>> {
         let Some(here) = self.state.session.clone() else { return Ok(Ok(None)) };
@@ -356,9 +382,7 @@ impl Driver {
             self.print(&Item::Note(Role::Muted, "There is no other session of this folder.".into()));
             return Ok(Ok(None));
         };
-        let asked = self.console.ask(&Request::new(set), &self.options, None);
-        self.invited = false;
-        let outcome = match asked {
+        let outcome = match self.put(&Request::new(set), None) {
             Ok(outcome) if is_gone(&outcome) => return Ok(Err(End::Closed)),
             Ok(outcome) => outcome,
             Err(AskError::Signal(signal)) => return Ok(Err(End::Signal(signal))),

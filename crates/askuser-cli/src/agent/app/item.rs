@@ -6,7 +6,7 @@ use super::markdown::{self, Row, wrapped};
 use super::worker::Session;
 use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Role, Signs, Theme, width};
+use askuser_terminal::{Manner, Role, Signs, Theme, width};
 
 /// Something that stays in the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) enum Item {
         most: usize,
     },
     Note(Role, String),
-    Help,
+    Help(Manner),
 }
 
 /// Longer lines are hard to read.
@@ -56,7 +56,7 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Output { text, role, most } => output(text, *role, *most, theme),
         Item::Diff { text, most } => diff(text, *most, theme),
         Item::Note(role, text) => note(*role, text, theme, columns),
-        Item::Help => help(theme, columns),
+        Item::Help(manner) => help(*manner, theme, columns),
     }
 }
 
@@ -213,7 +213,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     wrapped([(words.as_ref(), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
 }
 
-/// What the keys do, beside what every editor does.
+/// What the keys do, beside what every editor does; the last ones do it in line mode too.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: send when it is done"),
     ("Alt-Enter, Ctrl-J", "new line"),
@@ -226,9 +226,15 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl-Z", "suspend"),
 ];
 
-fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+const KEYS_OF_LINES: usize = 3;
+
+fn help(manner: Manner, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let commands = commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));
-    let keys = KEYS.iter().map(|(keys, about)| ((*keys).to_owned(), *about));
+    let skipped = match manner {
+        Manner::Screen => 0,
+        Manner::Line => KEYS.len() - KEYS_OF_LINES,
+    };
+    let keys = KEYS[skipped..].iter().map(|(keys, about)| ((*keys).to_owned(), *about));
     let rows: Vec<(String, &str)> = commands.chain(keys).collect();
     let names = rows.iter().map(|(name, _)| name.trim_end().len()).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();

@@ -22,6 +22,7 @@ impl State {
         match event {
             Event::Session(session, messages) => {
                 self.session = Some(session.clone());
+                self.ended = Ended::Well;
                 if session.mode != Mode::Plan {
                     self.before_plan = session.mode;
                 }
@@ -37,7 +38,10 @@ impl State {
                     self.print(Item::Note(Role::Muted, mode_words(session.mode).into()), out);
                 }
             }
-            Event::Cleared => self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out),
+            Event::Cleared => {
+                self.ended = Ended::Well;
+                self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
+            }
             Event::Failed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::Begins if self.turn.is_none() => self.begin_turn(now),
             Event::Finished => self.finished(now, out),
@@ -52,22 +56,22 @@ impl State {
         if self.orders > 0 {
             return;
         }
-        self.turn = None;
+        let turn = self.turn.take();
         self.calls.clear();
         match self.ended {
-            Ended::Well => {
+            Ended::Stopped | Ended::Broken if turn.is_some() => {
+                let waiting: Vec<String> = self.queue.drain(..).collect();
+                // What does not fit beside the draft is in the history.
+                if !waiting.is_empty() && self.draft.put_back(&waiting.join("\n")) == Fit::Refused {
+                    self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
+                }
+            }
+            Ended::Well | Ended::Stopped | Ended::Broken => {
                 // A command may be carried out on the spot; then the next one follows at once.
                 while self.orders == 0
                     && let Some(text) = self.queue.pop_front()
                 {
                     self.send(&text, now, out);
-                }
-            }
-            Ended::Stopped | Ended::Broken => {
-                let waiting: Vec<String> = self.queue.drain(..).collect();
-                // What does not fit beside the draft is in the history.
-                if !waiting.is_empty() && self.draft.put_back(&waiting.join("\n")) == Fit::Refused {
-                    self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
                 }
             }
         }

@@ -112,7 +112,7 @@ impl State {
             Item::Output { .. } | Item::Diff { .. } => {
                 (Above::Call, !matches!(self.above, Above::Call | Above::Nothing))
             }
-            Item::Gap | Item::Header(_) | Item::Said(_) | Item::Note(..) | Item::Help => {
+            Item::Gap | Item::Header(_) | Item::Said(_) | Item::Note(..) | Item::Help(_) => {
                 (Above::Other, self.above != Above::Nothing)
             }
         };
@@ -289,7 +289,7 @@ impl State {
             }
         };
         match command {
-            Command::Help => self.print(Item::Help, out),
+            Command::Help => self.print(Item::Help(self.manner), out),
             Command::Quit => out.push(Effect::Quit),
             Command::Clear => self.order(Order::Clear, out),
             Command::Model(Some(name)) => self.order(Order::Model(name), out),

@@ -118,6 +118,19 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
 }
 
 #[test]
+fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
+    let mut state = working();
+    tell(&mut state, error(FailureKind::Interrupted), 10);
+    state.update(Event::Finished, at(10));
+    write(&mut state, "/plan", 20);
+    press(&mut state, KeyCode::Enter, 20);
+    write(&mut state, "next", 20);
+    press(&mut state, KeyCode::Enter, 20);
+    let effects = state.update(Event::Finished, at(30));
+    assert!(effects.contains(&Effect::Order(Order::Say("next".into()))), "{effects:?}");
+}
+
+#[test]
 fn enter_tries_a_broken_turn_again() {
     let mut state = working();
     let told = tell(&mut state, error(FailureKind::Network), 10);
@@ -394,7 +407,7 @@ fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
     assert_eq!(state.queue, ["/clear"]);
-    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help]);
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Manner::Screen)]);
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
 

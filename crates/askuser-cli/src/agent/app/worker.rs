@@ -151,20 +151,17 @@ impl Work {
                     self.follow(agent.run(text)).await
                 }
                 Order::GoOn => self.go_on(&mut agent).await,
-                Order::Open(id) => {
-                    agent = match session::open(&id) {
-                        Ok(transcript) => {
-                            let agent = agent.with_transcript(transcript);
-                            self.introduce(&agent);
-                            agent
-                        }
-                        Err(failure) => {
-                            self.post.tell(FromAgent::Failed(failure.message));
-                            agent
-                        }
-                    };
-                    self.go_on(&mut agent).await
-                }
+                Order::Open(id) => match session::open(&id) {
+                    Ok(transcript) => {
+                        agent = agent.with_transcript(transcript);
+                        self.introduce(&agent);
+                        self.go_on(&mut agent).await
+                    }
+                    Err(failure) => {
+                        self.post.tell(FromAgent::Failed(failure.message));
+                        Next::Order
+                    }
+                },
                 Order::Mode(mode) => {
                     self.report(agent.set_mode(mode).map_err(|error| error.to_string()), &agent);
                     Next::Order
