@@ -30,6 +30,8 @@ pub struct Console {
     title: Title,
     /// Whether there is something to take off the screen before anything is printed.
     region: Region,
+    /// Where the cursor is in it.
+    cursor_row: u16,
     /// The live region goes and comes back, which should be seen as one.
     held: bool,
 }
@@ -110,8 +112,13 @@ impl Console {
             reflows: options.reflows,
             title: Title::Theirs,
             region: Region::Empty,
+            cursor_row: 0,
             held: false,
         };
+        if options.manner == Manner::Screen {
+            // Whatever stands on this line stays as it is.
+            console.painter.raw(b"\r\n");
+        }
         console.enter();
         Ok(console)
     }
@@ -172,6 +179,16 @@ impl Console {
         });
         self.painter.paint(&lines[over..], columns, caret);
         self.region = Region::Painted;
+        self.abandon_from(caret.map_or(0, |caret| caret.y));
+    }
+
+    /// If the process panics, the region goes from its first row on; the cursor is in this one.
+    fn abandon_from(&mut self, row: u16) {
+        if self.cursor_row != row {
+            self.cursor_row = row;
+            let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
+            self.device.on_abandon([up.as_bytes(), ABANDON].concat());
+        }
     }
 
     /// Takes the live region off the screen; the next one is painted whole.
@@ -180,6 +197,7 @@ impl Console {
             self.painter.erase();
             self.region = Region::Empty;
             self.held = true;
+            self.abandon_from(0);
         }
     }
 
@@ -244,6 +262,7 @@ impl Console {
                 self.size = self.device.size();
                 if self.manner == Manner::Screen {
                     self.painter.resized(self.size.0, self.reflows);
+                    self.abandon_from(0);
                     self.region = Region::Empty;
                     self.held = true;
                 }
@@ -314,6 +333,7 @@ impl Console {
     /// Takes up the modes that painting needs.
     fn enter(&mut self) {
         if self.manner == Manner::Screen {
+            self.cursor_row = 0;
             self.device.on_abandon(ABANDON.to_vec());
             self.painter.raw(ENTER);
             if self.window == Window::Titled {

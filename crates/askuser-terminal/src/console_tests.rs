@@ -134,7 +134,7 @@ fn titles_and_notifications_carry_no_control_characters_and_the_title_is_given_b
 fn a_panic_gives_the_terminal_back_and_hides_nothing() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("LIVE")], None);
+        console.live(&[Line::raw("LIVE 1"), Line::raw("LIVE 2")], Some(Position::new(3, 1)));
         console.flush().unwrap();
         panic!("on purpose");
     }

@@ -55,7 +55,7 @@ pub(crate) fn about(input: &Value) -> String {
     };
     let mut lines = text.lines();
     let first = sanitize::line(lines.next().unwrap_or_default()).into_owned();
-    if lines.next().is_some() { format!("{first} …") } else { first }
+    if lines.next().is_some() { format!("{first} ...") } else { first }
 }
 
 impl Call {
@@ -117,7 +117,7 @@ mod tests {
     fn a_call_is_about_the_field_that_says_it_best() {
         let check = |input: Value, expected: &str| assert_eq!(about(&input), expected);
         check(json!({"command": "cargo test", "description": "Run the tests"}), "cargo test");
-        check(json!({"command": "a\nb"}), "a …");
+        check(json!({"command": "a\nb"}), "a ...");
         check(json!({"path": "src/main.rs", "content": "…"}), "src/main.rs");
         check(json!({"description": "audit deps", "prompt": "…"}), "audit deps");
         check(json!({"x": 1}), "{\"x\":1}");

@@ -7,7 +7,7 @@ use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
 use super::update::FULL;
 use askuser::{Fit, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, Mode, ToolCall, ToolResult};
-use askuser_terminal::Role;
+use askuser_terminal::{Manner, Role};
 use std::time::Duration;
 
 /// How much is shown of a failure, unless in full.
@@ -71,6 +71,10 @@ impl State {
                 while self.orders == 0
                     && let Some(text) = self.queue.pop_front()
                 {
+                    // Where it was typed is far above by now.
+                    if self.manner == Manner::Line {
+                        self.print(Item::Said(text.clone()), out);
+                    }
                     self.send(&text, now, out);
                 }
             }
