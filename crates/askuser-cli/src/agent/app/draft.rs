@@ -4,7 +4,9 @@
 //! when something else is sent. Deliberately absent: keys and the history's file.
 
 use askuser::{Edit, Fit, Text};
+use askuser_terminal::{width, wrap};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// How long a message may be, in characters.
 pub(crate) const LIMIT: usize = 50_000;
@@ -52,14 +54,45 @@ impl Draft {
         self.text.set(text)
     }
 
-    /// Whether the caret is in the first line.
-    pub(crate) fn at_top(&self) -> bool {
-        !self.as_str()[..self.text.caret()].contains('\n')
+    /// The rows of the text in so many columns, and which of them the caret is in.
+    pub(crate) fn rows(&self, room: usize) -> (Vec<Range<usize>>, usize) {
+        let rows = wrap(self.as_str(), room, room);
+        let row = rows.iter().rposition(|row| row.start <= self.text.caret()).unwrap_or(0);
+        (rows, row)
     }
 
-    /// Whether the caret is in the last line.
-    pub(crate) fn at_bottom(&self) -> bool {
-        !self.as_str()[self.text.caret()..].contains('\n')
+    /// Moves to the row above, where the text is wrapped in so many columns.
+    pub(crate) fn up(&mut self, room: usize) -> Moved {
+        let (rows, row) = self.rows(room);
+        let (Some(above), here) = (row.checked_sub(1).map(|above| &rows[above]), &rows[row]) else { return Moved::No };
+        let column = self.columns_from(here.start);
+        while self.text.caret() >= here.start
+            || (self.text.caret() > above.start && self.columns_from(above.start) > column)
+        {
+            let _ = self.text.apply(Edit::Left);
+        }
+        Moved::Yes
+    }
+
+    /// Moves to the row below, where the text is wrapped in so many columns.
+    pub(crate) fn down(&mut self, room: usize) -> Moved {
+        let (rows, row) = self.rows(room);
+        let Some(below) = rows.get(row + 1) else { return Moved::No };
+        let column = self.columns_from(rows[row].start);
+        while self.text.caret() < below.start
+            || (self.text.caret() < below.end && self.columns_from(below.start) < column)
+        {
+            let _ = self.text.apply(Edit::Right);
+        }
+        // The end of a row that goes on is the start of the next one.
+        if rows.get(row + 2).is_some_and(|next| self.text.caret() >= next.start) {
+            let _ = self.text.apply(Edit::Left);
+        }
+        Moved::Yes
+    }
+
+    fn columns_from(&self, start: usize) -> usize {
+        width(&self.as_str()[start..self.text.caret()])
     }
 
     pub(crate) fn older(&mut self) -> Moved {
@@ -153,6 +186,41 @@ mod tests {
         assert_eq!(draft.as_str(), "two");
         draft.older();
         assert_eq!(draft.as_str(), "one");
+    }
+
+    /// Where the caret is after moving: the text before it.
+    fn before(draft: &Draft) -> &str {
+        &draft.as_str()[..draft.text().caret()]
+    }
+
+    #[test]
+    fn up_and_down_go_by_the_rows_that_are_seen() {
+        let mut draft = draft(&[], "one two three four\nfive 漢字 seven");
+        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one two three four\nfive "));
+        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one two three"));
+        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one t"));
+        assert_eq!((draft.up(10), before(&draft)), (Moved::No, "one t"));
+        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three"));
+        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three four\nfive "));
+        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three four\nfive 漢字 seven"));
+        assert_eq!(draft.down(10), Moved::No);
+    }
+
+    #[test]
+    fn moving_by_rows_always_ends_and_always_moves() {
+        let texts =
+            ["", "\n", "\n\n", "a\n", "abcdefghijklmnop", "   spaces    at   the   ends   ", "漢字漢字漢字", "a\n\nb"];
+        for text in texts {
+            for room in 2..8 {
+                let mut draft = draft(&[], text);
+                let rows = draft.rows(room).0.len();
+                let ups = std::iter::repeat_with(|| draft.up(room)).take_while(|moved| *moved == Moved::Yes).count();
+                assert_eq!(ups, draft.rows(room).0.len() - 1, "{text:?} in {room}");
+                let downs =
+                    std::iter::repeat_with(|| draft.down(room)).take_while(|moved| *moved == Moved::Yes).count();
+                assert_eq!(downs, rows - 1, "{text:?} in {room}");
+            }
+        }
     }
 
     #[test]

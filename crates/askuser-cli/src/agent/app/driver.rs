@@ -250,6 +250,7 @@ impl Driver {
     }
 
     fn happen(&mut self, event: Event) -> io::Result<Option<End>> {
+        self.state.room = view::draft_room(&self.options.theme, self.console.size());
         let mut effects: VecDeque<Effect> = self.state.update(event, self.now()).into();
         while let Some(effect) = effects.pop_front() {
             let event = match effect {

@@ -2,7 +2,7 @@
 
 use super::calls::{self, Call};
 use super::draft::Draft;
-use super::item::Item;
+use super::item::{Item, WIDEST};
 use super::markdown::Stream;
 use super::worker::{Order, Session};
 use askuser::Key;
@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) motion: Motion,
     pub(crate) session: Option<Session>,
     pub(crate) draft: Draft,
+    /// How many columns a row of the draft has.
+    pub(crate) room: usize,
     /// How much has been said in this session.
     pub(crate) said: usize,
     /// Messages that are sent when the turn is over, the first one first.
@@ -203,6 +205,7 @@ impl State {
             motion,
             session: None,
             draft: Draft::new(history),
+            room: WIDEST,
             said: 0,
             queue: VecDeque::new(),
             orders: 1,

@@ -161,10 +161,8 @@ impl State {
                 }
             }
             _ => match action(key, Context::Typing) {
-                Some(Action::Edit(Edit::Up)) if self.draft.at_top() => self.older(),
-                Some(Action::Edit(Edit::Down)) if self.draft.at_bottom() => {
-                    self.draft.newer();
-                }
+                Some(Action::Edit(Edit::Up)) => self.up(),
+                Some(Action::Edit(Edit::Down)) => self.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
                 _ => {}
             },
@@ -183,14 +181,24 @@ impl State {
         }
     }
 
-    /// A message that waits comes back before older ones do.
-    fn older(&mut self) {
+    /// In the first row: back in time. A message that waits comes back before older ones do.
+    fn up(&mut self) {
+        if self.draft.up(self.room) == Moved::Yes {
+            return;
+        }
         if self.draft.is_blank()
             && let Some(text) = self.queue.pop_back()
         {
             let _ = self.draft.set(&text);
         } else if self.draft.older() == Moved::No {
             let _ = self.draft.edit(Edit::Start);
+        }
+    }
+
+    /// In the last row: forward in time.
+    fn down(&mut self) {
+        if self.draft.down(self.room) == Moved::No && self.draft.newer() == Moved::No {
+            let _ = self.draft.edit(Edit::Finish);
         }
     }
 

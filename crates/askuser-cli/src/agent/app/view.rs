@@ -8,7 +8,7 @@ use super::state::{Detail, State, Stopping};
 use askuser::sanitize;
 use askuser_agent::Mode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
-use askuser_terminal::{Role, Signs, Theme, width, wrap};
+use askuser_terminal::{Role, Signs, Theme, width};
 use std::time::Duration;
 
 /// The live region, and where the caret is in it.
@@ -24,9 +24,8 @@ const PLACEHOLDER: &str = "Say what to do, or /help";
 const LISTED: usize = 4;
 
 /// Lays the live region out for a terminal of this size.
-pub(crate) fn live(state: &State, theme: &Theme, (columns, rows): (u16, u16), now: Duration) -> Live {
-    let columns = usize::from(columns).saturating_sub(1).clamp(4, WIDEST);
-    let rows = usize::from(rows).saturating_sub(1).max(1);
+pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
+    let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
     let (below, middle) = (below(state, theme, columns), middle(state, theme, columns, now));
     let caret_in_box = caret;
@@ -123,20 +122,53 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
+/// How much there is of the box's frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    Whole,
+    None,
+}
+
+/// On a screen of a few rows or columns the frame gives way to what is typed.
+fn frame(columns: usize, rows: usize) -> Frame {
+    if rows >= 6 && columns >= 16 { Frame::Whole } else { Frame::None }
+}
+
+/// How many columns the frame takes on each side.
+fn side(frame: Frame, theme: &Theme) -> usize {
+    match frame {
+        Frame::Whole => width(theme.signs.vertical) + 1,
+        Frame::None => 0,
+    }
+}
+
+/// How many columns a row of the draft has; the caret may stand behind the last of them.
+fn room(frame: Frame, theme: &Theme, columns: usize) -> usize {
+    columns.saturating_sub(2 * side(frame, theme) + width(theme.signs.cursor) + 2).max(2)
+}
+
+/// How many columns a row of the draft has on a terminal of this size.
+pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
+    let (columns, rows) = area(size);
+    room(frame(columns, rows), theme, columns)
+}
+
+/// What the live region may take of a terminal.
+fn area((columns, rows): (u16, u16)) -> (usize, usize) {
+    (usize::from(columns).saturating_sub(1).clamp(4, WIDEST), usize::from(rows).saturating_sub(1).max(1))
+}
+
 /// The box to type in, and the caret's column and row in it.
 fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let signs = theme.signs;
     let label = mode_label(state.mode());
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
-    // On a screen of a few rows or columns the frame gives way to what is typed.
-    let framed = rows >= 6 && columns >= 16;
-    let side = if framed { width(signs.vertical) + 1 } else { 0 };
-    let room = columns.saturating_sub(2 * side + width(&prompt) + 1).max(2);
+    let frame = frame(columns, rows);
+    let (framed, side, room) = (frame == Frame::Whole, side(frame, theme), room(frame, theme, columns));
     let text = state.draft.as_str();
-    let ranges = wrap(text, room, room);
+    let (ranges, caret_row) = state.draft.rows(room);
     let caret = state.draft.text().caret();
-    let caret_row = ranges.iter().rposition(|range| range.start <= caret).unwrap_or(0);
     let caret_column = width(&text[ranges[caret_row].start..caret]).min(room);
     let most = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
     let first = (caret_row + 1).saturating_sub(most).min(ranges.len().saturating_sub(most));
