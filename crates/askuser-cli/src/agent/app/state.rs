@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(super) last_output: Option<(calls::Ended, String)>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
+    /// Until when a key may still be meant for a question that is over.
+    pub(super) stray_until: Option<Duration>,
     /// Until when Ctrl-C quits.
     pub(super) quits_until: Option<Duration>,
     /// How long the person has been asked, all in all.
@@ -190,6 +192,8 @@ pub(crate) enum Away {
 
 /// How long the keyboard has to rest before a question opens.
 pub(crate) const GUARD: Duration = Duration::from_millis(700);
+/// For how long after a question Enter and Esc are taken for one press too many.
+pub(super) const STRAY: Duration = Duration::from_millis(300);
 /// Within what time Ctrl-C has to be pressed again.
 pub(super) const AGAIN: Duration = Duration::from_secs(2);
 /// Who has typed so recently is there.
@@ -220,6 +224,7 @@ impl State {
             last_output: None,
             focus: None,
             last_key: None,
+            stray_until: None,
             quits_until: None,
             asked: Duration::ZERO,
             ended: Ended::Well,

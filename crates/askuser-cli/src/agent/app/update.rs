@@ -3,7 +3,7 @@
 use super::commands::{self, Command};
 use super::draft::{LIMIT, Moved};
 use super::item::Item;
-use super::state::{AGAIN, Above, Detail, Effect, Ended, Event, Notice, Settled, State, Stopping, Turn};
+use super::state::{AGAIN, Above, Detail, Effect, Ended, Event, Notice, STRAY, Settled, State, Stopping, Turn};
 use super::worker::Order;
 use askuser::prompt::{Action, Context, action};
 use askuser::{Edit, Fit, Key, KeyCode};
@@ -51,6 +51,7 @@ impl State {
             }
             Event::Settled(settled, took) => {
                 self.asked += took;
+                self.stray_until = Some(now + STRAY);
                 self.above = Above::Other;
                 // Who answers is there; a terminal that tells so may not tell it again.
                 match (settled, self.focus) {
@@ -148,6 +149,11 @@ impl State {
             return self.interrupt(now, out);
         }
         self.quits_until = None;
+        // It would send half a draft, or stop the turn that was just answered.
+        let stray = self.stray_until.is_some_and(|until| now < until);
+        if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
+            return;
+        }
         match key {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
             Key { code: KeyCode::Esc, .. } => self.stop(out),

@@ -241,6 +241,19 @@ fn what_a_question_is_about_is_shown_above_it_once() {
 }
 
 #[test]
+fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
+    let mut state = working();
+    write(&mut state, "half a dra", 1_000);
+    state.update(Event::Asked(waiting(None)), at(1_000));
+    state.update(Event::Tick, at(2_000));
+    state.update(Event::Settled(Settled::Answered, at(1_000)), at(3_000));
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
+    assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
+    write(&mut state, "ft", 3_250);
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_400), [Effect::Keep("half a draft".into())]);
+}
+
+#[test]
 fn a_question_that_was_withdrawn_does_not_open() {
     let mut state = working();
     write(&mut state, "x", 1_000);
