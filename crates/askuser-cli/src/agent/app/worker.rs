@@ -5,7 +5,7 @@
 
 use super::asker::{Post, Question};
 use crate::session;
-use askuser_agent::{Agent, AgentEvent, Message, Mode, Model, Run};
+use askuser_agent::{Agent, AgentEvent, Message, Mode, Model, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -151,7 +151,7 @@ impl Work {
                     self.follow(agent.run(text)).await
                 }
                 Order::GoOn => self.go_on(&mut agent).await,
-                Order::Open(id) => match session::open(&id) {
+                Order::Open(id) => match open(&id, &agent) {
                     Ok(transcript) => {
                         agent = agent.with_transcript(transcript);
                         self.introduce(&agent);
@@ -233,6 +233,22 @@ impl Work {
             }
         }
     }
+}
+
+/// Another session of the folder that this one works in.
+fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
+    let own = agent.transcript();
+    if own.id() == id {
+        return Err(Failure::new("this is that session"));
+    }
+    let transcript = session::open(id)?;
+    if transcript.cwd() != own.cwd() {
+        let folder = transcript.cwd().display().to_string();
+        return Err(Failure::new(format!(
+            "session {id} works in {folder}; leave, and run: askuser agent --resume {id}"
+        )));
+    }
+    Ok(transcript)
 }
 
 fn about(agent: &Agent) -> Session {
