@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::options::Colours;
-use crate::program::Program;
+use crate::program::{Leaves, Program};
 use crate::pty::{Burst, Ended, Session};
 use crate::screen::{LABELS, shows_focus};
 
@@ -104,8 +104,13 @@ fn wait_for_focus(session: &mut Session, index: usize) -> Result<Burst> {
 fn answer(program: &Program, mut session: Session) -> Result<(Duration, Ended)> {
     let pressed = Instant::now();
     session.press(ENTER)?;
+    if let Leaves::When(words, keys) = program.leaves {
+        session.wait_for(words, |screen| screen.contents().contains(words))?;
+        session.press(keys)?;
+    }
     let ended = session.wait_for_end()?;
-    if !ended.status.success() || !ended.stdout.contains(LABELS[0]) {
+    let answered = matches!(program.leaves, Leaves::When(..)) || ended.stdout.contains(LABELS[0]);
+    if !ended.status.success() || !answered {
         let (name, status, stdout) = (program.name, ended.status, &ended.stdout);
         return Err(format!("{name} should have answered {}: {status}, stdout {stdout:?}", LABELS[0]).into());
     }

@@ -12,6 +12,7 @@ Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTION
 
   --askuser PATH  the binary to measure [default: the repository's release build]
   --only peers    leave askuser out
+  --agent         measure `askuser agent --script` too, from its start to the same question
   --rounds N      rounds in which each program answers once [default: 50]
   --truecolor     set COLORTERM=truecolor, otherwise unset
   --no-idle       skip the 10 s wait that counts wake-ups
@@ -27,11 +28,19 @@ pub enum Invocation {
 pub struct Options {
     /// `None` when only the peers are measured.
     pub askuser: Option<PathBuf>,
+    pub agent: Agent,
     pub rounds: usize,
     pub colours: Colours,
     /// How long to wait while counting wake-ups, if at all.
     pub idle: Option<Duration>,
     pub format: Format,
+}
+
+/// Whether the agent is measured too.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Agent {
+    LeftOut,
+    Measured,
 }
 
 /// How many colours the terminal says it has.
@@ -50,6 +59,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
     let mut options = Options {
         askuser: Some(release_build(repository)),
+        agent: Agent::LeftOut,
         rounds: 50,
         colours: Colours::Indexed256,
         idle: Some(Duration::from_secs(10)),
@@ -63,6 +73,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
                 "peers" => options.askuser = None,
                 other => return Err(format!("--only {other}: only `peers` is known").into()),
             },
+            "--agent" => options.agent = Agent::Measured,
             "--rounds" => options.rounds = rounds(&value("number")?)?,
             "--truecolor" => options.colours = Colours::True,
             "--no-idle" => options.idle = None,

@@ -6,12 +6,21 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::Result;
-use crate::options::Options;
+use crate::options::{Agent, Options};
 
 pub struct Program {
     pub name: &'static str,
     pub path: PathBuf,
     pub arguments: &'static [&'static str],
+    pub leaves: Leaves,
+}
+
+/// How a program ends once it has its answer.
+pub enum Leaves {
+    /// By itself; the answer is on standard output.
+    WithTheAnswer,
+    /// When these keys are pressed, once the screen shows these words.
+    When(&'static str, &'static [u8]),
 }
 
 /// The program that the others are given as a ratio to.
@@ -23,6 +32,10 @@ const PEERS: [(&str, &str); 3] =
 /// Without the two delays that are there for people: before keys count, and to show that the answer was taken.
 const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--flash", "0", "--json", QUESTION];
 
+/// The same question, asked by an agent that follows a script.
+const AGENT_ARGUMENTS: &[&str] =
+    &["agent", "--arm", "0", "--flash", "0", "--script", concat!(env!("CARGO_MANIFEST_DIR"), "/agent-script.json")];
+
 const QUESTION: &str = r#"{"questions":[{
     "question":"Which database should we use for this project?","header":"Database","multiSelect":false,"options":[
     {"label":"PostgreSQL (Recommended)","description":"Robust relational DB, great for complex queries"},
@@ -32,13 +45,18 @@ const QUESTION: &str = r#"{"questions":[{
 pub fn all(options: &Options) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     if let Some(path) = &options.askuser {
-        programs.push(Program { name: "askuser", path: binary(path)?, arguments: ASKUSER_ARGUMENTS });
+        let (path, leaves) = (binary(path)?, Leaves::WithTheAnswer);
+        programs.push(Program { name: "askuser", path: path.clone(), arguments: ASKUSER_ARGUMENTS, leaves });
+        if options.agent == Agent::Measured {
+            let leaves = Leaves::When("PostgreSQL then.", b"\x04");
+            programs.push(Program { name: "askuser agent", path, arguments: AGENT_ARGUMENTS, leaves });
+        }
     }
     let built = build_peers()?;
     for (name, target) in PEERS {
         let path = built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == target));
         let path = path.ok_or(format!("{target}: cargo built it but did not say where"))?.clone();
-        programs.push(Program { name, path, arguments: &[] });
+        programs.push(Program { name, path, arguments: &[], leaves: Leaves::WithTheAnswer });
     }
     Ok(programs)
 }

@@ -1,22 +1,27 @@
-//! Records a real session of the prompt as an animated SVG, for the README:
+//! Records real sessions as animated SVGs, for the README:
 //!
 //! ```sh
-//! cargo build --release && cargo run -p askuser-cli --example record > docs/prompt.svg
+//! cargo build --release
+//! cargo run -p askuser-cli --example record prompt > docs/prompt.svg
+//! cargo run -p askuser-cli --example record agent > docs/agent.svg
 //! ```
 //!
 //! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes.
 
-use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem};
+use portable_pty::{Child, CommandBuilder, NativePtySystem, PtySize, PtySystem};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
+
 /// What is typed, and how long the screen before it is shown, in seconds.
-const STEPS: &[(&str, f32)] = &[
+const PROMPT: &[(&str, f32)] = &[
     ("\x1b[B", 1.6),
     ("\x1b[A", 0.7),
     ("\r", 1.0),
@@ -33,36 +38,130 @@ const STEPS: &[(&str, f32)] = &[
     ("\r", 0.9),
     ("\r", 2.4),
 ];
+
+/// What the screen has to show, and what is typed then, with how long it is shown before, in seconds.
+const AGENT: &[(&str, &[(&str, f32)])] = &[
+    ("Question 1 of 2", &[("\x1b[B", 1.5), ("\x1b[B", 0.4), ("\r", 0.9)]),
+    ("Question 2 of 2", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
+    ("Check your answers", &[("\r", 1.5)]),
+    ("Write new file", &[("\r", 2.0)]),
+    ("or go on", &[]),
+];
 const LAST: f32 = 3.0;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let binary = std::env::current_exe()?.ancestors().nth(3).ok_or("no target folder")?.join("release/askuser");
-    let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
-    let pty = NativePtySystem::default().openpty(size)?;
-    let mut command = CommandBuilder::new(binary);
-    command.args(["ask", "--arm", "0", "examples/authentication.json"]);
-    command.cwd(root);
-    command.env("TERM", "xterm-256color");
-    command.env("COLORTERM", "truecolor");
-    let mut child = pty.slave.spawn_command(command)?;
-    drop(pty.slave);
-    let bytes = read_in_background(pty.master.try_clone_reader()?);
-    let mut keyboard = pty.master.take_writer()?;
-    let size = |n: u16| n.try_into().map_err(|_| "a screen has rows and columns");
-    let mut screen = vt100::Parser::new(size(ROWS)?, size(COLUMNS)?, 0);
-    screen.process(b"\x1b[32m$\x1b[m askuser ask examples/authentication.json");
-    let mut frames = Vec::new();
-    for (keys, seconds) in STEPS {
-        settle(&bytes, &mut screen);
-        frames.push((draw(screen.screen()), *seconds));
-        keyboard.write_all(keys.as_bytes())?;
-    }
-    child.wait()?;
-    settle(&bytes, &mut screen);
-    frames.push((draw(screen.screen()), LAST));
+    let frames = match std::env::args().nth(1).as_deref() {
+        Some("prompt") => {
+            let input = root.join("examples/authentication.json");
+            let args = ["ask", "--arm", "0", input.to_str().ok_or("a path that is not UTF-8")?];
+            let mut recorder = Recorder::start("askuser ask examples/authentication.json", &args, &root)?;
+            for (keys, seconds) in PROMPT {
+                recorder.settle();
+                recorder.hold(*seconds);
+                recorder.press(keys)?;
+            }
+            recorder.child.wait()?;
+            recorder.settle();
+            recorder.hold(LAST);
+            recorder.frames
+        }
+        Some("agent") => {
+            // A folder with nothing in it, and sessions that are nobody's.
+            let folder = tempfile::tempdir()?;
+            let work = folder.path().join("notes");
+            std::fs::create_dir(&work)?;
+            let script = root.join("examples/agent/database.json");
+            let args = ["agent", "--script", script.to_str().ok_or("a path that is not UTF-8")?];
+            let mut recorder = Recorder::start("askuser agent --script examples/agent/database.json", &args, &work)?;
+            for (shown, keys) in AGENT {
+                recorder.watch(shown)?;
+                for (keys, seconds) in *keys {
+                    recorder.settle();
+                    recorder.hold(*seconds);
+                    recorder.press(keys)?;
+                }
+            }
+            recorder.settle();
+            recorder.hold(LAST);
+            recorder.child.kill()?;
+            recorder.frames
+        }
+        _ => return Err("which? prompt or agent".into()),
+    };
     std::io::stdout().write_all(animate(&frames).as_bytes())?;
     Ok(())
+}
+
+/// A program in a terminal, and what has been seen of it.
+struct Recorder {
+    child: Box<dyn Child + Send + Sync>,
+    bytes: Receiver<Vec<u8>>,
+    keyboard: Box<dyn Write + Send>,
+    screen: vt100::Parser,
+    frames: Vec<(String, f32)>,
+}
+
+impl Recorder {
+    fn start(typed: &str, args: &[&str], folder: &Path) -> Result<Recorder> {
+        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
+        let pty = NativePtySystem::default().openpty(size)?;
+        let mut command = CommandBuilder::new(binary()?);
+        command.args(args);
+        command.cwd(folder);
+        command.env("TERM", "xterm-256color");
+        command.env("COLORTERM", "truecolor");
+        command.env("HOME", folder.parent().unwrap_or(folder));
+        command.env_remove("XDG_STATE_HOME");
+        let child = pty.slave.spawn_command(command)?;
+        drop(pty.slave);
+        let bytes = read_in_background(pty.master.try_clone_reader()?);
+        let keyboard = pty.master.take_writer()?;
+        let size = |n: u16| n.try_into().map_err(|_| "a screen has rows and columns");
+        let mut screen = vt100::Parser::new(size(ROWS)?, size(COLUMNS)?, 0);
+        screen.process(format!("\x1b[32m$\x1b[m {typed}").as_bytes());
+        Ok(Recorder { child, bytes, keyboard, screen, frames: Vec::new() })
+    }
+
+    fn press(&mut self, keys: &str) -> Result<()> {
+        Ok(self.keyboard.write_all(keys.as_bytes())?)
+    }
+
+    /// Takes output until there has been none for a while.
+    fn settle(&mut self) {
+        while let Ok(chunk) = self.bytes.recv_timeout(Duration::from_millis(300)) {
+            self.screen.process(&chunk);
+        }
+    }
+
+    /// Shows the screen as it is.
+    fn hold(&mut self, seconds: f32) {
+        let frame = draw(self.screen.screen());
+        match self.frames.last_mut() {
+            Some((last, shown)) if *last == frame => *shown += seconds,
+            _ => self.frames.push((frame, seconds)),
+        }
+    }
+
+    /// Records as it happens, until the screen shows these words.
+    fn watch(&mut self, words: &str) -> Result<()> {
+        let begun = Instant::now();
+        while !self.screen.screen().contents().contains(words) {
+            if begun.elapsed() > Duration::from_secs(30) {
+                return Err(format!("no {words:?} on\n{}", self.screen.screen().contents()).into());
+            }
+            let until = Instant::now() + Duration::from_millis(200);
+            while let Ok(chunk) = self.bytes.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                self.screen.process(&chunk);
+            }
+            self.hold(0.2);
+        }
+        Ok(())
+    }
+}
+
+fn binary() -> Result<PathBuf> {
+    Ok(std::env::current_exe()?.ancestors().nth(3).ok_or("no target folder")?.join("release/askuser"))
 }
 
 fn read_in_background(mut reader: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
@@ -76,13 +175,6 @@ fn read_in_background(mut reader: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
         }
     });
     receiver
-}
-
-/// Takes output until there has been none for a while.
-fn settle(bytes: &Receiver<Vec<u8>>, screen: &mut vt100::Parser) {
-    while let Ok(chunk) = bytes.recv_timeout(Duration::from_millis(300)) {
-        screen.process(&chunk);
-    }
 }
 
 const CELL: (f32, f32) = (8.4, 18.0);
@@ -111,6 +203,8 @@ fn draw(screen: &vt100::Screen) -> String {
 fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt100::Color, vt100::Color, bool)) {
     let (x, y) = (MARGIN + f32::from(column) * CELL.0, MARGIN + f32::from(row) * CELL.1);
     let width = text.chars().count() as f32 * CELL.0;
+    // Not every renderer keeps blanks at the start of a text.
+    let blanks = text.chars().take_while(|c| *c == ' ').count();
     if let vt100::Color::Rgb(r, g, b) = bg {
         let _ = write!(
             out,
@@ -127,7 +221,8 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
         _ => "#e2e8f0".into(),
     };
     let weight = if bold { " font-weight='bold'" } else { "" };
-    let text = text.trim_end().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
+    let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
     let _ = write!(out, "<text x='{x:.1}' y='{:.1}' fill='{fill}'{weight}>{text}</text>", y + CELL.1 * 0.75);
 }
 
