@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::{Mutex as Floor, Notify};
 use tokio_util::sync::CancellationToken;
 
 /// A model with tools, and a conversation with it.
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) task: Option<Task>,
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
+    /// Whoever has it asks; the others wait, in the order they came.
+    pub(crate) floor: Arc<Floor<()>>,
 }
 
 /// Which subagent it is.
@@ -71,6 +74,7 @@ impl Agent {
             task: None,
             retries: Retries { most: 6, pause: Duration::from_millis(500) },
             max_requests: None,
+            floor: Arc::default(),
         };
         Agent { shared: Arc::new(shared), history: History::default() }
     }
@@ -171,9 +175,10 @@ impl Agent {
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
         abort: CancellationToken,
     ) -> Run<'a> {
-        let (sender, events) = mpsc::unbounded_channel();
+        let (sender, events) = Events::channel();
+        let taken = sender.taken.clone();
         let work = turn::drive(self, begin, sender, abort.clone());
-        Run { work: Some(Box::pin(work)), events, abort }
+        Run { work: Some(Box::pin(work)), events, taken, abort }
     }
 
     /// The conversation so far.
@@ -336,6 +341,7 @@ impl From<TranscriptError> for Stop {
 pub struct Run<'a> {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
     events: UnboundedReceiver<AgentEvent>,
+    taken: Arc<Notify>,
     abort: CancellationToken,
 }
 
@@ -355,6 +361,7 @@ impl Stream for Run<'_> {
         if let Ok(event) = run.events.try_recv() {
             return Poll::Ready(Some(event));
         }
+        run.taken.notify_waiters();
         if let Some(work) = &mut run.work
             && work.as_mut().poll(context).is_ready()
         {
@@ -368,4 +375,27 @@ impl Stream for Run<'_> {
     }
 }
 
-pub(crate) type Events = UnboundedSender<AgentEvent>;
+/// Where a run's events go.
+#[derive(Clone)]
+pub(crate) struct Events {
+    sender: UnboundedSender<AgentEvent>,
+    taken: Arc<Notify>,
+}
+
+impl Events {
+    pub(crate) fn channel() -> (Events, UnboundedReceiver<AgentEvent>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (Events { sender, taken: Arc::default() }, receiver)
+    }
+
+    pub(crate) fn send(&self, event: AgentEvent) {
+        // Nobody listens: the run is being dropped.
+        let _ = self.sender.send(event);
+    }
+
+    /// Returns once whoever listens has taken in what was just sent, first come, first served. There has to be something
+    /// sent that they can take in: nothing else wakes them.
+    pub(crate) async fn taken(&self) {
+        self.taken.notified().await;
+    }
+}

@@ -1,6 +1,6 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
-use crate::agent::Shared;
+use crate::agent::{Events, Shared};
 use crate::event::{AgentEvent, Failure};
 use crate::message::ToolCall;
 use crate::permission::Mode;
@@ -11,7 +11,6 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 /// Something a model can call.
@@ -166,14 +165,13 @@ pub struct ToolContext {
     /// Who can be asked, if anybody.
     pub asker: Option<Arc<dyn Asker>>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) events: UnboundedSender<AgentEvent>,
+    pub(crate) events: Events,
 }
 
 impl ToolContext {
     /// Tells the front end.
     pub fn emit(&self, event: AgentEvent) {
-        // Nobody listens: the run is being dropped.
-        let _ = self.events.send(event);
+        self.events.send(event);
     }
 
     /// Asks the person, and returns what came of it. What was asked and what was answered is in the transcript first, so
@@ -189,6 +187,8 @@ impl ToolContext {
         let Some(asker) = &self.asker else {
             return Ok(Outcome::unavailable("nobody can be asked in this run", Vec::new()));
         };
+        // Subagents run beside each other, but one person answers: one question at a time, in the order they come.
+        let _floor = shared.floor.lock().await;
         let questions = serde_json::to_value(&request.set).unwrap_or_default()["questions"].take();
         shared.record_question(id, &questions)?;
         self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions });
@@ -208,7 +208,7 @@ impl ToolContext {
     /// Lets whoever listens take in what has been emitted before anything else happens: text is on the screen before a
     /// prompt is drawn under it, and what they stop now does not begin.
     pub(crate) async fn told(&self) -> Result<(), Stop> {
-        tokio::task::yield_now().await;
+        self.events.taken().await;
         if self.abort.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) async fn drive<'a>(
             Err(Stop::Failed(error)) => AgentEvent::Error { error },
         },
     };
-    let _ = events.send(last);
+    events.send(last);
 }
 
 async fn turn(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> Result<String, Stop> {
@@ -83,7 +83,7 @@ impl Reply {
     fn tell_texts(&self, events: &Events) {
         for block in &self.content {
             if let Block::Text { text } = block {
-                let _ = events.send(AgentEvent::Text { text: text.clone() });
+                events.send(AgentEvent::Text { text: text.clone() });
             }
         }
     }
@@ -103,7 +103,7 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
             Some(Ok(())) => {
                 reply.close_text();
                 reply.tell_texts(events);
-                let _ = events.send(AgentEvent::Usage { usage: reply.usage });
+                events.send(AgentEvent::Usage { usage: reply.usage });
                 return agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage });
             }
             None => {
@@ -120,7 +120,7 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
                 let pause = pause(&error, attempt, shared.retries).ok_or_else(|| Stop::Failed(error.clone().into()))?;
                 attempt += 1;
                 let after_ms = pause.as_millis() as u64;
-                let _ = events.send(AgentEvent::Retry { error: error.into(), after_ms });
+                events.send(AgentEvent::Retry { error: error.into(), after_ms });
                 tokio::select! {
                     () = abort.cancelled() => return Err(Stop::Interrupted),
                     () = tokio::time::sleep(pause) => {}
@@ -141,7 +141,7 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
         match event? {
             ModelEvent::Text(text) => {
                 reply.text.push_str(&text);
-                let _ = events.send(AgentEvent::TextDelta { text });
+                events.send(AgentEvent::TextDelta { text });
             }
             ModelEvent::Call(call) => {
                 reply.close_text();

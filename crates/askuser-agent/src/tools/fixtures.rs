@@ -1,6 +1,6 @@
 //! A folder, a context and calls for the tests of the tools.
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Events};
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::script::Script;
@@ -8,7 +8,7 @@ use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
 /// A folder of its own, with a context that works in it.
@@ -24,7 +24,7 @@ impl Desk {
         let outer = tempfile::tempdir().unwrap();
         let cwd = outer.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&cwd).unwrap();
-        let (events, receiver) = mpsc::unbounded_channel();
+        let (events, receiver) = Events::channel();
         let context = ToolContext {
             cwd,
             allowed: Vec::new(),

@@ -77,6 +77,7 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
         task: Some(task),
         retries: parent.retries,
         max_requests: parent.max_requests,
+        floor: parent.floor.clone(),
     };
     Agent { shared: Arc::new(shared), history }
 }

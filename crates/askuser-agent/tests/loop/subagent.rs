@@ -133,3 +133,24 @@ async fn always_in_a_subagent_is_always_for_the_agent_too() {
     assert_eq!(person.asked()[0].origin.as_deref(), Some("task 'one'"));
     assert_eq!(log.count("end Act it"), 2);
 }
+
+#[tokio::test]
+async fn subagents_at_work_together_ask_one_after_the_other_in_the_order_of_their_calls() {
+    let names = ["first", "second", "third", "fourth"];
+    for words in ["", "Hm. Let me think."] {
+        let turns = |name: &&str| {
+            let asking = json!({"text": words, "calls": [ask(name)]});
+            ((*name).to_owned(), json!([asking, {"text": "asked"}]))
+        };
+        let tasks: serde_json::Map<String, Value> = names.iter().map(turns).collect();
+        let calls: Vec<Value> = names.iter().map(|name| task(name)).collect();
+        let model = script(json!({"turns": [{"calls": calls}, {"text": "all done"}], "tasks": tasks}));
+        let person = Person::new(names.map(|_| pick("SQLite")));
+        let log = Log::default();
+        let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
+        let events = collect(agent.run("go")).await;
+        assert_eq!(last_words(&events), "all done");
+        let origins: Vec<String> = person.asked().into_iter().filter_map(|request| request.origin).collect();
+        assert_eq!(origins, names.map(|name| format!("task '{name}'")));
+    }
+}

@@ -68,9 +68,6 @@ impl Drop for Wanted {
 impl Asker for AtTheTerminal {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            // What has happened before the question is told before it: a run tells its events whenever its work pauses. A
-            // wake-up of one's own would not do, for a set of futures may poll again before it returns.
-            tokio::task::yield_now().await;
             let failed = |source| AskError::Surface { what: "cannot start asking", source };
             let (withdrawal, pipe) = io::pipe().map_err(failed)?;
             let (answer, outcome) = oneshot::channel();
