@@ -69,6 +69,11 @@ pub enum AgentEvent {
         /// How long from now.
         after_ms: u64,
     },
+    /// Something the person should know; the turn goes on.
+    Notice {
+        /// In words.
+        message: String,
+    },
     /// The mode has changed.
     Mode {
         /// What it is now.

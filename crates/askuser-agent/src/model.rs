@@ -44,6 +44,8 @@ pub enum ModelEvent {
     Opaque(Block),
     /// What the answer cost so far; the last one counts.
     Usage(Usage),
+    /// The words end where the model was not allowed to write on. A call that is cut is an error instead.
+    Cut,
 }
 
 /// Why there is no answer, or only a part of one.

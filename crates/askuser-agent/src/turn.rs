@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Events, Retries, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
-use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use crate::permission::{self, Mode, Verdict};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
@@ -15,6 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How many tools that only look run beside each other.
 const BESIDE: usize = 8;
+
+/// More than any answer needs.
+const MOST_BYTES: usize = 16 << 20;
 
 /// Nobody waits longer than this for a provider without being told.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
@@ -68,9 +71,37 @@ struct Reply {
     content: Vec<Block>,
     text: String,
     usage: Usage,
+    /// How much of it there is, in bytes.
+    size: usize,
+    ending: Ending,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ending {
+    #[default]
+    Whole,
+    /// Where the model was not allowed to write on.
+    Cut,
 }
 
 impl Reply {
+    /// More has come. A provider that never stops must not fill the memory.
+    fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
+        self.size += bytes;
+        if self.size > MOST_BYTES {
+            let message = format!("the answer has more than {MOST_BYTES} bytes, at most {MOST_BYTES}");
+            return Err(ModelError::new(ModelErrorKind::Protocol, message));
+        }
+        Ok(())
+    }
+
+    /// To say nothing at all is an answer to results of tools, but not to a person.
+    fn is_no_answer(&self, history: &History) -> bool {
+        let said = self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)));
+        !said && matches!(history.messages.last(), Some(Message::User { .. }))
+    }
+
     /// The text so far is whole.
     fn close_text(&mut self) {
         let text = std::mem::take(&mut self.text);
@@ -104,6 +135,14 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
                 reply.close_text();
                 reply.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: reply.usage });
+                if reply.is_no_answer(&agent.history) {
+                    let message = "the model answered with nothing at all".to_owned();
+                    return Err(Stop::Failed(Failure { kind: FailureKind::Protocol, message }));
+                }
+                if reply.ending == Ending::Cut {
+                    let message = "the answer was cut off at the limit of its length; max_tokens raises it".to_owned();
+                    events.send(AgentEvent::Notice { message });
+                }
                 return agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage });
             }
             None => {
@@ -117,7 +156,9 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
                 return Err(Stop::Interrupted);
             }
             Some(Err(error)) => {
-                let pause = pause(&error, attempt, shared.retries).ok_or_else(|| Stop::Failed(error.clone().into()))?;
+                let Some(pause) = pause(&error, attempt, shared.retries) else {
+                    return Err(Stop::Failed(given_up(error)));
+                };
                 attempt += 1;
                 let after_ms = pause.as_millis() as u64;
                 events.send(AgentEvent::Retry { error: error.into(), after_ms });
@@ -140,10 +181,12 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
     while let Some(event) = answer.next().await {
         match event? {
             ModelEvent::Text(text) => {
+                reply.grow(text.len())?;
                 reply.text.push_str(&text);
                 events.send(AgentEvent::TextDelta { text });
             }
             ModelEvent::Call(call) => {
+                reply.grow(call.input.to_string().len())?;
                 reply.close_text();
                 let id = history.free_id(&call.id, &reply.content);
                 reply.content.push(Block::Call(ToolCall { id, ..call }));
@@ -153,6 +196,7 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
                 reply.content.push(block);
             }
             ModelEvent::Usage(usage) => reply.usage = usage,
+            ModelEvent::Cut => reply.ending = Ending::Cut,
         }
     }
     Ok(())
@@ -171,6 +215,16 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
             let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
             Some(pause.mul_f64(0.75 + 0.5 * f64::from(nanos % 1000) / 1000.0))
         }
+    }
+}
+
+/// Why it is not made again, if the provider would have it later.
+fn given_up(error: ModelError) -> Failure {
+    let later = error.retry_after.filter(|pause| *pause > LONGEST_PAUSE).map(|pause| pause.as_secs());
+    let failure = Failure::from(error);
+    match later {
+        Some(seconds) => Failure { message: format!("{}; try again in {seconds} s", failure.message), ..failure },
+        None => failure,
     }
 }
 

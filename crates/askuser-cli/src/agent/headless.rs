@@ -194,6 +194,7 @@ impl Talk {
                     let seconds = after_ms.div_ceil(1000);
                     failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
                 }
+                AgentEvent::Notice { message } => failure::notice("askuser", message),
                 _ => {}
             }
             self.tally.take(event, "");

@@ -114,6 +114,10 @@ impl State {
             AgentEvent::ToolResult { id, name, result } => self.returned(&id, name, result, task, now, out),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
+            AgentEvent::Notice { message } => {
+                self.close_text(out);
+                self.print(Item::Note(Role::Warning, message), out);
+            }
             AgentEvent::Mode { mode } => {
                 if let Some(session) = &mut self.session {
                     session.mode = mode;
