@@ -27,12 +27,14 @@ pub struct Agent {
 }
 
 /// What an agent, its tools and its subagents have in common.
+#[derive(Clone)]
 pub(crate) struct Shared {
-    pub(crate) model: Mutex<Arc<dyn Model>>,
+    pub(crate) model: Arc<Mutex<Arc<dyn Model>>>,
     pub(crate) tools: Registry,
     pub(crate) asker: Option<Arc<dyn Asker>>,
     pub(crate) cwd: PathBuf,
     pub(crate) allowed: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
     pub(crate) transcript: Transcript,
@@ -63,11 +65,12 @@ impl Agent {
     /// does itself.
     pub fn new(model: impl Model + 'static) -> Agent {
         let shared = Shared {
-            model: Mutex::new(Arc::new(model)),
+            model: Arc::new(Mutex::new(Arc::new(model))),
             tools: Registry::new(),
             asker: None,
             cwd: std::env::current_dir().unwrap_or_default(),
             allowed: Vec::new(),
+            protected: Vec::new(),
             system: String::new(),
             permissions: Arc::default(),
             transcript: Transcript::in_memory(),
@@ -97,6 +100,11 @@ impl Agent {
     /// Allowed to reach these folders too.
     pub fn allowing(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.allowed = folders)
+    }
+
+    /// Asking before every change in these folders, whatever else is allowed: what decides about permissions is there.
+    pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
+        self.change(|shared| shared.protected = folders)
     }
 
     /// Told this about its task.
@@ -133,12 +141,8 @@ impl Agent {
         self
     }
 
-    /// A builder's agent is not shared yet.
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Agent {
-        match Arc::get_mut(&mut self.shared) {
-            Some(shared) => change(shared),
-            None => debug_assert!(false, "an agent is built before it runs"),
-        }
+        change(Arc::make_mut(&mut self.shared));
         self
     }
 

@@ -120,6 +120,8 @@ pub enum FailureKind {
     Rejected,
     /// The provider sent something that cannot be understood.
     Protocol,
+    /// A question still waits for its answer, and nobody can be asked.
+    NobodyThere,
     /// The script does not go on.
     Script,
     /// The transcript cannot be written: going on could lose something.

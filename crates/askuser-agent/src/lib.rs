@@ -8,6 +8,31 @@
 //!
 //! The loop looks at the conversation to see what comes next, so going on after a crash is the same as going on after a
 //! tool. Whatever must survive is in the [`Transcript`] before it is acted on. Nothing here prints or knows a terminal.
+//!
+//! ```
+//! use askuser::policy::{Answers, Policy};
+//! use askuser_agent::{Agent, AgentEvent, Script, tools};
+//! use futures_util::StreamExt;
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A model that follows a script; `provider::connect("anthropic/NAME", …)` gives a real one.
+//! let model = Script::parse(r#"{"turns": [
+//!     {"calls": [{"name": "AskUserQuestion", "input": {"questions": [{
+//!         "question": "Which database?", "header": "Database", "multiSelect": false, "options": [
+//!             {"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]}]}}]},
+//!     {"if": "Selected: SQLite", "text": "SQLite it is."}
+//! ]}"#)?;
+//! // Answers written beforehand; `askuser_terminal::TerminalAsker` asks a person.
+//! let answers = Answers::parse(&serde_json::json!({"Database": "SQLite"}))?;
+//! let asker = Policy { answers: Some(answers), headless: None };
+//! let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(asker));
+//! let events: Vec<AgentEvent> = agent.run("Set up storage").collect().await;
+//! assert_eq!(events.last(), Some(&AgentEvent::Done { text: "SQLite it is.".into() }));
+//! # Ok(())
+//! # }
+//! ```
 
 mod agent;
 mod event;

@@ -4,9 +4,10 @@
 //!
 //! [`Asker`]: askuser::Asker
 
+use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
-use askuser::{Answer, Ending, Limits, QuestionSet, Rules};
+use askuser::{Answer, Ending, Limits, QuestionSet, Rules, Via, report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -71,11 +72,8 @@ impl Permissions {
     }
 
     /// An allowance that cannot be kept lasts as long as the agent.
-    fn allow_always(&mut self, tool: &str, rule: &str) {
+    fn allow_for_now(&mut self, tool: &str, rule: &str) {
         self.session.insert((tool.to_owned(), rule.to_owned()));
-        if let Some(allowed) = &self.allowed {
-            let _ = allowed.insert(tool, rule);
-        }
     }
 }
 
@@ -111,15 +109,18 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             return Ok(Verdict::Refused(ToolResult::error(why)));
         }
     };
-    let outcome = context.ask(&question_id(call), set, consent.context.clone()).await?;
-    let refused = |why: String| Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed")));
+    let outcome = context.ask(&question_id(call), set.clone(), consent.context.clone()).await?;
+    let refused = |why: String| {
+        let details = json!({"permission": report::json(&set, &outcome)});
+        Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed").with_details(details)))
+    };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
     match (outcome.ending(), outcome.answers()) {
         (Ending::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
             match selected_options.first().map(String::as_str) {
                 Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
                 Some(ALWAYS) => {
-                    shared.permissions().allow_always(whose(&call.name, &consent), &consent.rule);
+                    allow_always(call, &consent, outcome.via(), context);
                     Ok(Verdict::Allowed { note: note.clone() })
                 }
                 _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
@@ -136,6 +137,22 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         }
         (Ending::Answered | Ending::Cancelled, _) => {
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
+        }
+    }
+}
+
+/// For as long as the agent; for good, if a person said so.
+fn allow_always(call: &ToolCall, consent: &Consent, via: Option<Via>, context: &ToolContext) {
+    let whose = whose(&call.name, consent);
+    let mut permissions = context.shared.permissions();
+    permissions.allow_for_now(whose, &consent.rule);
+    match (&permissions.allowed, via) {
+        (None, _) | (_, Some(Via::AnswersFile | Via::Policy)) => {}
+        (Some(allowed), _) => {
+            if let Err(error) = allowed.insert(whose, &consent.rule) {
+                let message = format!("\"{ALWAYS}\" lasts only as long as this session: {error}");
+                context.emit(AgentEvent::Notice { message });
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
 use crate::agent::{Events, Shared};
-use crate::event::{AgentEvent, Failure};
+use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::ToolCall;
 use crate::permission::Mode;
 use askuser::{Asker, Limits, Outcome, QuestionSet, Request, report};
@@ -160,6 +160,8 @@ pub struct ToolContext {
     pub cwd: PathBuf,
     /// Folders outside of it that are allowed too.
     pub allowed: Vec<PathBuf>,
+    /// Folders in which every change is asked for, whatever the mode.
+    pub protected: Vec<PathBuf>,
     /// Cancelled when the turn is stopped. The future of the tool is dropped as well.
     pub abort: CancellationToken,
     /// Who can be asked, if anybody.
@@ -185,6 +187,7 @@ impl ToolContext {
             return Ok(outcome);
         }
         let Some(asker) = &self.asker else {
+            self.keep_waiting(id)?;
             return Ok(Outcome::unavailable("nobody can be asked in this run", Vec::new()));
         };
         // Subagents run beside each other, but one person answers: one question at a time, in the order they come.
@@ -203,6 +206,15 @@ impl ToolContext {
             Stop::Interrupted => Stop::Interrupted,
         })?;
         Ok(outcome)
+    }
+
+    /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.
+    pub(crate) fn keep_waiting(&self, id: &str) -> Result<(), Stop> {
+        if self.asker.is_some() || !self.shared.transcript.was_asked(self.shared.path(), id) {
+            return Ok(());
+        }
+        let message = "a question still waits for its answer, and nobody can be asked in this run".to_owned();
+        Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
     }
 
     /// Lets whoever listens take in what has been emitted before anything else happens: text is on the screen before a

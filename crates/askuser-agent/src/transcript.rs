@@ -255,6 +255,12 @@ impl Transcript {
         inner.lines.iter().rev().find_map(outcome)
     }
 
+    /// Whether a question was put to somebody before the process was cut off.
+    pub(crate) fn was_asked(&self, task: Option<&str>, wanted: &str) -> bool {
+        let asked = |line: &Line| matches!(&line.entry, Entry::Asked { id, .. } if id == wanted);
+        self.inner().lines.iter().any(|line| asked(line) && line.task.as_deref() == task)
+    }
+
     /// Whether a call that is still open has begun to act.
     pub(crate) fn has_started(&self, task: Option<&str>, wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);

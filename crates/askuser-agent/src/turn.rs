@@ -7,8 +7,10 @@ use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use crate::permission::{self, Mode, Verdict};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
+use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
@@ -299,10 +301,11 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
     // What was answered before the session was cut off counts, even if that answer has changed the mode since.
     let is_answered = tool.access() == Access::Ask && shared.transcript.outcome(shared.path(), &call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
+        context.keep_waiting(&call.id)?;
         return Ok(not_now(&*tool, context));
     }
     if tool.access() != Access::Act {
-        return tool.run(call, context).await;
+        return run_tool(&*tool, call, context).await;
     }
     let note = match permission::obtain(&*tool, call, context).await? {
         Verdict::Allowed { note } => note,
@@ -310,7 +313,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
     };
     shared.append(&Entry::Started { id: call.id.clone() })?;
     shared.transcript.sync()?;
-    let mut result = tool.run(call, context).await?;
+    let mut result = run_tool(&*tool, call, context).await?;
     if let Some(note) = note {
         result.output.push_str(&noted(&note));
     }
@@ -319,6 +322,12 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
 
 fn noted(note: &str) -> String {
     format!("\n\nThe user allowed this, and noted: {note}")
+}
+
+/// A tool that panics has failed; the turn goes on, and whoever runs it.
+async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
+    let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
+    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool failed badly. It may have taken effect in part.")))
 }
 
 fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
@@ -330,7 +339,9 @@ fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
         Access::Ask if context.asker.is_none() => ToolResult::error(format!(
             "{name} is not available: nobody can be asked in this run. Do not assume an answer."
         ))
-        .with_details(json!({"status": "unavailable", "answers": [], "reason": "nobody can be asked in this run"})),
+        .with_details(
+            json!({"status": "unavailable", "answers": [], "via": null, "reason": "nobody can be asked in this run"}),
+        ),
         Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
     }
 }
@@ -340,6 +351,7 @@ impl Shared {
         ToolContext {
             cwd: self.cwd.clone(),
             allowed: self.allowed.clone(),
+            protected: self.protected.clone(),
             abort: abort.clone(),
             asker: self.asker.clone(),
             shared: self.clone(),

@@ -136,7 +136,7 @@ fn agent_arguments(command: Command) -> Command {
                 .long("max-requests")
                 .value_name("N")
                 .value_parser(clap::value_parser!(u32).range(1..))
-                .help("Break off after this many requests to the model in a turn"),
+                .help("Break off after this many requests to the model in a turn; a subagent counts its own"),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
 }

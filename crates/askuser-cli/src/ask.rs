@@ -5,6 +5,7 @@ use askuser::{AskError, Ending, Outcome, QuestionSet, Via, report};
 use askuser_cli::answering::{misfit, options, policy};
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::json::harmless;
 use askuser_cli::source;
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
@@ -90,42 +91,4 @@ fn stdout_is_closed() -> bool {
 #[cfg(not(unix))]
 fn stdout_is_closed() -> bool {
     false
-}
-
-/// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever
-/// parses it, it is the same.
-fn harmless(json: &serde_json::Value) -> String {
-    let text = json.to_string();
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    if !text.contains(acts) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if acts(c) {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn json_on_a_terminal_has_nothing_invisible_and_means_the_same() {
-        let value = json!({"a\u{9b}2J": ["\u{7f}\u{202e}é数", "\u{e0041}👨\u{200d}👩 \\ \" \n"]});
-        let text = harmless(&value);
-        let expected = "{\"a\\u009b2J\":[\"\\u007f\\u202eé数\",\"\\udb40\\udc41👨\u{200d}👩 \\\\ \\\" \\n\"]}";
-        assert_eq!(text, expected);
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
-    }
 }

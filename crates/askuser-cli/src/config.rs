@@ -22,6 +22,18 @@ pub enum Origin {
     Flag(&'static str),
 }
 
+impl Origin {
+    /// Later layers win.
+    fn level(&self) -> u8 {
+        match self {
+            Origin::Default => 0,
+            Origin::File(_) => 1,
+            Origin::Environment(_) => 2,
+            Origin::Flag(_) => 3,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -137,6 +149,13 @@ impl Layers {
         })
     }
 
+    /// An address is for the model it was set with: a model that was chosen closer by does not go there, and no key with it.
+    fn base_url(&self) -> Result<Option<String>, Failure> {
+        let level = |name| self.rows().find(|(setting, ..)| setting.name == name).map(|(.., origin)| origin.level());
+        let url = self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?;
+        Ok(url.filter(|_| level("base_url") >= level("model")))
+    }
+
     /// Parses every setting.
     pub fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings {
@@ -176,7 +195,7 @@ impl Layers {
                 _ => None,
             })?,
             model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
-            base_url: self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?,
+            base_url: self.base_url()?,
             max_tokens: self.read("max_tokens", |v| match v {
                 "none" => Some(None),
                 v => v.parse().ok().filter(|most| *most > 0).map(Some),
@@ -243,14 +262,19 @@ pub fn variable(setting: &Setting) -> String {
     format!("ASKUSER_{}", setting.name.to_uppercase())
 }
 
-/// The user's file: `$XDG_CONFIG_HOME/askuser/askuser.toml`, or under `~/.config`.
-pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let folder = environment("XDG_CONFIG_HOME")
+/// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
+pub fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    environment("XDG_CONFIG_HOME")
         .filter(|value| Path::new(value).is_absolute())
         .map(PathBuf::from)
         .or_else(|| environment("APPDATA").filter(|_| cfg!(windows)).map(PathBuf::from))
-        .or_else(|| environment("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(".config")))?;
-    Some(folder.join("askuser").join("askuser.toml")).filter(|path| path.is_file())
+        .or_else(|| environment("HOME").filter(|home| !home.is_empty()).map(|home| Path::new(&home).join(".config")))
+        .map(|folder| folder.join("askuser"))
+}
+
+/// The user's file, if there is one.
+pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
 /// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in. Outside a repository
@@ -341,6 +365,16 @@ mod tests {
             assert!(lay(None, Some(line), &[], &[]).unwrap_err().message.contains("cannot be set by a project's file"));
             assert!(lay(Some(line), None, &[], &[]).is_ok());
         }
+    }
+
+    #[test]
+    fn an_address_is_not_for_a_model_that_was_chosen_closer_by() {
+        let user = Some("model = \"ollama/x\"\nbase_url = \"http://127.0.0.1:1/v1\"");
+        let url = |flags: &[(&str, &str)]| lay(user, None, &[], flags).unwrap().settings().unwrap().base_url;
+        assert_eq!(url(&[]).as_deref(), Some("http://127.0.0.1:1/v1"));
+        assert_eq!(url(&[("model", "anthropic/y")]), None);
+        assert_eq!(url(&[("model", "anthropic/y"), ("base_url", "http://h/")]).as_deref(), Some("http://h/"));
+        assert_eq!(url(&[("base_url", "http://h/")]).as_deref(), Some("http://h/"));
     }
 
     #[test]

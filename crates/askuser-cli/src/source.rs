@@ -35,7 +35,8 @@ pub fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations>
     QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
 }
 
-fn rules(limits: Limits, settings: &Settings) -> Rules {
+/// How an input is read.
+pub fn rules(limits: Limits, settings: &Settings) -> Rules {
     let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
     Rules { limits, faults }
 }

@@ -6,7 +6,7 @@ use crate::message::ToolCall;
 use crate::permission::Mode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Entry;
-use askuser::{Answer, Ending, Outcome, QuestionSet, Rules};
+use askuser::{Answer, Ending, Outcome, QuestionSet, Rules, report};
 use serde_json::json;
 
 /// Presents a plan for approval.
@@ -44,7 +44,8 @@ impl Tool for ExitPlanMode {
                 Ok(plan) => plan,
                 Err(refused) => return Ok(refused),
             };
-            let outcome = context.ask(&call.id, question()?, Some(plan.to_owned())).await?;
+            let set = question()?;
+            let outcome = context.ask(&call.id, set.clone(), Some(plan.to_owned())).await?;
             let (mode, says) = verdict(&outcome);
             if let Some(mode) = mode {
                 context.shared.append(&Entry::Mode { mode })?;
@@ -52,7 +53,7 @@ impl Tool for ExitPlanMode {
                 context.emit(AgentEvent::Mode { mode });
             }
             let subtitle = if mode.is_some() { "approved" } else { "not approved" };
-            Ok(ToolResult::ok(says).titled("ExitPlanMode", subtitle))
+            Ok(ToolResult::ok(says).titled("ExitPlanMode", subtitle).with_details(report::json(&set, &outcome)))
         })
     }
 }

@@ -28,6 +28,7 @@ impl Desk {
         let context = ToolContext {
             cwd,
             allowed: Vec::new(),
+            protected: Vec::new(),
             abort: CancellationToken::new(),
             asker: None,
             shared: Agent::new(Script::default()).shared,

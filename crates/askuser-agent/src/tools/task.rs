@@ -65,12 +65,13 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let task = agent::Task { path: parent.public_id(&call.id), description: description.to_owned() };
     let history = parent.transcript.history(Some(&task.path));
     let shared = Shared {
-        model: Mutex::new(parent.model()),
+        model: Arc::new(Mutex::new(parent.model())),
         // A subagent that starts subagents is hard to follow for whoever is asked by one.
         tools: parent.tools.clone().without(NAME).without("ExitPlanMode"),
         asker: parent.asker.clone(),
         cwd: parent.cwd.clone(),
         allowed: parent.allowed.clone(),
+        protected: parent.protected.clone(),
         system: parent.system.clone(),
         permissions: parent.permissions.clone(),
         transcript: parent.transcript.clone(),
@@ -107,7 +108,9 @@ async fn work(
             AgentEvent::Error { error } => match error.kind {
                 // What stops a subagent stops whoever waits for it.
                 FailureKind::Interrupted => return Err(Stop::Interrupted),
-                FailureKind::Signal | FailureKind::Transcript => return Err(Stop::Failed(error.clone())),
+                FailureKind::Signal | FailureKind::Transcript | FailureKind::NobodyThere => {
+                    return Err(Stop::Failed(error.clone()));
+                }
                 _ => ended = Err(error.clone()),
             },
             _ => {}

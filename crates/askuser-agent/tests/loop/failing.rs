@@ -1,7 +1,10 @@
 //! When the model fails: what is tried again, and what is void.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, Message, ModelError, ModelErrorKind};
+use askuser_agent::{
+    Access, Agent, AgentEvent, Message, ModelError, ModelErrorKind, ModelEvent, Registry, Running, Tool, ToolCall,
+    ToolContext, ToolDefinition,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -103,8 +106,62 @@ async fn a_turn_makes_no_more_requests_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_model_that_says_nothing_ends_the_turn() {
-    let mut agent = Agent::new(Played::new(vec![vec![]]));
+async fn a_model_may_say_nothing_to_results_but_not_to_a_person() {
+    let log = Log::default();
+    let look = vec![calls("a", "Look", json!({"at": "it"}))];
+    let mut agent = Agent::new(Played::new(vec![look, vec![]])).with_tools(registry(&log));
     assert_eq!(finish(&mut agent, "go").await, "");
     assert_eq!(agent.messages().last(), Some(&Message::Assistant { content: vec![] }));
+    let mut agent = Agent::new(Played::new(vec![vec![]]));
+    assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_says_so() {
+    let cut: Part = Some(Ok(ModelEvent::Cut));
+    let mut agent = Agent::new(Played::new(vec![vec![says("And then"), cut]]));
+    let notice = "notice the answer was cut off at the limit of its length; max_tokens raises it";
+    assert_eq!(short(&collect(agent.run("go")).await), ["text And then", notice, "done And then"]);
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_given_up() {
+    let much: Vec<Part> = (0..20).map(|_| says(&"x".repeat(1 << 20))).collect();
+    let mut agent = Agent::new(Played::new(vec![much]));
+    assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+}
+
+#[tokio::test]
+async fn a_provider_that_wants_to_be_left_alone_for_long_is_and_the_person_is_told_how_long() {
+    let mut error = ModelError::new(ModelErrorKind::RateLimited, "slow down");
+    error.retry_after = Some(Duration::from_secs(3600));
+    let mut agent = Agent::new(Played::new(vec![vec![Some(Err(error))]]));
+    let events = collect(agent.run("go")).await;
+    let Some(AgentEvent::Error { error }) = events.last() else { panic!("{events:?}") };
+    assert_eq!(error.message, "slow down; try again in 3600 s");
+}
+
+struct Panics;
+
+impl Tool for Panics {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition { name: "Panics".into(), description: String::new(), schema: json!({}) }
+    }
+
+    fn access(&self) -> Access {
+        Access::Read
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
+        panic!("on purpose")
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_panics_has_failed_and_the_turn_goes_on() {
+    let script = calling([json!([{"name": "Panics", "input": {}}])]);
+    let mut agent = Agent::new(script).with_tools(Registry::new().with(Panics));
+    let events = short(&collect(agent.run("go")).await);
+    assert_eq!(events[..2], ["start call_1_1 Panics", "error call_1_1"]);
+    assert!(events.last().unwrap().starts_with("done"), "{events:?}");
 }

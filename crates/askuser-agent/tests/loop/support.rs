@@ -343,6 +343,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         AgentEvent::Done { text } => Some(format!("done {text}")),
         AgentEvent::Error { error } => Some(format!("broke {:?}", error.kind)),
         AgentEvent::Retry { error, .. } => Some(format!("retry {:?}", error.kind)),
+        AgentEvent::Notice { message } => Some(format!("notice {message}")),
         AgentEvent::Mode { mode } => Some(format!("mode {mode:?}")),
         AgentEvent::Task { id, description, event } => {
             self::short(std::slice::from_ref(event)).pop().map(|event| format!("{id} '{description}': {event}"))

@@ -43,6 +43,12 @@ impl Allowed for File {
     }
 
     fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+        if let Some(folder) = self.file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        // Another session may be adding to it at this moment. Where there are no locks, that is a risk to take.
+        let lock = fs::File::create(self.file.with_extension("lock"))?;
+        let _ = lock.lock();
         let mut rules = self.read()?;
         let tools = rules.0.entry(self.folder.clone()).or_default();
         tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());

@@ -2,7 +2,7 @@
 
 use crate::hook;
 use askuser::asker::Asking;
-use askuser::policy::{Decision, Policy};
+use askuser::policy::{Decision, Headless, Policy};
 use askuser::{Asker, Request};
 use askuser_cli::answering;
 use askuser_cli::config::Settings;
@@ -16,8 +16,10 @@ pub(crate) fn layered(settings: &Settings, person: Option<Arc<dyn Asker>>) -> Re
         (Some(command), Some(person)) => Some(Arc::new(Announced { command: command.clone(), person })),
         (_, person) => person,
     };
-    if policy.answers.is_none() && policy.headless.is_none() {
-        return Ok(person);
+    match (&policy.answers, policy.headless) {
+        (None, None) => return Ok(person),
+        (None, Some(Headless::Fail)) => return Ok(None),
+        _ => {}
     }
     Ok(Some(match person {
         Some(person) => Arc::new(PolicyFirst { policy, person }),

@@ -1,11 +1,12 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
 use crate::ask;
-use crate::protocol::{self, FrontEnd, Wish};
-use askuser::Asker;
+use crate::protocol::{FrontEnd, Lines, Wish};
+use askuser::{Asker, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::json::harmless;
 use askuser_cli::source;
 use clap::ArgMatches;
 use futures_util::StreamExt;
@@ -65,8 +66,9 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
 pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let lines = Lines::write(io::stdout());
     let front_end = (wanted.output == Output::Stream && stdin_may_speak())
-        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), settings.timeout));
+        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone(), settings.timeout));
     let (front_end, wishes) = match front_end {
         Some((front_end, wishes)) => (Some(front_end), Some(wishes)),
         None => (None, None),
@@ -76,10 +78,18 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };
-    let ended = runtime.block_on(converse(agent, wanted, wishes));
-    if let Some(front_end) = front_end {
-        front_end.close();
-    }
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(failed)?;
+        let ended = converse(agent, wanted, wishes, &lines, &mut signals).await;
+        if let Some(front_end) = front_end {
+            front_end.close();
+        }
+        tokio::select! {
+            () = lines.written() => {}
+            _ = signals.next() => {}
+        }
+        ended
+    });
     // A search that is still on its way is not waited for.
     runtime.shutdown_background();
     ended
@@ -112,52 +122,61 @@ struct Tally {
     questions: Vec<Value>,
 }
 
-async fn converse(mut agent: Agent, wanted: Wanted, wishes: Option<UnboundedReceiver<Wish>>) -> Result<u8, Failure> {
-    let signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+async fn converse(
+    mut agent: Agent,
+    wanted: Wanted,
+    wishes: Option<UnboundedReceiver<Wish>>,
+    lines: &Lines,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
     if output == Output::Stream {
         let cwd = agent.transcript().cwd();
-        print(&json!({"type": "session", "id": session, "model": model, "cwd": cwd}))?;
+        lines.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await.map_err(unwritable)?;
     }
     let one_turn = wanted.prompt.is_some();
     let said = VecDeque::from_iter(wanted.prompt);
-    let mut talk = Talk { output, said, wishes, signals, tally: Tally::default() };
+    let mut talk = Talk { output, said, wishes, lines, signals, tally: Tally::default() };
     // What was cut off comes first.
     if let Some(run) = agent.resume() {
         talk.follow(run).await?;
     } else if talk.said.is_empty() && output != Output::Stream {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
     }
-    while let Some(text) = talk.next(one_turn).await {
+    while let Some(text) = talk.next(one_turn).await? {
         talk.follow(agent.run(text)).await?;
     }
     talk.tally.finish(output, &session, &model)
 }
 
 /// A conversation with whoever is at the other end of the streams.
-struct Talk {
+struct Talk<'a> {
     output: Output,
     /// What is still to be said to the model.
     said: VecDeque<String>,
     wishes: Option<UnboundedReceiver<Wish>>,
-    signals: Signals,
+    lines: &'a Lines,
+    signals: &'a mut Signals,
     tally: Tally,
 }
 
-impl Talk {
+impl Talk<'_> {
     /// What to say next. With `-p` one turn is all.
-    async fn next(&mut self, one_turn: bool) -> Option<String> {
+    async fn next(&mut self, one_turn: bool) -> Result<Option<String>, Failure> {
         loop {
             if let Some(text) = self.said.pop_front() {
-                return Some(text);
+                return Ok(Some(text));
             }
-            if one_turn {
-                return None;
-            }
-            match self.wishes.as_mut()?.recv().await? {
-                Wish::Say(text) => return Some(text),
-                // Nothing runs.
-                Wish::Interrupt => {}
+            let Some(wishes) = self.wishes.as_mut().filter(|_| !one_turn) else { return Ok(None) };
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => return Err(signal.failure()),
+                wish = wishes.recv() => match wish {
+                    Some(Wish::Say(text)) => return Ok(Some(text)),
+                    // Nothing runs.
+                    Some(Wish::Interrupt) => {}
+                    None => return Ok(None),
+                },
             }
         }
     }
@@ -188,7 +207,14 @@ impl Talk {
             };
             let Some(event) = event else { return Ok(()) };
             match &event {
-                event if self.output == Output::Stream => print(&json!(event))?,
+                event if self.output == Output::Stream => {
+                    let line = json!(event);
+                    tokio::select! {
+                        // A front end that does not read is told to end like any other.
+                        signal = self.signals.next() => return Err(signal.failure()),
+                        written = self.lines.emit(&line) => written.map_err(unwritable)?,
+                    }
+                }
                 // Whoever waits should know for what.
                 AgentEvent::Retry { error, after_ms } => {
                     let seconds = after_ms.div_ceil(1000);
@@ -211,9 +237,12 @@ impl Tally {
             }
             AgentEvent::Error { error } if path.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
-            AgentEvent::ToolResult { id, name, result } if name == askuser::tool::NAME => {
-                if let Some(outcome) = result.metadata.and_then(|metadata| metadata.details) {
-                    self.questions.push(json!({"id": format!("{path}{id}"), "outcome": outcome}));
+            AgentEvent::ToolResult { id, result, .. } => {
+                let details = result.metadata.and_then(|metadata| metadata.details).unwrap_or_default();
+                for (outcome, of) in [(&details, ""), (&details["permission"], ":permission")] {
+                    if outcome["status"].is_string() {
+                        self.questions.push(json!({"id": format!("{path}{id}{of}"), "outcome": outcome}));
+                    }
                 }
             }
             AgentEvent::Task { id, event, .. } => self.take(*event, &format!("{path}{id}/")),
@@ -230,7 +259,7 @@ impl Tally {
             if let Some(error) = &self.error {
                 result["error"] = json!(error);
             }
-            print(&result)?;
+            print(&harmless(&result))?;
         }
         if let Some(error) = self.error {
             return Err(Failure::new(error.message)
@@ -238,9 +267,9 @@ impl Tally {
                 .hint(format!("the session is kept: askuser agent --resume {session}")));
         }
         if output == Output::Text && !self.text.is_empty() {
-            let mut stdout = io::stdout().lock();
-            let written = writeln!(stdout, "{}", self.text).and_then(|()| stdout.flush());
-            written.map_err(|error| Failure::new(format!("cannot write the result: {error}\n{}", self.text)))?;
+            // On a terminal a model's words must do nothing but be read.
+            let on_screen = io::stdout().is_terminal().then(|| sanitize::block(&self.text));
+            print(on_screen.as_deref().unwrap_or(&self.text))?;
         }
         Ok(code)
     }
@@ -249,6 +278,7 @@ impl Tally {
         let statuses = || self.questions.iter().filter_map(|question| question["outcome"]["status"].as_str());
         match &self.error {
             Some(Broken { kind: FailureKind::Interrupted, .. }) => exit::INTERRUPTED,
+            Some(Broken { kind: FailureKind::NobodyThere, .. }) => exit::NOBODY_THERE,
             Some(_) => exit::BAD_INPUT,
             None if statuses().any(|status| status == "unavailable") => exit::NOBODY_THERE,
             None if statuses().any(|status| status != "answered") => exit::NOT_ANSWERED,
@@ -264,8 +294,15 @@ async fn next_wish(wishes: &mut Option<UnboundedReceiver<Wish>>) -> Option<Wish>
     }
 }
 
-fn print(line: &Value) -> Result<(), Failure> {
-    protocol::emit(line).map_err(|error| Failure::new(format!("cannot write to standard output: {error}")))
+/// Somebody paid for this: it must not be lost with the stream it was meant for.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+}
+
+fn unwritable(error: io::Error) -> Failure {
+    Failure::new(format!("cannot write to standard output: {error}"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

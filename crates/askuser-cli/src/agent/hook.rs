@@ -3,15 +3,39 @@
 use askuser::Request;
 use serde_json::json;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+/// Away from our terminal: its keys belong to whoever answers the question.
+fn shell() -> Command {
+    if cfg!(windows) {
+        let mut shell = Command::new("cmd");
+        shell.arg("/C");
+        return shell;
+    }
+    let mut shell = match Path::new("/usr/bin/setsid") {
+        setsid if setsid.is_file() => {
+            let mut command = Command::new(setsid);
+            command.arg("sh");
+            command
+        }
+        _ => Command::new("sh"),
+    };
+    #[cfg(unix)]
+    if shell.get_program() == "sh" {
+        // It is stopped when it reads from the terminal.
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    }
+    shell.arg("-c");
+    shell
+}
 
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
 /// first header and text in the environment.
 pub(crate) fn run(command: &str, request: &Request) {
     let question = &request.set.questions()[0];
-    let shell = if cfg!(windows) { ["cmd", "/C"] } else { ["sh", "-c"] };
-    let started = Command::new(shell[0])
-        .args([shell[1], command])
+    let started = shell()
+        .arg(command)
         .env("ASKUSER_HEADER", question.header())
         .env("ASKUSER_QUESTION", question.text())
         .stdin(Stdio::piped())

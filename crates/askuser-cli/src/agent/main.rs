@@ -10,6 +10,8 @@ mod protocol;
 mod session;
 mod system;
 
+use askuser::Limits;
+use askuser_agent::tools::AskUserQuestion;
 use askuser_agent::{Agent, Mode, Model, Permissions, Script, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
@@ -44,10 +46,11 @@ fn run() -> Result<u8, Failure> {
         None => permissions,
     };
     let mut agent = Agent::new(model)
-        .with_tools(tools::all())
+        .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(Limits::DEFAULT, &settings) }))
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
         .allowing(folders)
+        .protecting(session::protected())
         .in_folder(cwd)
         .with_transcript(transcript);
     if let Some(most) = args.get_one::<u32>("max-requests") {
@@ -88,8 +91,11 @@ fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Opti
 /// A model by its name.
 fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
     let environment = |name: &str| std::env::var(name).ok();
+    // Another provider's address is not for this one, and its key not for that address.
+    let provider = |name: &str| name.split('/').next().map(str::to_owned);
+    let same = settings.model.as_deref().and_then(provider) == provider(name);
     let settings = provider::Settings {
-        base_url: settings.base_url.clone(),
+        base_url: settings.base_url.clone().filter(|_| same),
         max_tokens: settings.max_tokens,
         ..provider::Settings::new(&environment)
     };

@@ -3,6 +3,7 @@
 
 use askuser::asker::Asking;
 use askuser::{Asker, Outcome, QuestionSet, Request, reply};
+use askuser_cli::json::harmless;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,12 @@ use tokio::sync::{mpsc, oneshot};
 /// More than any line can need.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Answers that may come before their questions.
+const MOST_EARLY: usize = 100;
+
+/// How long a signal may take that comes with the end of the input.
+const SIGNALS_FIRST: Duration = Duration::from_millis(200);
+
 /// What a front end wants, besides answering.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
@@ -19,17 +26,58 @@ pub(crate) enum Wish {
     Interrupt,
 }
 
-/// Writes a line. Whole lines only, whoever writes at the same time.
-pub(crate) fn emit(line: &Value) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{line}")?;
-    stdout.flush()
+/// Standard output, line by line, from a thread of its own: a front end that does not read must not make us deaf.
+#[derive(Clone)]
+pub(crate) struct Lines(mpsc::Sender<Out>);
+
+enum Out {
+    Line(String),
+    /// Everything before this has been written.
+    Written(oneshot::Sender<()>),
+}
+
+impl Lines {
+    pub(crate) fn write(mut output: impl Write + Send + 'static) -> Lines {
+        let (sender, mut lines) = mpsc::channel(64);
+        std::thread::spawn(move || {
+            while let Some(out) = lines.blocking_recv() {
+                match out {
+                    // Whoever sends the next one finds nobody to take it.
+                    Out::Line(line) if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() => return,
+                    Out::Line(_) => {}
+                    Out::Written(told) => drop(told.send(())),
+                }
+            }
+        });
+        Lines(sender)
+    }
+
+    /// Fails if the other end has gone.
+    pub(crate) async fn emit(&self, line: &Value) -> io::Result<()> {
+        self.0.send(Out::Line(harmless(line))).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Returns once everything is written, or cannot be.
+    pub(crate) async fn written(&self) {
+        let (told, heard) = oneshot::channel();
+        if self.0.send(Out::Written(told)).await.is_ok() {
+            let _ = heard.await;
+        }
+    }
+
+    /// Says that a line was not taken. The question it was meant for still waits.
+    fn refuse(&self, id: Option<&str>, message: String) {
+        let line = json!({"type": "rejected", "id": id, "error": {"message": message}});
+        // A front end that does not read has gone, or will find that it was not told.
+        let _ = self.0.try_send(Out::Line(harmless(&line)));
+    }
 }
 
 /// A front end that answers questions.
 #[derive(Clone)]
 pub(crate) struct FrontEnd {
     state: Arc<Mutex<State>>,
+    lines: Lines,
     /// The user's setting, unless the front end answers before.
     timeout: Option<Duration>,
 }
@@ -37,8 +85,8 @@ pub(crate) struct FrontEnd {
 #[derive(Default)]
 struct State {
     waiting: Vec<Waiting>,
-    /// Answers that came before their questions.
-    early: Vec<(Option<String>, Value)>,
+    /// Answers that came before their questions, by the question's id.
+    early: Vec<(String, Value)>,
     /// Nothing comes any more.
     ended: bool,
 }
@@ -53,9 +101,10 @@ impl FrontEnd {
     /// Reads from a thread of its own, until the end.
     pub(crate) fn listen(
         input: impl BufRead + Send + 'static,
+        lines: Lines,
         timeout: Option<Duration>,
     ) -> (FrontEnd, mpsc::UnboundedReceiver<Wish>) {
-        let front_end = FrontEnd { state: Arc::default(), timeout };
+        let front_end = FrontEnd { state: Arc::default(), lines, timeout };
         let (wishes, wanted) = mpsc::unbounded_channel();
         let listening = front_end.clone();
         std::thread::spawn(move || {
@@ -75,13 +124,16 @@ impl FrontEnd {
             match input.by_ref().take(MOST_BYTES + 1).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) if line.len() as u64 > MOST_BYTES => {
-                    refuse(None, format!("a line of more than {MOST_BYTES} bytes, at most {MOST_BYTES}"));
-                    return;
+                    self.lines.refuse(None, format!("a line of more than {MOST_BYTES} bytes, at most {MOST_BYTES}"));
+                    // The next line is as good as any.
+                    if !line.ends_with(b"\n") && input.skip_until(b'\n').is_err() {
+                        return;
+                    }
                 }
                 Ok(_) if line.trim_ascii().is_empty() => {}
                 Ok(_) => match serde_json::from_slice(&line) {
                     Ok(message) => self.take(message, wishes),
-                    Err(error) => refuse(None, format!("not JSON ({error})")),
+                    Err(error) => self.lines.refuse(None, format!("not JSON ({error})")),
                 },
             }
         }
@@ -89,24 +141,40 @@ impl FrontEnd {
 
     fn take(&self, message: Value, wishes: &mpsc::UnboundedSender<Wish>) {
         match message["type"].as_str() {
-            Some("answer") => self.answer(message["id"].as_str().map(str::to_owned), message),
+            Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
                 // The run may be over; then nobody listens.
                 Some(text) if !text.trim().is_empty() => drop(wishes.send(Wish::Say(text.to_owned()))),
-                _ => refuse(None, "text: missing or blank, must be a string".into()),
+                _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
             Some("interrupt") => drop(wishes.send(Wish::Interrupt)),
-            _ => refuse(None, format!("type: {} is unknown, must be answer, user or interrupt", message["type"])),
+            _ => {
+                let fact = format!("type: {} is unknown, must be answer, user or interrupt", message["type"]);
+                self.lines.refuse(None, fact);
+            }
         }
     }
 
-    fn answer(&self, id: Option<String>, reply: Value) {
+    /// An answer names its question. Only where exactly one waits may it leave that out: it must never be taken for the
+    /// answer to something that nobody has seen yet.
+    fn answer(&self, reply: Value) {
         let mut state = self.state();
-        let place = match &id {
-            Some(id) => state.waiting.iter().position(|waiting| waiting.id == *id),
-            None => (!state.waiting.is_empty()).then_some(0),
+        let id = match &reply["id"] {
+            Value::String(id) => id.clone(),
+            Value::Null => match &state.waiting[..] {
+                [only] => only.id.clone(),
+                waiting => {
+                    let fact = format!("id: missing, {} questions wait; must be the id of an ask_user", waiting.len());
+                    return self.lines.refuse(None, fact);
+                }
+            },
+            other => return self.lines.refuse(None, format!("id: {other}, must be a string")),
         };
-        match place {
+        match state.waiting.iter().position(|waiting| waiting.id == id) {
+            None if state.early.len() >= MOST_EARLY => {
+                let fact = format!("{MOST_EARLY} answers wait for their questions already, at most {MOST_EARLY}");
+                self.lines.refuse(Some(&id), fact);
+            }
             None => state.early.push((id, reply)),
             Some(place) => match reply::read(&state.waiting[place].set, &reply) {
                 Ok(outcome) => {
@@ -114,35 +182,35 @@ impl FrontEnd {
                     // Withdrawn meanwhile.
                     let _ = waiting.outcome.send(outcome);
                 }
-                Err(violations) => refuse(Some(&state.waiting[place].id), violations.to_string()),
+                Err(violations) => self.lines.refuse(Some(&id), violations.to_string()),
             },
         }
     }
 
-    /// Puts a question up for answering; an answer that is here already is taken, unless it does not fit.
-    fn put_up(&self, request: &Request) -> Result<oneshot::Receiver<Outcome>, Outcome> {
+    /// Puts a question up for answering; an answer that is here already is taken, unless it does not fit. `None` if
+    /// nothing comes any more.
+    fn put_up(&self, request: &Request) -> Option<Result<oneshot::Receiver<Outcome>, Outcome>> {
         let id = public_id(request);
         let mut state = self.state();
-        let fits = |(early, _): &(Option<String>, Value)| early.as_deref().is_none_or(|early| early == id);
-        while let Some(place) = state.early.iter().position(fits) {
+        while let Some(place) = state.early.iter().position(|(early, _)| *early == id) {
             let (_, reply) = state.early.remove(place);
             match reply::read(&request.set, &reply) {
-                Ok(outcome) => return Err(outcome),
-                Err(violations) => refuse(Some(&id), violations.to_string()),
+                Ok(outcome) => return Some(Err(outcome)),
+                Err(violations) => self.lines.refuse(Some(&id), violations.to_string()),
             }
         }
         if state.ended {
-            return Err(Outcome::unavailable("standard input has ended", Vec::new()));
+            return None;
         }
         let (outcome, answered) = oneshot::channel();
         state.waiting.push(Waiting { id, set: request.set.clone(), outcome });
-        Ok(answered)
+        Some(Ok(answered))
     }
 
     /// Says which answers were to nothing.
     pub(crate) fn close(&self) {
         for (id, _) in self.state().early.drain(..) {
-            refuse(id.as_deref(), "this was not asked".into());
+            self.lines.refuse(Some(&id), "this was not asked".into());
         }
     }
 
@@ -154,11 +222,12 @@ impl FrontEnd {
 impl Asker for FrontEnd {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let answered = match self.put_up(request) {
-                Ok(answered) => answered,
-                Err(outcome) => return Ok(outcome),
-            };
             let _withdrawal = Withdrawal { front_end: self, id: public_id(request) };
+            let answered = match self.put_up(request) {
+                Some(Ok(answered)) => answered,
+                Some(Err(outcome)) => return Ok(outcome),
+                None => return Ok(self.nobody().await),
+            };
             let outcome = match self.timeout {
                 None => answered.await,
                 Some(timeout) => match tokio::time::timeout(timeout, answered).await {
@@ -166,8 +235,20 @@ impl Asker for FrontEnd {
                     Err(_) => return Ok(Outcome::timed_out(Vec::new())),
                 },
             };
-            Ok(outcome.unwrap_or_else(|_| Outcome::unavailable("standard input has ended", Vec::new())))
+            match outcome {
+                Ok(outcome) => Ok(outcome),
+                Err(_) => Ok(self.nobody().await),
+            }
         })
+    }
+}
+
+impl FrontEnd {
+    /// The front end has gone. Whoever ends us closes our input and sends a signal, in either order: the signal counts, and
+    /// leaves the question open.
+    async fn nobody(&self) -> Outcome {
+        tokio::time::sleep(SIGNALS_FIRST).await;
+        Outcome::unavailable("standard input has ended", Vec::new())
     }
 }
 
@@ -189,12 +270,6 @@ fn public_id(request: &Request) -> String {
     key.split_once('/').map_or(key, |(_, id)| id).to_owned()
 }
 
-/// Says that a line was not taken. The question it was meant for still waits.
-fn refuse(id: Option<&str>, message: String) {
-    // A front end that does not read has gone.
-    let _ = emit(&json!({"type": "rejected", "id": id, "error": {"message": message}}));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +289,7 @@ mod tests {
     }
 
     fn front_end(lines: &str) -> FrontEnd {
-        FrontEnd::listen(Cursor::new(lines.to_owned()), None).0
+        FrontEnd::listen(Cursor::new(lines.to_owned()), Lines::write(io::sink()), None).0
     }
 
     #[test]
@@ -239,7 +314,7 @@ mod tests {
         for (status, says) in
             [("cancelled", ""), ("declined", ",\"reason\":\"no\""), ("discuss", ",\"message\":\"hm\"")]
         {
-            let line = format!("{{\"type\":\"answer\",\"status\":\"{status}\"{says}}}\n");
+            let line = format!("{{\"type\":\"answer\",\"id\":\"a\",\"status\":\"{status}\"{says}}}\n");
             assert_eq!(ask(&front_end(&line), "a").status(), status);
         }
     }
@@ -247,7 +322,10 @@ mod tests {
     #[test]
     fn silence_is_its_own_outcome_once_the_time_is_up() {
         let (reader, _writer) = io::pipe().unwrap();
-        let (front_end, _wishes) = FrontEnd::listen(io::BufReader::new(reader), Some(Duration::from_millis(20)));
+        let (front_end, _wishes) = {
+            let lines = Lines::write(io::sink());
+            FrontEnd::listen(io::BufReader::new(reader), lines, Some(Duration::from_millis(20)))
+        };
         assert_eq!(ask(&front_end, "a").status(), "timed_out");
         assert!(front_end.state().waiting.is_empty());
     }
@@ -255,7 +333,7 @@ mod tests {
     #[test]
     fn messages_and_interrupts_are_wishes() {
         let lines = "{\"type\":\"user\",\"text\":\"hi\"}\n{\"type\":\"user\"}\n{\"type\":\"interrupt\"}\n";
-        let (_front_end, mut wishes) = FrontEnd::listen(Cursor::new(lines.to_owned()), None);
+        let (_front_end, mut wishes) = FrontEnd::listen(Cursor::new(lines.to_owned()), Lines::write(io::sink()), None);
         assert_eq!(wishes.blocking_recv(), Some(Wish::Say("hi".into())));
         assert_eq!(wishes.blocking_recv(), Some(Wish::Interrupt));
         assert_eq!(wishes.blocking_recv(), None);

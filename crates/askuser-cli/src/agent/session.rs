@@ -1,6 +1,7 @@
 //! Where sessions are kept, and which one to take up.
 
-use askuser_agent::{Session, Transcript};
+use askuser_agent::{Session, Transcript, TranscriptError};
+use askuser_cli::config;
 use askuser_cli::failure::Failure;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,12 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         })
 }
 
+/// What decides about sessions, permissions and settings: nobody but the user changes it without asking.
+pub(crate) fn protected() -> Vec<PathBuf> {
+    let config = config::user_folder(|name| std::env::var(name).ok());
+    state_folder().ok().into_iter().chain(config).collect()
+}
+
 fn folder() -> Result<PathBuf, Failure> {
     Ok(state_folder()?.join("sessions"))
 }
@@ -32,14 +39,25 @@ pub(crate) fn of_folder(cwd: &Path) -> Result<Vec<Session>, Failure> {
 }
 
 pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
-    Transcript::open(&folder()?, id)
-        .map_err(|error| Failure::new(error).hint("askuser agent --continue takes up the last one of this folder"))
+    Transcript::open(&folder()?, id).map_err(|error| match error {
+        TranscriptError::Missing { .. } => {
+            Failure::new(error).hint("askuser agent --continue takes up the last one of this folder")
+        }
+        _ => Failure::new(error),
+    })
 }
 
-/// The last session of a folder.
+/// The last session of a folder in which something was said, and which nobody else has open.
 pub(crate) fn last(cwd: &Path) -> Result<Transcript, Failure> {
-    match of_folder(cwd)?.first() {
-        Some(session) => open(&session.id),
-        None => Err(Failure::new(format!("there is no session of {} yet", cwd.display()))),
+    let mut in_use = None;
+    for session in of_folder(cwd)?.into_iter().filter(|session| !session.opening.trim().is_empty()) {
+        match Transcript::open(&folder()?, &session.id) {
+            Err(error @ TranscriptError::InUse { .. }) => in_use = in_use.or(Some(error)),
+            opened => return opened.map_err(Failure::new),
+        }
     }
+    Err(match in_use {
+        Some(error) => Failure::new(error).hint("it is the only one of this folder"),
+        None => Failure::new(format!("there is no session of {} yet", cwd.display())),
+    })
 }

@@ -179,3 +179,96 @@ fn the_users_hook_hears_of_a_question() {
     driver.pick(&id, "SQLite");
     assert_eq!(driver.finish(), 0);
 }
+
+#[test]
+fn an_answer_that_names_no_question_is_never_kept_for_one_that_nobody_has_seen() {
+    let place = Place::new();
+    let bash = |command: &str| json!({"name": "Bash", "input": {"command": command}});
+    let script = json!({"turns": [{"calls": [bash("echo harmless"), bash("touch harmful")]}, {"text": "Done."}]});
+    let mut driver = start(&place, &script);
+    driver.until("ask_user");
+    let allow = json!({"type": "answer", "answers": [{"selectedOptions": ["Allow once"]}]});
+    driver.send(&allow);
+    driver.send(&allow);
+    let mut seen = vec![driver.until("rejected")["error"]["message"].clone()];
+    driver.send(&json!({"type": "answer", "id": 5, "answers": [{"selectedOptions": ["Allow once"]}]}));
+    seen.push(driver.until("rejected")["error"]["message"].clone());
+    let missing = seen[0].as_str().unwrap();
+    assert!(missing.starts_with("id: missing, ") && seen[1] == "id: 5, must be a string", "{seen:?}");
+    driver.hang_up();
+    assert_eq!(driver.exit(), 3);
+    assert!(!place.folder().join("harmful").exists());
+}
+
+#[test]
+fn signals_end_it_between_turns_and_while_nobody_reads() {
+    let place = Place::new();
+    let idle = json!({"turns": [{"text": "Hello."}]});
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut driver = Driver::start(place.agent(&idle, &[]).args(STREAM));
+        driver.until("session");
+        driver.signal(signal);
+        assert_eq!(driver.exit(), if signal == Signal::INT { 130 } else { 143 });
+    }
+    let flood = json!({"turns": [{"text": "word ".repeat(40_000)}]});
+    let mut driver = start(&place, &flood);
+    driver.until("session");
+    driver.signal(Signal::TERM);
+    assert_eq!(driver.wait_unread(), 143);
+}
+
+#[test]
+fn told_to_end_while_the_input_is_closed_it_leaves_the_question_open() {
+    let place = Place::new();
+    for _ in 0..10 {
+        let mut driver = start(&place, &one_question());
+        driver.until("ask_user");
+        driver.signal(Signal::TERM);
+        driver.hang_up();
+        assert_eq!(driver.exit(), 143);
+        let entries = Place::entries(place.sessions().last().unwrap());
+        assert_eq!(entries.last().unwrap()["type"], "asked");
+    }
+}
+
+#[test]
+fn a_question_that_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    driver.until("ask_user");
+    driver.kill();
+    for _ in 0..2 {
+        let (code, _, stderr) =
+            crate::place::output(&mut place.agent(&one_question(), &["--continue", "--output", "text"]));
+        assert_eq!(code, 3);
+        assert!(stderr.contains("a question still waits for its answer"), "{stderr}");
+    }
+    let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
+    let id = driver.until("ask_user")["id"].clone();
+    driver.pick(&id, "SQLite");
+    assert_eq!(driver.until("done")["text"], "SQLite it is.");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn an_input_is_mended_if_the_user_wants_that() {
+    let place = Place::new();
+    let script =
+        json!({"turns": [{"calls": [ask("Which?", "A header of 22 chars.", &["A", "B"])]}, {"text": "Done."}]});
+    let mut driver = Driver::start(place.agent(&script, &["-p", "hi", "--repair"]).args(STREAM));
+    let id = driver.until("ask_user")["id"].clone();
+    driver.pick(&id, "A");
+    assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn a_line_too_long_is_passed_over_and_the_next_one_counts() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    let id = driver.until("ask_user")["id"].clone();
+    driver.send(&json!({"type": "user", "text": "x".repeat(2 << 20)}));
+    assert!(driver.until("rejected")["error"]["message"].as_str().unwrap().contains("at most 1048576"));
+    driver.pick(&id, "SQLite");
+    assert_eq!(driver.until("done")["text"], "SQLite it is.");
+    assert_eq!(driver.finish(), 0);
+}

@@ -114,3 +114,41 @@ fn help_completions_and_the_manual_know_the_command() {
         assert!(stdout.replace('\\', "").contains("--max-requests"), "{args:?}: {stdout}");
     }
 }
+
+#[test]
+fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
+    let place = Place::new();
+    let bash = json!({"name": "Bash", "input": {"command": "touch made"}});
+    let script = json!({"turns": [{"calls": [bash]}, {"text": "Done."}]});
+    let answers = place.write("answers.json", r#"{"Other": "thing"}"#);
+    let args = ["-p", "hi", "--output", "json", "--answers", answers.to_str().unwrap()];
+    let (code, stdout, _) = output(&mut place.agent(&script, &args));
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
+    assert_eq!(result["questions"][0]["id"], "call_1_1:permission");
+    assert!(!place.folder().join("made").exists());
+}
+
+#[test]
+fn what_a_file_allows_always_is_not_kept_for_good() {
+    let place = Place::new();
+    let bash = json!({"name": "Bash", "input": {"command": "echo ran >> log"}});
+    let script = json!({"turns": [{"calls": [bash, bash]}, {"text": "Done."}]});
+    let answers = place.write("answers.json", r#"{"Bash": "Always here"}"#);
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi", "--answers", answers.to_str().unwrap()])).0, 0);
+    assert_eq!(std::fs::read_to_string(place.folder().join("log")).unwrap(), "ran\nran\n");
+    let (code, ..) = output(&mut place.agent(&script, &["-p", "hi", "--headless", "recommended"]));
+    assert_eq!(code, 3);
+    assert_eq!(std::fs::read_to_string(place.folder().join("log")).unwrap(), "ran\nran\n");
+}
+
+#[test]
+fn an_empty_session_is_not_the_one_to_go_on_with() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).1, "One.\n");
+    // Begun, and left before anything was said.
+    output(&mut place.agent(&script, &["--output", "stream-json"]));
+    assert_eq!(place.sessions().len(), 2);
+    assert_eq!(output(&mut place.agent(&script, &["-p", "go on", "--continue"])).1, "Two.\n");
+}

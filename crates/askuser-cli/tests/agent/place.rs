@@ -139,6 +139,11 @@ impl Driver {
         self.exit()
     }
 
+    /// The exit code of a process whose output nobody reads.
+    pub(crate) fn wait_unread(mut self) -> i32 {
+        self.child.wait().unwrap().code().unwrap_or(-1)
+    }
+
     /// The exit code of a process that ends by itself.
     pub(crate) fn exit(mut self) -> i32 {
         while self.next().is_some() {}
