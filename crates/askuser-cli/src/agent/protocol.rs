@@ -155,21 +155,14 @@ impl FrontEnd {
         }
     }
 
-    /// An answer names its question. Only where exactly one waits may it leave that out: it must never be taken for the
-    /// answer to something that nobody has seen yet.
+    /// An answer names its question: it must never be taken for the answer to something that nobody has seen yet.
     fn answer(&self, reply: Value) {
-        let mut state = self.state();
         let id = match &reply["id"] {
             Value::String(id) => id.clone(),
-            Value::Null => match &state.waiting[..] {
-                [only] => only.id.clone(),
-                waiting => {
-                    let fact = format!("id: missing, {} questions wait; must be the id of an ask_user", waiting.len());
-                    return self.lines.refuse(None, fact);
-                }
-            },
+            Value::Null => return self.lines.refuse(None, "id: missing, must be the id of an ask_user".into()),
             other => return self.lines.refuse(None, format!("id: {other}, must be a string")),
         };
+        let mut state = self.state();
         match state.waiting.iter().position(|waiting| waiting.id == id) {
             None if state.early.len() >= MOST_EARLY => {
                 let fact = format!("{MOST_EARLY} answers wait for their questions already, at most {MOST_EARLY}");

@@ -187,14 +187,13 @@ fn an_answer_that_names_no_question_is_never_kept_for_one_that_nobody_has_seen()
     let script = json!({"turns": [{"calls": [bash("echo harmless"), bash("touch harmful")]}, {"text": "Done."}]});
     let mut driver = start(&place, &script);
     driver.until("ask_user");
-    let allow = json!({"type": "answer", "answers": [{"selectedOptions": ["Allow once"]}]});
-    driver.send(&allow);
-    driver.send(&allow);
-    let mut seen = vec![driver.until("rejected")["error"]["message"].clone()];
-    driver.send(&json!({"type": "answer", "id": 5, "answers": [{"selectedOptions": ["Allow once"]}]}));
-    seen.push(driver.until("rejected")["error"]["message"].clone());
-    let missing = seen[0].as_str().unwrap();
-    assert!(missing.starts_with("id: missing, ") && seen[1] == "id: 5, must be a string", "{seen:?}");
+    let allow = |id: Value| json!({"type": "answer", "id": id, "answers": [{"selectedOptions": ["Allow once"]}]});
+    for (id, said) in
+        [(Value::Null, "id: missing, must be the id of an ask_user"), (json!(5), "id: 5, must be a string")]
+    {
+        driver.send(&allow(id));
+        assert_eq!(driver.until("rejected")["error"]["message"], said);
+    }
     driver.hang_up();
     assert_eq!(driver.exit(), 3);
     assert!(!place.folder().join("harmful").exists());
@@ -271,4 +270,37 @@ fn a_line_too_long_is_passed_over_and_the_next_one_counts() {
     driver.pick(&id, "SQLite");
     assert_eq!(driver.until("done")["text"], "SQLite it is.");
     assert_eq!(driver.finish(), 0);
+}
+
+#[test]
+fn the_examples_run_to_their_end() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agent");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        count += 1;
+        let path = entry.unwrap().path();
+        let mut script: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        script["pace_ms"] = 0.into();
+        let place = Place::new();
+        let mut driver = Driver::start(place.agent(&script, &["--plan"]).args(STREAM));
+        let mut asked = 0;
+        let last = loop {
+            let event = driver.next().unwrap_or_else(|| panic!("{} ended early", path.display()));
+            let inner = if event["type"] == "task" { &event["event"] } else { &event };
+            if inner["type"] == "ask_user" {
+                asked += 1;
+                let questions = inner["questions"].as_array().unwrap();
+                let first = |question: &Value| json!({"selectedOptions": [question["options"][0]["label"]]});
+                let answers: Vec<Value> = questions.iter().map(first).collect();
+                driver.send(&json!({"type": "answer", "id": inner["id"], "answers": answers}));
+            }
+            if ["done", "error"].contains(&event["type"].as_str().unwrap()) {
+                break event;
+            }
+        };
+        assert_eq!(last["type"], "done", "{}: {last}", path.display());
+        assert!(asked > 0, "{} asks nothing", path.display());
+        assert_eq!(driver.finish(), 0, "{}", path.display());
+    }
+    assert!(count >= 2);
 }
