@@ -5,7 +5,7 @@
 
 use super::complaint::Addressee;
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, count, echoed, input, is_said, json_of, text, token};
+use super::wire::{Ending, Flow, Reader, Said, count, echoed, input, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -105,7 +105,7 @@ pub(super) struct Answer {
     last_call: Option<(ToolCall, Written)>,
     usage: Map<String, Value>,
     stopped: Option<String>,
-    said_something: bool,
+    said: Said,
 }
 
 /// A block that is being written.
@@ -125,7 +125,7 @@ enum Written {
 impl Answer {
     pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
         let (open, usage) = (HashMap::new(), Map::new());
-        Answer { addressee, open, last_call: None, usage, stopped: None, said_something: false }
+        Answer { addressee, open, last_call: None, usage, stopped: None, said: Said::Nothing }
     }
 
     fn start(&mut self, index: u64, block: &Value, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -181,14 +181,14 @@ impl Answer {
 
     fn tell_text(&mut self, text: Option<&str>, told: &mut Vec<ModelEvent>) {
         if let Some(text) = text {
-            self.said_something = true;
+            self.said = Said::Words;
             told.push(ModelEvent::Text(text.to_owned()));
         }
     }
 
     fn tell_last_call(&mut self, told: &mut Vec<ModelEvent>) {
         if let Some((call, _)) = self.last_call.take() {
-            self.said_something = true;
+            self.said = Said::Call;
             told.push(ModelEvent::Call(call));
         }
     }
@@ -214,7 +214,7 @@ impl Answer {
             _ => None,
         };
         let in_call = cut_call.map(|name| format!("in the middle of a call of {name}"));
-        let said_nothing = !self.said_something && self.last_call.is_none();
+        let said_nothing = self.said == Said::Nothing && self.last_call.is_none();
         match reason {
             "max_tokens" => match in_call {
                 Some(in_call) => Err(self.addressee.out_of_tokens(&in_call)),
@@ -258,8 +258,12 @@ impl Reader for Answer {
 
     fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
         // A call that is still open is not a call, whatever the stop reason says.
-        let is_whole = self.stopped.is_some() && self.open.is_empty();
-        Ok(if is_whole { Ending::Whole } else { Ending::Cut })
+        Ok(match self.stopped.as_deref() {
+            None => Ending::Unfinished,
+            Some(_) if !self.open.is_empty() => Ending::Unfinished,
+            Some("max_tokens" | "model_context_window_exceeded") if self.said == Said::Words => Ending::AtLimit,
+            Some(_) => Ending::Whole,
+        })
     }
 }
 

@@ -1,4 +1,5 @@
-//! One request over HTTP: sends it, and gives back a stream of events or says why there is none.
+//! One request over HTTP: sends it, and gives back a stream of events, or the whole answer of a server that does not
+//! stream, or says why there is neither.
 //!
 //! It follows no redirect, since that could carry the key to another host. There is no limit to how long an answer may
 //! take, only to how long nothing may come.
@@ -8,6 +9,7 @@ use super::retry_after;
 use crate::model::{ModelError, ModelErrorKind};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::error::Error;
 use std::sync::Arc;
@@ -15,6 +17,24 @@ use std::time::{Duration, SystemTime};
 
 /// As much of an error's body as is read.
 const LONGEST_ERROR: usize = 64 * 1024;
+
+/// As much of an answer that comes at once as is read: no event of a stream may be longer either.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+
+/// How a provider answers.
+pub(super) enum Reply {
+    /// As it is written, in events.
+    Events(Response),
+    /// At once, in JSON.
+    Whole(Whole),
+}
+
+/// An answer that came at once.
+pub(super) struct Whole {
+    pub(super) json: String,
+    /// What to say if the JSON turns out to be no answer.
+    pub(super) no_answer: ModelError,
+}
 
 /// Where requests go.
 pub(super) struct Endpoint {
@@ -54,13 +74,13 @@ fn is_this_machine(url: &Url) -> bool {
 
 impl Endpoint {
     /// Sends the request.
-    pub(super) async fn post(&self, body: &Value) -> Result<Response, ModelError> {
+    pub(super) async fn post(&self, body: &Value) -> Result<Reply, ModelError> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         let response = request.send().await.map_err(|error| self.unreachable(error))?;
         let status = response.status();
         if status.is_success() {
-            return self.expect_stream(response).await;
+            return self.accept(response).await;
         }
         if status.is_redirection() {
             return Err(self.redirected(&response));
@@ -72,21 +92,47 @@ impl Endpoint {
         Err(self.addressee.failure(&Complaint { retry_after, ..complaint }))
     }
 
-    /// Some servers answer that all is well and then say that it is not.
-    async fn expect_stream(&self, response: Response) -> Result<Response, ModelError> {
-        let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let content_type = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
-        if content_type != "text/html" && content_type != "application/json" {
-            return Ok(response);
+    /// The server says that all is well; what it sent shows whether a model has answered.
+    async fn accept(&self, response: Response) -> Result<Reply, ModelError> {
+        let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let content_type = content_type.unwrap_or_default();
+        let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
+        match Carried::by(&content_type) {
+            Carried::Events => Ok(Reply::Events(response)),
+            Carried::Json => self.read_whole(response, &content_type).await.map(Reply::Whole),
+            Carried::Other => {
+                let complaint = read_complaint(response).await;
+                Err(complaint.map_or_else(|| self.no_events(&content_type), |found| self.addressee.failure(&found)))
+            }
         }
-        let body = read_some(response).await;
-        if let Some(complaint) = serde_json::from_slice(&body).ok().and_then(|body| Complaint::in_json(&body)) {
-            return Err(self.addressee.failure(&complaint));
+    }
+
+    /// Reads an answer that comes at once.
+    async fn read_whole(&self, mut response: Response, content_type: &str) -> Result<Whole, ModelError> {
+        let mut body = Vec::new();
+        while let Some(bytes) = response.chunk().await.map_err(|error| self.addressee.cut_off(&reason(error)))? {
+            body.extend_from_slice(&bytes);
+            if body.len() > LONGEST_ANSWER {
+                let most = LONGEST_ANSWER / (1024 * 1024);
+                return Err(self.addressee.misunderstood(format_args!("it is longer than {most} MiB")));
+            }
         }
-        let host = &self.addressee.host;
-        Err(self.addressee.misunderstood(format_args!(
-            "{host} sent {content_type} instead of a stream of events; is the base URL right?"
-        )))
+        let no_answer = self.no_events(content_type);
+        match (serde_json::from_slice::<IgnoredAny>(&body), String::from_utf8(body)) {
+            (Ok(_), Ok(json)) => Ok(Whole { json, no_answer }),
+            (Err(error), Ok(json)) if error.is_eof() && !json.trim().is_empty() => {
+                Err(self.addressee.cut_off("the connection was closed before the answer was finished"))
+            }
+            _ => Err(no_answer),
+        }
+    }
+
+    /// Something has answered, but it does not speak the protocol.
+    fn no_events(&self, content_type: &str) -> ModelError {
+        let (host, path) = (&self.addressee.host, self.url.path());
+        self.addressee.misunderstood(format_args!(
+            "{host} sent {content_type} for {path} instead of a stream of events; is the base URL right?"
+        ))
     }
 
     fn redirected(&self, response: &Response) -> ModelError {
@@ -110,6 +156,26 @@ impl Endpoint {
     }
 }
 
+/// What a body is made of, as far as its type tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carried {
+    Events,
+    Json,
+    Other,
+}
+
+impl Carried {
+    fn by(content_type: &str) -> Carried {
+        match content_type {
+            // Some servers do not say what they send.
+            "" | "text/event-stream" => Carried::Events,
+            "application/json" | "text/json" => Carried::Json,
+            other if other.ends_with("+json") => Carried::Json,
+            _ => Carried::Other,
+        }
+    }
+}
+
 /// The beginning of a body. What cannot be read of an error is not missed.
 async fn read_some(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
@@ -121,6 +187,21 @@ async fn read_some(mut response: Response) -> Vec<u8> {
         }
     }
     body
+}
+
+/// The complaint that a body of the wrong type may be. It is read only as far as it may still become one: what else there
+/// is may take as long as an answer.
+async fn read_complaint(mut response: Response) -> Option<Complaint> {
+    let mut body = Vec::new();
+    while let Ok(Some(bytes)) = response.chunk().await {
+        body.extend_from_slice(&bytes);
+        match serde_json::from_slice(&body) {
+            Ok(json) => return Complaint::in_json(&json),
+            Err(error) if error.is_eof() && body.len() < LONGEST_ERROR => {}
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
 /// Why a connection failed.

@@ -6,7 +6,7 @@
 use super::complaint::{Addressee, Complaint};
 use super::schema;
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, count, echoed, is_said, json_of, text, token};
+use super::wire::{Ending, Flow, Reader, Said, count, echoed, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -124,13 +124,13 @@ fn response(result: &CallResult, id: Option<&str>) -> Value {
 pub(super) struct Answer {
     addressee: Arc<Addressee>,
     calls: usize,
-    finished: bool,
-    said_something: bool,
+    finished: Option<String>,
+    said: Said,
 }
 
 impl Answer {
     pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
-        Answer { addressee, calls: 0, finished: false, said_something: false }
+        Answer { addressee, calls: 0, finished: None, said: Said::Nothing }
     }
 
     fn tell(&mut self, part: &Value, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -139,7 +139,7 @@ impl Answer {
         if let Some(call) = part.get("functionCall") {
             let name = text(call, "name").ok_or_else(|| self.addressee.misunderstood("a call without a name"))?;
             self.calls += 1;
-            self.said_something = true;
+            self.said = Said::Call;
             let id = text(call, "id");
             let mut own = json!({});
             if let Some(id) = id {
@@ -163,7 +163,7 @@ impl Answer {
         if part["thought"] != true
             && let Some(words) = text(part, "text")
         {
-            self.said_something = true;
+            self.said = Said::Words;
             told.push(ModelEvent::Text(words.to_owned()));
         }
         if let Some(signature) = signature {
@@ -180,7 +180,7 @@ impl Answer {
         };
         match reason {
             "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
-            "MAX_TOKENS" if self.said_something => Ok(()),
+            "MAX_TOKENS" if self.said != Said::Nothing => Ok(()),
             "MAX_TOKENS" => Err(self.addressee.out_of_tokens("before it said anything")),
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
@@ -213,12 +213,16 @@ impl Reader for Answer {
         }
         if let Some(reason) = text(candidate, "finishReason") {
             self.check_reason(reason, candidate)?;
-            self.finished = true;
+            self.finished = Some(reason.to_owned());
         }
         Ok(Flow::More)
     }
 
     fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
-        Ok(if self.finished { Ending::Whole } else { Ending::Cut })
+        Ok(match self.finished.as_deref() {
+            None => Ending::Unfinished,
+            Some("MAX_TOKENS") if self.said == Said::Words => Ending::AtLimit,
+            Some(_) => Ending::Whole,
+        })
     }
 }

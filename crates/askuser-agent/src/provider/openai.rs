@@ -1,11 +1,12 @@
 //! OpenAI's chat completions, as OpenAI, OpenRouter, Ollama, llama.cpp and vLLM speak them.
 //!
 //! Servers differ most in how they write calls, so a call is put together from whatever there is, and calls are told only
-//! when the answer is whole. What decides is whether there are calls, not the reason given for stopping.
+//! when the answer is whole. What decides is whether there are calls, not the reason given for stopping. An answer that
+//! comes at once has the same shape, with a `message` in the place of the deltas, and is read as one event.
 
 use super::complaint::{Addressee, Complaint};
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, count, echoed, input, is_said, json_of, text, token};
+use super::wire::{Ending, Flow, Reader, Said, count, echoed, input, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -92,7 +93,17 @@ pub(super) struct Answer {
     thoughts: Vec<Value>,
     finished: Option<String>,
     done: bool,
-    said_something: bool,
+    said: Said,
+    form: Form,
+}
+
+/// Where the answer stands in its events.
+#[derive(PartialEq)]
+enum Form {
+    /// Nothing has shown it yet. A `message` is read, as some servers write it for `delta`.
+    Open,
+    /// In deltas. A `message` beside or after them repeats what they said.
+    Deltas,
 }
 
 /// A call that is being written.
@@ -109,10 +120,11 @@ struct Call {
 impl Answer {
     pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
         let (calls, thoughts) = (Vec::new(), Vec::new());
-        Answer { addressee, calls, thoughts, finished: None, done: false, said_something: false }
+        Answer { addressee, calls, thoughts, finished: None, done: false, said: Said::Nothing, form: Form::Open }
     }
 
     fn add_call(&mut self, part: &Value) {
+        self.said = Said::Call;
         let function = &part["function"];
         let (index, id, name) = (count(part, "index"), text(part, "id"), text(function, "name"));
         let at = self.find(index, id, name).unwrap_or_else(|| {
@@ -135,10 +147,15 @@ impl Answer {
         }
     }
 
-    /// Which call a part belongs to; none if a new one begins. An id tells for certain. Without one, a part with a name
-    /// begins a new call unless the call at its index still waits for its arguments.
+    /// Which call a part belongs to; none if a new one begins. An id tells, unless a name at another index shows that the
+    /// server gives the same id to every call. Without one, a part with a name begins a new call unless the call at its
+    /// index still waits for its arguments.
     fn find(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
-        if let Some(same) = id.and_then(|id| self.calls.iter().rposition(|call| call.id.as_deref() == Some(id))) {
+        let is_same = |call: &Call| id.is_some() && call.id.as_deref() == id;
+        let is_elsewhere = |call: &Call| name.is_some() && index.is_some() && call.index.is_some();
+        let exactly = self.calls.iter().rposition(|call| is_same(call) && call.index == index);
+        if let Some(same) = exactly.or_else(|| self.calls.iter().rposition(|call| is_same(call) && !is_elsewhere(call)))
+        {
             return Some(same);
         }
         let at = match index {
@@ -173,7 +190,7 @@ impl Answer {
             Some("error") => {
                 return Err(self.addressee.broken_off(ModelErrorKind::Overloaded, "it failed, and did not say why"));
             }
-            Some("length") if !self.said_something && self.calls.is_empty() => {
+            Some("length") if self.said == Said::Nothing => {
                 return Err(self.addressee.out_of_tokens("before it said anything"));
             }
             _ => {}
@@ -197,6 +214,29 @@ impl Answer {
             told.push(ModelEvent::Call(ToolCall { id, name: call.name, input, extra }));
         }
         Ok(())
+    }
+}
+
+/// Whether anything in a delta is read.
+fn says_something(delta: &Value) -> bool {
+    let has = |key: &str| delta[key].as_array().is_some_and(|parts| !parts.is_empty());
+    has("tool_calls") || has("reasoning_details") || text(delta, "refusal").is_some() || !words(delta).is_empty()
+}
+
+/// What is said in a content: a string, or parts of which some are text.
+fn words(more: &Value) -> Vec<&str> {
+    let content = &more["content"];
+    let parts = content.as_array().map_or(std::slice::from_ref(content), Vec::as_slice);
+    parts.iter().filter_map(part_words).filter(|words| !words.is_empty()).collect()
+}
+
+fn part_words(part: &Value) -> Option<&str> {
+    match (part.as_str(), text(part, "type")) {
+        (Some(words), _) => Some(words),
+        (None, Some("text") | None) => text(part, "text"),
+        (None, Some("refusal")) => text(part, "refusal"),
+        // Thoughts are nothing the model says.
+        (None, Some(_)) => None,
     }
 }
 
@@ -235,12 +275,16 @@ impl Reader for Answer {
             return Err(self.addressee.failure(&complaint));
         }
         let delta = &choice["delta"];
-        for words in ["content", "refusal"].into_iter().filter_map(|key| text(delta, key)) {
-            self.said_something = true;
+        if says_something(delta) {
+            self.form = Form::Deltas;
+        }
+        let more = if self.form == Form::Deltas { delta } else { &choice["message"] };
+        for words in words(more).into_iter().chain(text(more, "refusal")) {
+            self.said = Said::Words;
             told.push(ModelEvent::Text(words.to_owned()));
         }
-        self.add_thoughts(&delta["reasoning_details"]);
-        for part in delta["tool_calls"].as_array().into_iter().flatten() {
+        self.add_thoughts(&more["reasoning_details"]);
+        for part in more["tool_calls"].as_array().into_iter().flatten() {
             self.add_call(part);
         }
         if let Some(reason) = text(choice, "finish_reason") {
@@ -251,9 +295,10 @@ impl Reader for Answer {
 
     fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
         if !self.done && self.finished.is_none() {
-            return Ok(Ending::Cut);
+            return Ok(Ending::Unfinished);
         }
         self.finish(told)?;
-        Ok(Ending::Whole)
+        let is_cut = self.finished.as_deref() == Some("length") && self.said == Said::Words;
+        Ok(if is_cut { Ending::AtLimit } else { Ending::Whole })
     }
 }

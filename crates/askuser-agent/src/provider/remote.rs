@@ -2,7 +2,7 @@
 
 use super::choice::Protocol;
 use super::complaint::Addressee;
-use super::endpoint::{Endpoint, reason};
+use super::endpoint::{Endpoint, Reply, Whole, reason};
 use super::sse::{Event, Parser};
 use super::wire::{Ending, Flow, Reader};
 use super::{anthropic, gemini, openai};
@@ -91,7 +91,8 @@ impl Answering<'_> {
             }
             match &mut self.source {
                 Source::Unsent(endpoint, body) => match endpoint.post(body).await {
-                    Ok(response) => self.source = Source::Open(response),
+                    Ok(Reply::Events(response)) => self.source = Source::Open(response),
+                    Ok(Reply::Whole(answer)) => self.take_whole(answer),
                     Err(error) => self.failed = Some(error),
                 },
                 Source::Open(response) => match response.chunk().await {
@@ -121,6 +122,15 @@ impl Answering<'_> {
         self.failed = malformed.map(|malformed| self.addressee.misunderstood(malformed));
     }
 
+    /// Everything came at once.
+    fn take_whole(&mut self, Whole { json, no_answer }: Whole) {
+        self.source = Source::Over;
+        match self.read(&Event { name: String::new(), data: json }) {
+            Ok(_) => self.finish(no_answer),
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
     fn read(&mut self, event: &Event) -> Result<Flow, ModelError> {
         let mut told = Vec::new();
         let flow = self.reader.read(event, &mut told);
@@ -139,13 +149,19 @@ impl Answering<'_> {
             self.failed = Some(if is_cut { self.addressee.cut_off(why) } else { error });
             return;
         }
+        self.finish(self.addressee.cut_off(why));
+    }
+
+    /// Tells what was held back, and fails if the provider has not finished.
+    fn finish(&mut self, unfinished: ModelError) {
         let mut told = Vec::new();
         let ending = self.reader.end(&mut told);
         self.told.extend(told);
-        self.failed = match ending {
-            Ok(Ending::Whole) => None,
-            Ok(Ending::Cut) => Some(self.addressee.cut_off(why)),
-            Err(error) => Some(error),
-        };
+        match ending {
+            Ok(Ending::Whole) => {}
+            Ok(Ending::AtLimit) => self.told.push_back(ModelEvent::Cut),
+            Ok(Ending::Unfinished) => self.failed = Some(unfinished),
+            Err(error) => self.failed = Some(error),
+        }
     }
 }

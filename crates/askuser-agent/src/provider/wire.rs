@@ -25,7 +25,18 @@ pub(super) enum Flow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Whole,
-    Cut,
+    /// The provider has finished, but the model was not allowed to finish its words.
+    AtLimit,
+    /// The provider has not finished.
+    Unfinished,
+}
+
+/// What was said last. Only that can have been cut by the limit of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    Nothing,
+    Words,
+    Call,
 }
 
 /// The JSON of an event. A complaint inside a stream is an error like any other.

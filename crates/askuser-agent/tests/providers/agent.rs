@@ -87,3 +87,21 @@ async fn a_refused_key_is_not_tried_again() {
     };
     assert_eq!((events, requests), (vec![AgentEvent::Error { error }], 1));
 }
+
+#[tokio::test]
+async fn a_server_that_sends_no_events_is_not_asked_again() {
+    let other = Reply::new("200 OK", "content-type: application/x-ndjson\r\n", "{\"done\":true}\n");
+    let (events, requests) = run(vec![other, Reply::stream(STREAM)]).await;
+    let is_protocol =
+        |event: &AgentEvent| matches!(event, AgentEvent::Error { error } if error.kind == FailureKind::Protocol);
+    assert_eq!((events.iter().map(is_protocol).collect::<Vec<_>>(), requests), (vec![true], 1), "{events:?}");
+}
+
+#[tokio::test]
+async fn a_cut_answer_is_kept_and_said_to_be_cut() {
+    let (events, _) = run(vec![Reply::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
+    let mut expected = answered();
+    let message = "the answer was cut off at the limit of its length; max_tokens raises it".into();
+    expected.insert(3, AgentEvent::Notice { message });
+    assert_eq!(events, expected);
+}

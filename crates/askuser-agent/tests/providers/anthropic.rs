@@ -198,8 +198,26 @@ async fn a_call_before_the_limit_of_tokens_is_a_call() {
 }
 
 #[tokio::test]
-async fn text_before_the_limit_of_tokens_is_kept() {
-    assert_eq!(read(SPEC, &stopped(TEXT, "max_tokens")).await, [usage(1, 1), text("Well"), usage(1, 2)]);
+async fn text_that_a_limit_has_cut_is_kept_and_said_to_be_cut() {
+    for reason in ["max_tokens", "model_context_window_exceeded"] {
+        let events = read(SPEC, &stopped(TEXT, reason)).await;
+        assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2), ModelEvent::Cut], "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn text_that_was_finished_is_not_said_to_be_cut() {
+    for reason in ["end_turn", "stop_sequence"] {
+        let events = read(SPEC, &stopped(TEXT, reason)).await;
+        assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2)], "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn text_before_a_whole_call_was_not_cut_by_the_limit_of_tokens() {
+    let blocks = format!("{TEXT}\n{}", called("{\"zone\": 1}"));
+    let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
+    assert_eq!(read(SPEC, &stopped(&blocks, "max_tokens")).await, [usage(1, 1), text("Well"), usage(1, 2), now]);
 }
 
 #[tokio::test]

@@ -90,20 +90,62 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_a_stream_is_misunderstood_and_not_repeated() {
-    let page = Reply::new("200 OK", "content-type: text/html\r\n", "<html>Please log in</html>");
-    let error = error("openai/m", page).await;
-    assert_eq!(error.kind, ModelErrorKind::Protocol);
-    assert!(error.message.ends_with("sent text/html instead of a stream of events; is the base URL right?"));
+async fn what_is_no_stream_of_events_is_misunderstood_and_not_taken_for_a_cut_one() {
+    for (content_type, body) in [
+        ("text/html", "<html>Please log in</html>"),
+        ("text/plain", "Ollama is running"),
+        ("application/x-ndjson", "{\"message\":{\"content\":\"Hi\"},\"done\":false}\n{\"done\":true}\n"),
+        ("application/json", ""),
+        ("application/json", "nonsense"),
+        ("application/json", "{\"status\":\"ok\"}"),
+        ("application/vnd.api+json", "[]"),
+    ] {
+        for (spec, path) in [("anthropic/m", "/api/v1/messages"), ("openai/m", "/api/chat/completions")] {
+            let headers = format!("content-type: {content_type}; charset=utf-8\r\n");
+            let server = Server::start([Reply::new("200 OK", &headers, body)]).await;
+            let error = ask(&*model_at(spec, &format!("{}/api", server.url))).await.1.expect("an error");
+            let (provider, host) = (spec.trim_end_matches("/m"), server.url.trim_start_matches("http://"));
+            let message = format!(
+                "the answer of {provider} cannot be read: {host} sent {content_type} for {path} instead of a stream of \
+                 events; is the base URL right?"
+            );
+            assert_eq!(error, ModelError::new(ModelErrorKind::Protocol, message));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_stream_of_events_is_not_waited_for() {
+    let line = "{\"message\":{\"content\":\"Hi\"},\"done\":false}\n";
+    let reply = Reply::new("200 OK", "content-type: application/x-ndjson\r\n", line).ending(End::Hang);
+    assert_eq!(error("ollama/m", reply).await.kind, ModelErrorKind::Protocol);
+}
+
+#[tokio::test]
+async fn a_stream_of_events_need_not_be_called_one() {
+    let event = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
+    let (events, error, _) = ask_once("vllm/m", Reply::new("200 OK", "", event)).await;
+    assert_eq!((events, error), (vec![ModelEvent::Text("Hi".into())], None));
 }
 
 #[tokio::test]
 async fn a_complaint_may_come_with_a_status_that_says_all_is_well() {
-    let reply = Reply::json("200 OK", "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}");
-    assert_eq!(
-        error("openrouter/a/b", reply).await,
-        ModelError::new(ModelErrorKind::RateLimited, "openrouter limits the rate of requests (429): Slow down.")
-    );
+    for content_type in ["application/json", "text/plain", "application/x-ndjson", "text/html"] {
+        let headers = format!("content-type: {content_type}\r\n");
+        let reply = Reply::new("200 OK", &headers, "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}\n");
+        assert_eq!(
+            error("openrouter/a/b", reply).await,
+            ModelError::new(ModelErrorKind::RateLimited, "openrouter limits the rate of requests (429): Slow down.")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_complaint_of_the_wrong_type_may_come_in_pieces() {
+    let body = "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}";
+    let chunks = body.bytes().map(|byte| vec![byte]).collect();
+    let reply = Reply { chunks, ..Reply::new("200 OK", "content-type: text/plain\r\n", "") };
+    assert_eq!(error("openrouter/a/b", reply).await.kind, ModelErrorKind::RateLimited);
 }
 
 #[tokio::test]

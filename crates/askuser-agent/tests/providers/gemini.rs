@@ -107,8 +107,22 @@ async fn an_answer_that_is_all_thoughts_is_none() {
 }
 
 #[tokio::test]
-async fn text_before_the_limit_of_tokens_is_kept() {
-    assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi")]);
+async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
+    assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi"), ModelEvent::Cut]);
+}
+
+#[tokio::test]
+async fn a_call_before_the_limit_of_tokens_is_a_call() {
+    let parts = "{\"text\":\"Hi\"},{\"functionCall\":{\"name\":\"Now\"}}";
+    let now = ModelEvent::Call(call("call_1", "Now", json!({}), None));
+    assert_eq!(read(SPEC, &finished("MAX_TOKENS", parts)).await, [text("Hi"), now]);
+}
+
+#[tokio::test]
+async fn an_answer_may_come_at_once() {
+    let answer = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
+    let (events, error, _) = ask_once(SPEC, Reply::json("200 OK", answer.to_string())).await;
+    assert_eq!((events, error), (vec![text("Hi")], None));
 }
 
 #[tokio::test]

@@ -207,6 +207,26 @@ async fn every_part_may_repeat_id_and_name() {
 }
 
 #[tokio::test]
+async fn calls_at_two_indexes_may_share_an_id() {
+    let parts = [
+        json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\""))]),
+        json!([part(json!({"index": 1, "id": "a"}), Some("Now"), json!("{\"zone\""))]),
+        json!([part(json!({"index": 0, "id": "a"}), None, json!(":1}"))]),
+        json!([part(json!({"index": 1, "id": "a"}), None, json!(":2}"))]),
+    ];
+    assert_eq!(calls(&parts).await, [now("a", 1), now("a", 2)]);
+}
+
+#[tokio::test]
+async fn a_part_without_a_name_belongs_to_its_id_whatever_its_index() {
+    let parts = [
+        json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\""))]),
+        json!([part(json!({"index": 1, "id": "a"}), None, json!(":1}"))]),
+    ];
+    assert_eq!(calls(&parts).await, [now("a", 1)]);
+}
+
+#[tokio::test]
 async fn arguments_may_be_an_object() {
     assert_eq!(calls(&[json!([part(json!({"id": "a"}), Some("Now"), json!({"zone": 1}))])]).await, [now("a", 1)]);
 }
@@ -232,6 +252,104 @@ async fn a_call_without_a_name_is_misunderstood() {
 async fn deltas_and_choices_may_be_null() {
     let stream = "data: {\"choices\":null}\n\ndata: {\"choices\":[{\"delta\":null}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"Hi\",\"tool_calls\":null},\"finish_reason\":\"stop\"}]}\n\n";
     assert_eq!(read(SPEC, stream).await, [text("Hi")]);
+}
+
+/// A choice as the only event, and the end.
+async fn read_choices(choices: &[Value]) -> Vec<ModelEvent> {
+    let event = |choice: &Value| format!("data: {}\n\n", json!({"choices": [choice]}));
+    let events: String = choices.iter().map(event).collect();
+    read(SPEC, &format!("{events}data: [DONE]\n\n")).await
+}
+
+#[tokio::test]
+async fn a_chunk_may_say_message_for_delta() {
+    let calls = json!([part(json!({"id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
+    let choices = [
+        json!({"delta": {"role": "assistant"}, "message": {"content": "Eine "}}),
+        json!({"delta": null, "message": {"content": "Frage"}}),
+        json!({"message": {"content": null, "tool_calls": calls}, "finish_reason": "tool_calls"}),
+    ];
+    assert_eq!(read_choices(&choices).await, [text("Eine "), text("Frage"), now("a", 1)]);
+}
+
+#[tokio::test]
+async fn a_message_that_repeats_the_deltas_is_not_said_twice() {
+    let choices = [
+        json!({"delta": {"content": "Eine "}, "message": {"content": "Eine "}}),
+        json!({"delta": {"content": "Frage"}, "message": {"content": "Eine Frage"}}),
+        json!({"delta": {}, "message": {"content": "Eine Frage"}}),
+        json!({"message": {"content": "Eine Frage"}, "finish_reason": "stop"}),
+    ];
+    assert_eq!(read_choices(&choices).await, [text("Eine "), text("Frage")]);
+}
+
+#[tokio::test]
+async fn content_may_come_in_parts() {
+    let thought = json!({"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]});
+    let content = json!([thought, {"type": "text", "text": "Eine "}, {"type": "text", "text": ""}, {"text": "Frage"}]);
+    for choice in [json!({"delta": {"content": content}}), json!({"message": {"content": content}})] {
+        assert_eq!(read_choices(&[choice]).await, [text("Eine "), text("Frage")]);
+    }
+}
+
+#[tokio::test]
+async fn nothing_but_nulls_and_empty_lists_says_nothing() {
+    let stream = "data: {\"choices\":[]}\n\ndata: {\"choices\":null}\n\ndata: {\"choices\":[null]}\n\ndata: {\"choices\":[{\"delta\":null,\"message\":null}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":[]}}]}\n\n";
+    assert_eq!(read(SPEC, &format!("{stream}data: [DONE]\n\n")).await, []);
+}
+
+/// An answer that comes at once.
+fn at_once(message: Value, reason: Value) -> Reply {
+    let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
+    let usage = json!({"prompt_tokens": 82, "completion_tokens": 17});
+    let answer = json!({"object": "chat.completion", "choices": choices, "usage": usage});
+    Reply::json("200 OK", answer.to_string())
+}
+
+#[tokio::test]
+async fn an_answer_may_come_at_once() {
+    let calls = json!([
+        part(json!({"id": "a", "type": "function"}), Some("Now"), json!("{\"zone\":1}")),
+        part(json!({"id": "b", "type": "function"}), Some("Now"), json!("{\"zone\":2}")),
+    ]);
+    let message = json!({"role": "assistant", "content": "Eine Frage", "tool_calls": calls});
+    let (events, error, _) = ask_once(SPEC, at_once(message, json!("tool_calls"))).await;
+    assert_eq!((events, error), (vec![usage(82, 17), text("Eine Frage"), now("a", 1), now("b", 2)], None));
+}
+
+#[tokio::test]
+async fn an_answer_at_once_may_be_larger_than_an_error() {
+    let long = "é".repeat(100_000);
+    let (events, error, _) = ask_once(SPEC, at_once(json!({"content": long}), json!("stop"))).await;
+    assert_eq!((events, error), (vec![usage(82, 17), text(&long)], None));
+}
+
+#[tokio::test]
+async fn an_answer_at_once_that_was_not_finished_is_none() {
+    let (_, error, _) = ask_once(SPEC, at_once(json!({"content": "Hi"}), Value::Null)).await;
+    assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Protocol));
+}
+
+#[tokio::test]
+async fn an_answer_at_once_that_breaks_is_a_matter_of_the_network() {
+    for end in [End::Whole, End::Cut] {
+        let reply = Reply::json("200 OK", "{\"choices\":[{\"message\":{\"content\":\"Hi").ending(end);
+        let (events, error, _) = ask_once(SPEC, reply).await;
+        assert_eq!((events, error.map(|error| error.kind)), (Vec::new(), Some(ModelErrorKind::Network)));
+    }
+}
+
+#[tokio::test]
+async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
+    let events = read(SPEC, &stream(&[json!({"content": "Hi"})], "length")).await;
+    assert_eq!(events, [text("Hi"), ModelEvent::Cut]);
+}
+
+#[tokio::test]
+async fn a_call_before_the_limit_of_tokens_is_a_call() {
+    let calls = json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
+    let events = read(SPEC, &stream(&[json!({"content": "Hi"}), json!({"tool_calls": calls})], "length")).await;
+    assert_eq!(events, [text("Hi"), now("a", 1)]);
 }
 
 #[tokio::test]
