@@ -151,6 +151,12 @@ impl Endpoint {
 
     fn unreachable(&self, error: reqwest::Error) -> ModelError {
         let Addressee { provider, host, .. } = &*self.addressee;
+        if let Some(why) = distrust(&error) {
+            // It will be no better in a moment, so this is no matter of the network.
+            let why = self.addressee.quote(&why.to_string());
+            let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
+            return ModelError::new(ModelErrorKind::Rejected, message);
+        }
         let why = self.addressee.quote(&reason(error));
         ModelError::new(ModelErrorKind::Network, format!("cannot reach {provider} at {host}: {why}"))
     }
@@ -173,6 +179,21 @@ impl Carried {
             other if other.ends_with("+json") => Carried::Json,
             _ => Carried::Other,
         }
+    }
+}
+
+/// What is wrong with the other side's certificate, if that is why the connection failed.
+fn distrust(error: &reqwest::Error) -> Option<&rustls::Error> {
+    std::iter::successors(error.source(), |cause| (*cause).source()).find_map(about_certificate)
+}
+
+fn about_certificate<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    use rustls::Error::{InvalidCertRevocationList, InvalidCertificate, NoCertificatesPresented};
+    match (error.downcast_ref(), error.downcast_ref::<std::io::Error>()) {
+        (Some(tls @ (InvalidCertificate(_) | InvalidCertRevocationList(_) | NoCertificatesPresented)), _) => Some(tls),
+        // The source of an IO error is not what it is made of, but the source of that.
+        (_, Some(io)) => about_certificate(io.get_ref()?),
+        _ => None,
     }
 }
 

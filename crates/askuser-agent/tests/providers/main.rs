@@ -4,6 +4,7 @@
 
 mod agent;
 mod anthropic;
+mod certificate;
 mod conversation;
 mod errors;
 mod gemini;
