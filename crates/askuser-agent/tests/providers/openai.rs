@@ -254,7 +254,7 @@ async fn deltas_and_choices_may_be_null() {
     assert_eq!(read(SPEC, stream).await, [text("Hi")]);
 }
 
-/// A choice as the only event, and the end.
+/// These choices, an event each, and the end.
 async fn read_choices(choices: &[Value]) -> Vec<ModelEvent> {
     let event = |choice: &Value| format!("data: {}\n\n", json!({"choices": [choice]}));
     let events: String = choices.iter().map(event).collect();
