@@ -14,11 +14,31 @@ pub(crate) struct Call {
     pub(crate) about: String,
     /// Whose it is, if a subagent's.
     pub(crate) task: Option<String>,
-    /// When it began, not counting the time that the person was asked.
+    pub(crate) subtitle: Subtitle,
     pub(crate) since: Duration,
+    pub(crate) asks: Asks,
+    /// How long it has waited for the person.
+    pub(crate) waited: Duration,
 }
 
-/// A call that is over.
+/// Whether the second half of a result's title can say something new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subtitle {
+    Telling,
+    /// The command itself stands there, which says more than what the model says about it.
+    Idle,
+}
+
+/// What the person is being asked for a call. One question is asked at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    Nothing,
+    /// With how long they had been asked, all in all, before that.
+    Question(Duration),
+    Permission(Duration),
+}
+
+/// A call as it stands in the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) name: String,
@@ -27,7 +47,7 @@ pub(crate) struct Ended {
     pub(crate) went: Went,
     /// Unknown of a call of an earlier process.
     pub(crate) took: Option<Duration>,
-    /// What it says for itself, and how much it gave back.
+    /// How much it gave back, and what it says for itself.
     pub(crate) facts: Vec<String>,
 }
 
@@ -35,6 +55,8 @@ pub(crate) struct Ended {
 pub(crate) enum Went {
     Well,
     Wrong,
+    /// It is not over: the person is asked first.
+    Asking,
 }
 
 /// Calls that show themselves: the prompt and its confirmation say all there is to say.
@@ -44,14 +66,15 @@ pub(crate) fn shows_itself(name: &str) -> bool {
 
 /// What a call is about, in one line: the field that says it best, or all of its input.
 pub(crate) fn about(input: &Value) -> String {
-    const TELLING: &[&str] = &["description", "command", "file_path", "path", "pattern", "url", "query", "name"];
+    const TELLING: &[&str] = &["description", "command", "file_path", "pattern", "path", "url", "query", "name"];
     // A command says more than what the model says about it.
     let order = if input.get("command").is_some() { &TELLING[1..] } else { TELLING };
-    let field = order.iter().find_map(|field| input.get(field)?.as_str());
-    let text = match field {
-        Some(text) => text.trim().to_owned(),
-        None if input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null() => String::new(),
-        None => input.to_string(),
+    let field = order.iter().find_map(|field| Some((*field, input.get(field)?.as_str()?)));
+    let text = match (field, input.get("path").and_then(Value::as_str)) {
+        (Some(("pattern", pattern)), Some(path)) => format!("{} in {path}", pattern.trim()),
+        (Some((_, text)), _) => text.trim().to_owned(),
+        (None, _) if input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null() => String::new(),
+        (None, _) => input.to_string(),
     };
     let mut lines = text.lines();
     let first = sanitize::line(lines.next().unwrap_or_default()).into_owned();
@@ -59,21 +82,55 @@ pub(crate) fn about(input: &Value) -> String {
 }
 
 impl Call {
-    pub(crate) fn ended(self, result: &ToolResult, now: Duration) -> Ended {
-        let mut facts = Vec::new();
-        if let Some(subtitle) = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref()) {
-            let subtitle = sanitize::line(subtitle).into_owned();
-            // The title's second half is often what the call is about, which stands there already.
-            if !self.about.contains(&subtitle) && !sanitize::is_blank(&subtitle) {
-                facts.push(subtitle);
-            }
+    /// A call that begins at `now`.
+    pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> Call {
+        let subtitle = if input.get("command").is_some() { Subtitle::Idle } else { Subtitle::Telling };
+        let (about, task) = (about(input), task.map(str::to_owned));
+        Call { id, name, about, task, subtitle, since: now, asks: Asks::Nothing, waited: Duration::ZERO }
+    }
+
+    /// For how long it has been at work, where the person has been asked for so long, all in all. Only its own question
+    /// makes it wait: while another call's is open it goes on.
+    pub(crate) fn worked(&self, now: Duration, asked: Duration) -> Duration {
+        let waited = match self.asks {
+            Asks::Nothing => self.waited,
+            Asks::Question(before) | Asks::Permission(before) => self.waited + asked.saturating_sub(before),
+        };
+        now.saturating_sub(self.since + waited)
+    }
+
+    /// Its question is over.
+    pub(crate) fn has_asked(&mut self, asked: Duration) {
+        if let Asks::Question(before) | Asks::Permission(before) = self.asks {
+            self.waited += asked.saturating_sub(before);
+            self.asks = Asks::Nothing;
         }
+    }
+
+    /// What is said about it above a question, so that the answer under it is an answer to something.
+    pub(crate) fn asking(&self, about: Option<String>) -> Ended {
+        let name = if shows_itself(&self.name) { "Question".to_owned() } else { self.name.clone() };
+        let about = about.unwrap_or_else(|| self.about.clone());
+        Ended { name, about, task: self.task.clone(), went: Went::Asking, took: None, facts: Vec::new() }
+    }
+
+    pub(crate) fn ended(self, result: &ToolResult, now: Duration, asked: Duration) -> Ended {
+        let mut facts = Vec::new();
         let lines = result.output.lines().count();
         if lines > 1 {
             facts.push(format!("{lines} lines"));
         }
+        let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
+        if let (Some(subtitle), Subtitle::Telling) = (subtitle, self.subtitle) {
+            let subtitle = sanitize::line(subtitle).into_owned();
+            // The title's second half is often what the call is about, which stands there already.
+            let whole = subtitle.trim_end_matches('…').trim_end();
+            if !self.about.contains(whole) && !sanitize::is_blank(whole) {
+                facts.push(subtitle);
+            }
+        }
         let went = if result.success { Went::Well } else { Went::Wrong };
-        let took = Some(now.saturating_sub(self.since));
+        let took = Some(self.worked(now, asked));
         Ended { name: self.name, about: self.about, task: self.task, went, took, facts }
     }
 }
@@ -81,12 +138,6 @@ impl Call {
 /// What a result changed, if it says so.
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
     result.metadata.as_ref()?.details.as_ref()?.get("diff")?.as_str().filter(|diff| !diff.trim().is_empty())
-}
-
-/// Whether a text is a diff rather than words.
-pub(crate) fn is_diff(text: &str) -> bool {
-    let begins = ["--- ", "diff ", "@@ ", "Index: "].iter().any(|start| text.trim_start().starts_with(start));
-    begins || (text.contains("\n@@ ") && text.contains("\n+++ "))
 }
 
 /// A time as people say it: `0.4s`, `12s`, `3m 5s`.
@@ -119,6 +170,7 @@ mod tests {
         check(json!({"command": "cargo test", "description": "Run the tests"}), "cargo test");
         check(json!({"command": "a\nb"}), "a ...");
         check(json!({"path": "src/main.rs", "content": "…"}), "src/main.rs");
+        check(json!({"path": "src", "pattern": "fn main"}), "fn main in src");
         check(json!({"description": "audit deps", "prompt": "…"}), "audit deps");
         check(json!({"x": 1}), "{\"x\":1}");
         check(json!({}), "");
@@ -129,21 +181,47 @@ mod tests {
         assert_eq!(about(&json!({"command": "ls \u{1b}[2J\u{202e}x"})), "ls x");
     }
 
+    fn call(name: &str, input: Value) -> Call {
+        Call::new("1".into(), name.into(), &input, None, Duration::from_secs(1))
+    }
+
+    fn facts(call: &Call, result: &ToolResult) -> Vec<String> {
+        call.clone().ended(result, Duration::from_secs(3), Duration::ZERO).facts
+    }
+
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
-        let call = Call {
-            id: "1".into(),
-            name: "Bash".into(),
-            about: "ls -l".into(),
-            task: None,
-            since: Duration::from_secs(1),
-        };
-        let result = ToolResult::ok("a\nb\nc").titled("Bash", "ls -l");
-        let ended = call.clone().ended(&result, Duration::from_secs(3));
+        let read = call("Read", json!({"path": "src/a.rs"}));
+        let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
+        let ended = read.clone().ended(&result, Duration::from_secs(3), Duration::ZERO);
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
-        let refused = ToolResult::error("no").titled("Bash", "not allowed");
-        let ended = call.ended(&refused, Duration::from_secs(1));
+        let refused = ToolResult::error("no").titled("Read", "not allowed");
+        let ended = read.ended(&refused, Duration::from_secs(1), Duration::ZERO);
         assert_eq!((ended.facts, ended.went), (vec!["not allowed".to_owned()], Went::Wrong));
+    }
+
+    #[test]
+    fn what_the_model_says_about_a_command_does_not_take_the_commands_place() {
+        let bash = call("Bash", json!({"command": "rm -r build", "description": "Look around"}));
+        assert_eq!(bash.about, "rm -r build");
+        assert_eq!(facts(&bash, &ToolResult::ok("").titled("Bash", "Look around")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_subtitle_that_was_cut_is_not_told_beside_the_whole() {
+        let task = call("Task", json!({"description": "audit all of the dependencies"}));
+        assert_eq!(facts(&task, &ToolResult::ok("").titled("Task", "audit all of…")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn time_spent_on_the_question_of_another_call_is_time_at_work() {
+        let secs = Duration::from_secs;
+        let mut own = call("Bash", json!({"command": "ls"}));
+        own.asks = Asks::Permission(secs(5));
+        let other = call("Task", json!({"description": "audit"}));
+        assert_eq!([&own, &other].map(|call| call.worked(secs(61), secs(55))), [secs(10), secs(60)]);
+        own.has_asked(secs(55));
+        assert_eq!(own.worked(secs(71), secs(60)), secs(20));
     }
 
     #[test]

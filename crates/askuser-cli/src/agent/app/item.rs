@@ -38,6 +38,8 @@ pub(crate) enum Item {
 pub(crate) const WIDEST: usize = 100;
 /// The longest line of a tool's output that is shown whole, in characters.
 const LONGEST_LINE: usize = 2_000;
+/// Whatever somebody is to agree to is shown as it is: each line of it, and all of each line.
+pub(crate) const ALL: usize = usize::MAX;
 
 /// The sign before what the agent does.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
@@ -46,15 +48,16 @@ pub(crate) fn dot(theme: &Theme) -> &'static str {
 
 /// An item as lines for a terminal of so many columns.
 pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let columns = columns.saturating_sub(1).clamp(2, WIDEST);
+    let whole = columns.saturating_sub(1).max(2);
+    let columns = whole.min(WIDEST);
     match item {
         Item::Gap => vec![Line::default()],
         Item::Header(session) => header(session, theme, columns),
         Item::Said(text) => said(text, theme, columns),
         Item::Rows(rows) => markdown::render(rows, theme, columns),
         Item::Call(ended) => vec![call(ended, theme, columns)],
-        Item::Output { text, role, most } => output(text, *role, *most, theme),
-        Item::Diff { text, most } => diff(text, *most, theme),
+        Item::Output { text, role, most } => output(text, *role, *most, theme, whole),
+        Item::Diff { text, most } => diff(text, *most, theme, whole),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help(manner) => help(*manner, theme, columns),
     }
@@ -93,25 +96,23 @@ fn said(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     wrapped([(text.trim_end_matches('\n'), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
 }
 
+/// One row: what ran is seen in any case, then as much as fits of how it went.
 fn call(ended: &Ended, theme: &Theme, columns: usize) -> Line<'static> {
     let (sign, role) = match ended.went {
         Went::Well => (theme.signs.done, Role::Success),
         Went::Wrong => (theme.signs.not_done, Role::Danger),
+        Went::Asking => ("?", Role::Warning),
     };
-    let between = format!(" {} ", separator(theme));
-    let facts: Vec<String> = ended
-        .took
-        .filter(|took| took.as_millis() >= 50)
-        .map(span)
-        .into_iter()
-        .chain(ended.facts.iter().cloned())
-        .collect();
-    let facts = facts.join(&between);
-    let after = width(sign) + width(&facts) + 3;
-    let mut spans = call_start(&ended.name, &ended.about, ended.task.as_deref(), theme, columns, after);
-    spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
+    let took = ended.took.filter(|took| took.as_millis() >= 50).map(span);
+    let facts = took.into_iter().chain(ended.facts.iter().cloned());
+    let start = call_name(&ended.name, ended.task.as_deref(), theme, columns);
+    let room = columns.saturating_sub(taken(&start) + width(sign) + 3);
+    let facts = fitting(facts, room.saturating_sub(width(&ended.about).min(room * 2 / 3) + 1), theme);
     let facts = if facts.is_empty() { facts } else { format!(" {facts}") };
-    spans.push(Span::styled(facts, theme.style(if ended.went == Went::Well { Role::Muted } else { Role::Danger })));
+    let mut spans = with_about(start, &ended.about, theme, room.saturating_sub(width(&facts)));
+    spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
+    let role = if ended.went == Went::Wrong { Role::Danger } else { Role::Muted };
+    spans.push(Span::styled(facts, theme.style(role)));
     Line::from(spans)
 }
 
@@ -124,21 +125,36 @@ pub(crate) fn call_start(
     columns: usize,
     after: usize,
 ) -> Vec<Span<'static>> {
+    let start = call_name(name, task, theme, columns);
+    let room = columns.saturating_sub(taken(&start) + after + 1);
+    with_about(start, about, theme, room)
+}
+
+/// A call's name. Neither it nor whose it is takes the room that what it is about needs.
+fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     if task.is_some() {
         spans.push(Span::raw("  "));
     }
     spans.push(Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary)));
     if let Some(task) = task {
-        spans.push(Span::styled(format!("{}: ", sanitize::line(task)), theme.style(Role::Muted)));
+        let task = cut(&sanitize::line(task), columns / 3, theme);
+        spans.push(Span::styled(format!("{task}: "), theme.style(Role::Muted)));
     }
-    spans.push(Span::styled(sanitize::line(name).into_owned(), theme.style(Role::Text).add_modifier(Modifier::BOLD)));
-    let taken: usize = spans.iter().map(|span| width(&span.content)).sum();
-    let room = columns.saturating_sub(taken + after + 1);
+    let name = cut(&sanitize::line(name), (columns / 4).max(8), theme);
+    spans.push(Span::styled(name, theme.style(Role::Text).add_modifier(Modifier::BOLD)));
+    spans
+}
+
+fn with_about(mut spans: Vec<Span<'static>>, about: &str, theme: &Theme, room: usize) -> Vec<Span<'static>> {
     if !about.is_empty() && room > 4 {
         spans.push(Span::styled(format!(" {}", cut(about, room, theme)), theme.style(Role::Secondary)));
     }
     spans
+}
+
+fn taken(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// A line of at most so many columns.
@@ -167,13 +183,13 @@ pub(crate) fn fitting(facts: impl IntoIterator<Item = String>, columns: usize, t
     words
 }
 
-fn output(text: &str, role: Role, most: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let style = theme.style(role);
-    bounded(text, most, theme, |line| Line::styled(format!("    {line}"), style))
+fn output(text: &str, role: Role, most: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    bounded(text, most, theme, columns, |_| (role, "    "))
 }
 
-fn diff(text: &str, most: usize, theme: &Theme) -> Vec<Line<'static>> {
-    bounded(text, most, theme, |line| {
+/// A line that goes on stands under its own text, not under the signs.
+fn diff(text: &str, most: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    bounded(text, most, theme, columns, |line| {
         let role = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
             [b'+', ..] => Role::Success,
@@ -181,18 +197,30 @@ fn diff(text: &str, most: usize, theme: &Theme) -> Vec<Line<'static>> {
             [b'@', b'@', ..] => Role::Primary,
             _ => Role::Muted,
         };
-        Line::styled(format!("    {line}"), theme.style(role))
+        (role, "     ")
     })
 }
 
-fn bounded(text: &str, most: usize, theme: &Theme, line: impl Fn(&str) -> Line<'static>) -> Vec<Line<'static>> {
+/// Lines that are set in, broken where the terminal ends. `look` says how a line looks and what stands before the rest of
+/// a broken one.
+fn bounded(
+    text: &str,
+    most: usize,
+    theme: &Theme,
+    columns: usize,
+    look: impl Fn(&str) -> (Role, &'static str),
+) -> Vec<Line<'static>> {
     let clean = sanitize::block(text.trim_end());
     let total = clean.lines().count();
-    let shorten = |text: &str| match text.char_indices().nth(LONGEST_LINE) {
-        Some((end, _)) => format!("{}{}", &text[..end], theme.signs.ellipsis),
-        None => text.to_owned(),
-    };
-    let mut lines: Vec<Line<'static>> = clean.lines().take(most).map(|text| line(&shorten(text))).collect();
+    let mut lines = Vec::new();
+    for line in clean.lines().take(most) {
+        let (role, further) = look(line);
+        let end = line.char_indices().nth(LONGEST_LINE).filter(|_| most != ALL).map(|(end, _)| end);
+        let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
+        let style = theme.style(role);
+        let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
+        lines.extend(wrapped(words.into_iter(), &[Span::raw("    ")], &[Span::raw(further)], columns));
+    }
     if total > most {
         let more = format!("    {} {} more lines", theme.signs.ellipsis, total - most);
         lines.push(Line::styled(more, theme.style(Role::Muted)));
@@ -252,3 +280,7 @@ fn help(manner: Manner, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     lines
 }
+
+#[cfg(test)]
+#[path = "item_tests.rs"]
+mod tests;

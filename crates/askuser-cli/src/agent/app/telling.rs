@@ -1,13 +1,14 @@
 //! From what the agent tells to what the person sees of it.
 
-use super::calls::{self, Call, Went, about, diff, is_diff, shows_itself};
-use super::item::Item;
+use super::calls::{self, Asks, Call, Went, about, diff, shows_itself};
+use super::item::{ALL, Item};
 use super::markdown;
 use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
 use super::update::FULL;
 use askuser::{Fit, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, Mode, ToolCall, ToolResult};
 use askuser_terminal::{Manner, Role};
+use serde_json::Value;
 use std::time::Duration;
 
 /// How much is shown of a failure, unless in full.
@@ -108,8 +109,7 @@ impl State {
             },
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
-                let since = self.clock(now);
-                self.calls.push(Call { id, about: about(&input), name, task: task.map(str::to_owned), since });
+                self.calls.push(Call::new(id, name, &input, task, now));
             }
             AgentEvent::ToolResult { id, name, result } => self.returned(&id, name, result, task, now, out),
             AgentEvent::Usage { usage } => self.usage += usage,
@@ -130,11 +130,9 @@ impl State {
                 self.ended = Ended::Well;
             }
             AgentEvent::Error { error } if task.is_none() => self.broke_off(&error, out),
-            // The question itself comes another way, and a subagent's end is its call's result.
-            AgentEvent::AskUser { .. }
-            | AgentEvent::TextDelta { .. }
-            | AgentEvent::Done { .. }
-            | AgentEvent::Error { .. } => {}
+            AgentEvent::AskUser { id, questions } => self.asks(&id, &questions, task, out),
+            // A subagent's end is its call's result.
+            AgentEvent::TextDelta { .. } | AgentEvent::Done { .. } | AgentEvent::Error { .. } => {}
         }
     }
 
@@ -160,37 +158,72 @@ impl State {
         out: &mut Vec<Effect>,
     ) {
         let same = |call: &Call| call.id == id && call.task.as_deref() == task;
-        let clock = self.clock(now);
         let call = match self.calls.iter().position(same) {
             Some(at) => self.calls.remove(at),
-            None => {
-                let (id, task) = (id.to_owned(), task.map(str::to_owned));
-                Call { id, name: name.clone(), about: String::new(), task, since: clock }
-            }
+            None => Call::new(id.to_owned(), name.clone(), &Value::Null, task, now),
         };
         if shows_itself(&name) && result.success {
             return;
         }
-        let ended = call.ended(&result, clock);
+        let asked_first = matches!(call.asks, Asks::Permission(_));
+        let ended = call.ended(&result, now, self.asked);
         let went = ended.went;
         self.print(Item::Call(ended.clone()), out);
-        let full = self.detail == Detail::Full;
-        let changed = diff(&result).map(str::to_owned);
-        if let Some(text) = &changed
-            && self.shown_diff.as_ref() != Some(text)
-        {
-            self.print(Item::Diff { text: text.clone(), most: if full { FULL } else { CHANGES } }, out);
+        let (full, output) = (self.detail == Detail::Full, result.output.trim_end());
+        let changed = diff(&result);
+        let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
+        if is_known || asked_first {
+            self.shown_diff = None;
         }
-        self.shown_diff = None;
-        if went == Went::Wrong {
-            let most = if full { FULL } else { GLIMPSE };
-            self.print(Item::Output { text: result.output.clone(), role: Role::Danger, most }, out);
-        } else if full && changed.is_none() && !result.output.trim().is_empty() {
-            self.print(Item::Output { text: result.output.clone(), role: Role::Secondary, most: FULL }, out);
+        // What is left to be seen of it.
+        let mut rest = None;
+        match changed {
+            Some(_) if is_known => {}
+            Some(text) => {
+                let most = if full { FULL } else { CHANGES };
+                rest = (text.lines().count() > most).then_some(text);
+                self.print(Item::Diff { text: text.to_owned(), most }, out);
+            }
+            None if went == Went::Wrong => {
+                let most = if full { FULL } else { GLIMPSE };
+                rest = (output.lines().count() > most).then_some(output);
+                self.print(Item::Output { text: output.to_owned(), role: Role::Danger, most }, out);
+            }
+            None if sanitize::is_blank(output) => {}
+            None if full => {
+                self.print(Item::Output { text: output.to_owned(), role: Role::Secondary, most: FULL }, out);
+            }
+            None => rest = Some(output),
         }
-        if !result.output.trim().is_empty() {
-            self.last_output = Some((ended, result.output));
+        // What has been seen whole is not what somebody wants to see more of.
+        match rest {
+            Some(text) if !full => self.last_output = Some((ended, text.to_owned())),
+            None if !full => {}
+            Some(_) | None => self.last_output = None,
         }
+    }
+
+    /// A question is about to come, which may have to wait for the person: this says whose it is and what about.
+    fn asks(&mut self, id: &str, questions: &Value, task: Option<&str>, out: &mut Vec<Effect>) {
+        let asked = self.asked;
+        for call in &mut self.calls {
+            call.has_asked(asked);
+        }
+        let (call_id, asks) = match id.strip_suffix(":permission") {
+            Some(call) => (call, Asks::Permission(asked)),
+            None => (id, Asks::Question(asked)),
+        };
+        let is_its = |call: &&mut Call| call.task.as_deref() == task && names(call_id, call);
+        let Some(call) = self.calls.iter_mut().find(is_its) else { return };
+        call.asks = asks;
+        let words = || questions[0]["question"].as_str().map(|text| sanitize::line(text).into_owned());
+        let item = match (asks, task) {
+            (Asks::Permission(_), _) => call.asking(None),
+            (_, Some(_)) => call.asking(words()),
+            // What the agent itself asks stands under its own words.
+            (_, None) => return,
+        };
+        self.print(Item::Call(item), out);
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
@@ -217,14 +250,13 @@ impl State {
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
     }
 
-    /// What a question is about.
+    /// What a question is about: words of the model's, where it asks itself; what is to be agreed to, as it is.
     pub(super) fn show_context(&mut self, context: String, out: &mut Vec<Effect>) {
-        if is_diff(&context) {
-            self.shown_diff = Some(context.clone());
-            self.above = Above::Other;
-            self.print(Item::Diff { text: context, most: FULL }, out);
-        } else {
+        if self.calls.iter().any(|call| matches!(call.asks, Asks::Question(_))) {
             self.print(Item::Rows(markdown::rows(&context)), out);
+        } else {
+            self.shown_diff = Some(context.clone());
+            self.print(Item::Diff { text: context, most: ALL }, out);
         }
         self.above = Above::Other;
     }
@@ -275,6 +307,14 @@ impl State {
     }
 }
 
+/// Whether a question's id means this call. A subagent's calls are told by their own ids, its questions by whole paths.
+fn names(id: &str, call: &Call) -> bool {
+    id.strip_suffix(call.id.as_str()).is_some_and(|path| match call.task {
+        Some(_) => path.ends_with('/'),
+        None => path.is_empty(),
+    })
+}
+
 fn mode_words(mode: Mode) -> &'static str {
     match mode {
         Mode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
@@ -283,3 +323,7 @@ fn mode_words(mode: Mode) -> &'static str {
         Mode::Allow => "Tools run without asking. Questions are always asked.",
     }
 }
+
+#[cfg(test)]
+#[path = "telling_tests.rs"]
+mod tests;

@@ -232,7 +232,7 @@ fn what_a_question_is_about_is_shown_above_it_once() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
     let effects = state.update(Event::Asked(waiting(Some(diff))), at(5_000));
-    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), most: FULL }]);
+    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), most: crate::app::item::ALL }]);
     assert_eq!(effects.last(), Some(&Effect::Ask));
     state.update(Event::Settled(Settled::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
@@ -279,6 +279,7 @@ fn time_spent_on_a_question_is_not_the_agents() {
     let mut state = working();
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
     tell(&mut state, start, 1_000);
+    tell(&mut state, AgentEvent::AskUser { id: "1:permission".into(), questions: json!([]) }, 1_000);
     state.update(Event::Asked(waiting(None)), at(1_000));
     state.update(Event::Settled(Settled::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");

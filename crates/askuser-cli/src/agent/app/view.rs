@@ -61,7 +61,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     let calls: Vec<&Call> = state.calls.iter().filter(|call| !shows_itself(&call.name)).collect();
     let hidden = calls.len().saturating_sub(LISTED);
     for call in &calls[hidden..] {
-        let time = span(whole_seconds(clock.saturating_sub(call.since)));
+        let time = span(whole_seconds(call.worked(now, state.asked)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));

@@ -1,0 +1,55 @@
+use super::*;
+use std::time::Duration;
+
+fn show(item: &Item, columns: usize) -> Vec<String> {
+    let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
+    lines(item, &Theme::default(), columns).iter().map(|line| text(line).trim_end().to_owned()).collect()
+}
+
+fn ended(about: &str, task: Option<&str>, facts: &[&str]) -> Item {
+    Item::Call(Ended {
+        name: "Bash".into(),
+        about: about.into(),
+        task: task.map(str::to_owned),
+        went: Went::Well,
+        took: Some(Duration::from_millis(400)),
+        facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
+    })
+}
+
+#[test]
+fn a_call_takes_one_row_and_says_what_ran_however_much_there_is_to_say() {
+    let long = "a fact that goes on and on and on until no terminal is wide enough for all of it any more, or so";
+    let call =
+        ended("cargo test --workspace --all-features", Some("a task with quite a long name"), &["12 lines", long]);
+    for columns in [20, 40, 60, 80, 120, 200] {
+        let shown = show(&call, columns);
+        let [row] = &shown[..] else { panic!("{shown:?}") };
+        assert!(width(row) < columns, "{} columns in {columns}: {row}", width(row));
+        assert!(row.contains("Bash") && (columns < 40 || row.contains("Bash carg")), "{row}");
+    }
+}
+
+#[test]
+fn facts_give_way_to_what_ran() {
+    let call = ended("cargo test --workspace", None, &["3 lines", "a fact too long for this row"]);
+    assert_eq!(show(&call, 60), ["● Bash cargo test --workspace  ✔ 0.4s · 3 lines"]);
+    assert_eq!(show(&call, 36), ["● Bash cargo test --worksp…  ✔ 0.4s"]);
+}
+
+#[test]
+fn output_that_is_broken_keeps_its_indent() {
+    let output = Item::Output { text: "one two three\nfour".into(), role: Role::Danger, most: 5 };
+    assert_eq!(show(&output, 13), ["    one two", "    three", "    four"]);
+    let diff = Item::Diff { text: "+one two three\n-x".into(), most: 5 };
+    assert_eq!(show(&diff, 14), ["    +one two", "     three", "    -x"]);
+}
+
+#[test]
+fn what_somebody_is_to_agree_to_is_shown_to_its_last_character() {
+    let text = format!("+{}z\n{}+end", "y".repeat(LONGEST_LINE * 2), "+x\n".repeat(1_000));
+    let shown = show(&Item::Diff { text, most: ALL }, 80).join("");
+    let count = |c| shown.chars().filter(|other| *other == c).count();
+    assert_eq!(["y", "z", "x", "end"].map(|part| shown.matches(part).count()), [LONGEST_LINE * 2, 1, 1_000, 1]);
+    assert_eq!(count('…'), 0);
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::app::calls::Ended as Row;
+use crate::app::state::{Motion, Settled, Waiting};
+use crate::app::worker::Session;
+use askuser::Key;
+use serde_json::json;
+
+fn at(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// At work, with nobody typing.
+fn working() -> State {
+    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
+    let session = Session { id: "s1".into(), model: "a/b".into(), mode: Mode::Ask, cwd: "/work".into() };
+    state.update(Event::Session(session, Vec::new()), at(0));
+    state.update(Event::Begins, at(0));
+    state
+}
+
+fn tell(state: &mut State, event: AgentEvent, now: u64) -> Vec<Item> {
+    printed(state.update(Event::Agent(event), at(now)))
+}
+
+fn printed(effects: Vec<Effect>) -> Vec<Item> {
+    let items = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Print(item) => Some(item),
+        _ => None,
+    });
+    items.filter(|item| *item != Item::Gap).collect()
+}
+
+fn start(id: &str, name: &str, input: Value) -> AgentEvent {
+    AgentEvent::ToolStart { id: id.into(), name: name.into(), input }
+}
+
+fn result(id: &str, name: &str, result: ToolResult) -> AgentEvent {
+    AgentEvent::ToolResult { id: id.into(), name: name.into(), result }
+}
+
+fn ask(id: &str, question: &str) -> AgentEvent {
+    AgentEvent::AskUser { id: id.into(), questions: json!([{"question": question}]) }
+}
+
+fn of_task(event: AgentEvent) -> AgentEvent {
+    AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) }
+}
+
+/// A question opens with this context.
+fn open(state: &mut State, context: &str, now: u64) -> Vec<Item> {
+    let waiting = Waiting { header: "Header".into(), context: Some(context.to_owned()) };
+    printed(state.update(Event::Asked(waiting), at(now)))
+}
+
+fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
+    let task = task.map(str::to_owned);
+    Item::Call(Row { name: name.into(), about: about.into(), task, went: Went::Asking, took: None, facts: Vec::new() })
+}
+
+#[test]
+fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
+    for plan in ["--- \n**Plan**", "diff the files", "@@ first", "x\n@@ 1\n+++ 2"] {
+        let mut state = working();
+        tell(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
+        assert_eq!(tell(&mut state, ask("1", "Go ahead?"), 1), []);
+        assert_eq!(open(&mut state, plan, 1), [Item::Rows(markdown::rows(plan))], "{plan}");
+    }
+}
+
+#[test]
+fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
+    let mut state = working();
+    let context = "**not Markdown**\n".repeat(1_000);
+    tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    assert_eq!(tell(&mut state, ask("1:permission", "Write a?"), 1), [asking("Write", "a", None)]);
+    assert_eq!(open(&mut state, &context, 1), [Item::Diff { text: context, most: ALL }]);
+}
+
+#[test]
+fn a_permission_is_told_with_the_command_and_whose_it_is() {
+    let mut state = working();
+    tell(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
+    let told = tell(&mut state, of_task(ask("t/1:permission", "Run this command?")), 1);
+    assert_eq!(told, [asking("Bash", "rm -r build", Some("audit deps"))]);
+}
+
+#[test]
+fn a_subagents_question_is_told_with_whose_it_is() {
+    let mut state = working();
+    tell(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);
+    let told = tell(&mut state, of_task(ask("t/1", "Which database?")), 1);
+    assert_eq!(told, [asking("Question", "Which database?", Some("audit deps"))]);
+}
+
+#[test]
+fn the_agents_own_question_is_not_told_twice() {
+    let mut state = working();
+    tell(&mut state, start("1", "AskUserQuestion", json!({"questions": []})), 1);
+    assert_eq!(tell(&mut state, ask("1", "Which database?"), 1), []);
+}
+
+#[test]
+fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first() {
+    let mut state = working();
+    tell(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
+    tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    tell(&mut state, ask("1:permission", "Write a?"), 1);
+    open(&mut state, "+x", 1);
+    state.update(Event::Settled(Settled::Answered, at(1)), at(2));
+    tell(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
+    let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
+    assert!(matches!(tell(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
+}
+
+#[test]
+fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
+    let mut state = working();
+    tell(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
+    tell(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
+    tell(&mut state, ask("1:permission", "Run?"), 1_000);
+    open(&mut state, "", 1_000);
+    state.update(Event::Settled(Settled::Answered, at(50_000)), at(51_000));
+    let mut took = |event| match &tell(&mut state, event, 52_000)[..] {
+        [Item::Call(ended)] => ended.took,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(took(of_task(result("2", "Bash", ToolResult::ok("")))), Some(at(51_000)));
+    assert_eq!(took(result("1", "Bash", ToolResult::ok(""))), Some(at(1_000)));
+}
+
+#[test]
+fn control_o_shows_the_last_result_that_was_not_shown_whole() {
+    let mut state = working();
+    tell(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    tell(&mut state, result("1", "Bash", ToolResult::ok("a\nb")), 1);
+    tell(&mut state, start("2", "Read", json!({"path": "x"})), 1);
+    tell(&mut state, result("2", "Read", ToolResult::error("x is not there")), 1);
+    let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
+    let [Item::Call(call), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((call.about.as_str(), text.as_str()), ("make", "a\nb"));
+}
+
+#[test]
+fn a_long_failure_and_a_long_difference_can_be_seen_whole() {
+    let long = "x\n".repeat(60);
+    let failed = ToolResult::error(&*long);
+    let changed = ToolResult::ok("Written.").with_details(json!({"diff": long}));
+    for outcome in [failed, changed] {
+        let mut state = working();
+        tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+        tell(&mut state, result("1", "Write", outcome), 1);
+        let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
+        let [Item::Call(_), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!(text.lines().count(), 60);
+    }
+}
