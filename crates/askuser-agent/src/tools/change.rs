@@ -21,8 +21,9 @@ use std::time::Duration;
 pub(crate) const MOST_CONTENT: usize = 1_000_000;
 /// The largest file that is changed.
 pub(crate) const MOST_FILE: u64 = 10_000_000;
-/// What is shown of a difference.
+/// What is shown of a difference, and of one line of it: a long line does not hide the others.
 const MOST_DIFF_CHARS: usize = 100_000;
+const MOST_LINE_CHARS: usize = 2_000;
 /// A difference that takes longer is a rougher one, and still true.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
@@ -44,6 +45,16 @@ pub(crate) struct Difference {
     text: String,
     added: usize,
     removed: usize,
+    left_out: LeftOut,
+}
+
+/// What a person is not shown of a difference, in lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LeftOut {
+    /// Shown as far as a line may reach.
+    cut: usize,
+    /// Not shown at all.
+    hidden: usize,
 }
 
 /// Where a change is to be made.
@@ -123,7 +134,8 @@ impl Change {
         let shown = self.place.shown();
         let from = if self.before.is_some() { format!("a/{shown}") } else { "/dev/null".into() };
         let text = diff.unified_diff().header(&from, &format!("b/{shown}")).to_string();
-        Difference { text: bounded(text), added, removed }
+        let (text, left_out) = bounded(&text);
+        Difference { text, added, removed, left_out }
     }
 
     /// What a person is asked. `verb` is what is done: "Edit", "Write".
@@ -135,6 +147,10 @@ impl Change {
             Some(_) => format!("{verb} {shown} (+{added} −{removed})?"),
             None => format!("{verb} new file {shown} (+{added})?"),
         };
+        // Nobody agrees to what they have not seen without knowing that they have not.
+        if let Some(words) = difference.left_out.words() {
+            question.push_str(&format!("\n\n{words}"));
+        }
         if hides_something(new_text) {
             question.push_str("\n\nThe new text has characters that cannot be shown.");
         }
@@ -151,7 +167,7 @@ impl Change {
 
     /// What came of it.
     pub(crate) fn result(&self, tool: &str, output: String) -> ToolResult {
-        let Difference { text, added, removed } = self.difference();
+        let Difference { text, added, removed, .. } = self.difference();
         ToolResult::ok(output)
             .titled(tool, self.place.shown())
             .with_details(json!({"diff": text, "added": added, "removed": removed}))
@@ -167,11 +183,66 @@ impl Before {
     }
 }
 
-fn bounded(text: String) -> String {
-    let Some((end, _)) = text.char_indices().nth(MOST_DIFF_CHARS) else { return text };
-    let end = text[..end].rfind('\n').map_or(end, |newline| newline + 1);
-    let more = text[end..].lines().count();
-    format!("{}… {more} more line{} of this difference are not shown\n", &text[..end], super::s(more))
+impl LeftOut {
+    /// What is said about it where somebody is asked.
+    fn words(self) -> Option<String> {
+        let LeftOut { cut, hidden } = self;
+        let lines = |lines| format!("{} line{} {}", grouped(lines), super::s(lines), are(lines));
+        match (hidden, cut) {
+            (0, 0) => None,
+            (hidden, 0) => Some(format!("Of this difference, {} not shown.", lines(hidden))),
+            (0, cut) => Some(format!("Of this difference, {} shown only in part.", lines(cut))),
+            (hidden, cut) => {
+                Some(format!("Of this difference, {} not shown and {} shown only in part.", lines(hidden), lines(cut)))
+            }
+        }
+    }
+}
+
+/// As much of a difference as is shown, and what is left out of it.
+fn bounded(text: &str) -> (String, LeftOut) {
+    let (mut shown, mut chars, mut left_out) = (String::new(), 0, LeftOut::default());
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref() {
+        let body = line.strip_suffix('\n').unwrap_or(line);
+        let length = body.chars().count();
+        chars += length.min(MOST_LINE_CHARS) + 1;
+        if chars > MOST_DIFF_CHARS {
+            left_out.hidden = 1;
+            break;
+        }
+        match body.char_indices().nth(MOST_LINE_CHARS) {
+            Some((end, _)) => {
+                left_out.cut += 1;
+                let more = grouped(length - MOST_LINE_CHARS);
+                shown.push_str(&format!("{}… {more} more characters of this line are not shown\n", &body[..end]));
+            }
+            None => shown.push_str(line),
+        }
+    }
+    left_out.hidden += lines.count();
+    if left_out.hidden > 0 {
+        let (more, s, are) = (grouped(left_out.hidden), super::s(left_out.hidden), are(left_out.hidden));
+        shown.push_str(&format!("… {more} more line{s} of this difference {are} not shown\n"));
+    }
+    (shown, left_out)
+}
+
+fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 fn hides_something(text: &str) -> bool {

@@ -70,3 +70,46 @@ fn a_file_that_is_too_large_is_not_changed() {
     let expected = "large has 10000001 bytes, at most 10000000 can be changed; nothing was done.";
     assert_eq!(consent(&desk, "large", "x"), Err(ToolResult::error(expected)));
 }
+
+/// The question about a new file, and what is shown of it.
+fn asked(content: &str) -> (String, String) {
+    let consent = consent(&Desk::new(), "long.txt", content).unwrap();
+    (consent.question, consent.context.unwrap())
+}
+
+#[test]
+fn a_long_first_line_does_not_hide_the_lines_after_it() {
+    let (question, context) = asked(&format!("{}\n{}", "x".repeat(300_000), "line\n".repeat(1_000)));
+    let expected = "Write new file long.txt (+1001)?\n\nOf this difference, 1 line is shown only in part.";
+    assert_eq!(question, expected);
+    let cut = format!("+{}… 298,001 more characters of this line are not shown", "x".repeat(MOST_LINE_CHARS - 1));
+    let lines: Vec<&str> = context.lines().skip(3).collect();
+    assert_eq!((lines.len(), lines[0], lines[1], lines[1_000]), (1_001, cut.as_str(), "+line", "+line"));
+}
+
+#[test]
+fn what_is_not_shown_is_said_in_the_question() {
+    let (question, context) = asked(&"123456789\n".repeat(10_000));
+    let expected = "Write new file long.txt (+10000)?\n\nOf this difference, 914 lines are not shown.";
+    assert_eq!(question, expected);
+    assert!(
+        context.ends_with("+123456789\n… 914 more lines of this difference are not shown\n"),
+        "{}",
+        &context[99_000..]
+    );
+    let (question, _) = asked(&format!("{}\n{}", "x".repeat(3_000), "123456789\n".repeat(20_000)));
+    let expected = "Of this difference, 11,096 lines are not shown and 1 line is shown only in part.";
+    assert_eq!(question, format!("Write new file long.txt (+20001)?\n\n{expected}"));
+}
+
+#[test]
+fn a_difference_that_is_shown_whole_needs_no_words() {
+    let (question, context) = asked(&"x".repeat(MOST_LINE_CHARS - 1));
+    assert_eq!(question, "Write new file long.txt (+1)?");
+    assert!(!context.contains('…'), "{context}");
+}
+
+#[test]
+fn numbers_are_grouped_by_thousands() {
+    assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+}
