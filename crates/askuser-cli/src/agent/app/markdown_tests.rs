@@ -140,3 +140,69 @@ fn hostile_lines_are_shown_and_nothing_in_them_is_lost() {
         assert_eq!(letters(&shown), letters(&text), "{}", &text[..20]);
     }
 }
+
+#[test]
+fn quotes_inside_quotes_end_somewhere() {
+    let text = format!("{}{}", "> ".repeat(1_000), "abc ".repeat(500));
+    let shown = render(&rows(&text), &Theme::default(), 60);
+    let length: usize = shown.iter().flat_map(|line| &line.spans).map(|span| span.content.len()).sum();
+    assert!(length < 10_000, "{length} bytes");
+}
+
+/// A paragraph as it comes in, given row by row: what was given, and what it looks like in the end.
+fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
+    let mut stream = Stream::default();
+    let mut all = Vec::new();
+    let chars: Vec<char> = text.chars().collect();
+    for chunk in chars.chunks(size) {
+        all.extend(stream.push(&chunk.iter().collect::<String>()));
+        all.extend(stream.overflow(columns));
+    }
+    let early = all.len();
+    all.extend(stream.finish());
+    (early, marked(&render(&all, &Theme::default(), columns)))
+}
+
+const LONG: &str = "It is **bold and goes on for a while, so that it has to be wrapped somewhere** and then *not*, with \
+`code in it` and snake_case_names and _emphasis_ and 2 * 3 * 4, see [the docs](https://docs.example) or [none] or \
+<https://a.example>, a \\* too. The rest of it is plain and long enough to fill another few rows of the screen, 使用哪个数据库使\
+用哪个数据库使用哪个数据库使用哪个数据库使用哪个数据库使用哪个数据库. ~~Gone~~ and ``a ` b`` and a__b__c and **x `y** z` end.";
+
+#[test]
+fn a_long_paragraph_is_given_before_it_ends_and_looks_the_same() {
+    for lead in ["", "- ", "12. ", "> ", "> > * ", "  "] {
+        let text = format!("{lead}{LONG}");
+        for size in [1, 3, 10, 200, 1_000] {
+            for columns in [20, 33, 60] {
+                let (early, shown) = streamed(&text, size, columns);
+                assert_eq!(shown, show(&text, columns), "{lead:?} in pieces of {size} at {columns}");
+                assert!(early > 3, "{early} rows early");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_may_still_change_is_not_given() {
+    for text in ["**open and ", "`open and ", "[open and ", "see <https://a"] {
+        let (early, _) = streamed(&format!("{text}{}", "x".repeat(400)), 7, 40);
+        assert_eq!(early, 0, "{text}");
+    }
+}
+
+#[test]
+fn a_line_too_long_for_marks_is_given_as_it_was_written() {
+    let text = format!("**x {}** end", "word ".repeat(2_000));
+    let (early, shown) = streamed(&text, 100, 60);
+    assert!(early > 100, "{early} rows early");
+    assert_eq!(shown, show(&text, 60));
+}
+
+#[test]
+fn code_and_what_is_not_clean_is_not_given_early() {
+    let words = "word ".repeat(100);
+    for text in [format!("```\n{words}"), format!("~~~ {words}"), format!("a\u{1b}[1m {words}"), format!("# {words}")] {
+        let early = streamed(&text, 10, 40).0;
+        assert_eq!(early, 0, "{text}");
+    }
+}

@@ -1,7 +1,7 @@
 //! From what the agent tells to what the person sees of it.
 
 use super::calls::{self, Asks, Call, Went, about, diff, shows_itself};
-use super::item::{ALL, Item};
+use super::item::{ALL, Item, WIDEST};
 use super::markdown;
 use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
 use super::update::FULL;
@@ -86,7 +86,9 @@ impl State {
         match event {
             AgentEvent::TextDelta { text } if task.is_none() => {
                 self.heard = Heard::Parts;
-                let rows = self.stream.push(&text);
+                let mut rows = self.stream.push(&text);
+                // A paragraph that goes on and on does not wait for its end.
+                rows.extend(self.stream.overflow(self.room.min(WIDEST)));
                 if !rows.is_empty() {
                     self.print(Item::Rows(rows), out);
                 }

@@ -35,7 +35,8 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let room = room - below.len();
     let middle: Vec<Line<'static>> =
         if middle.len() + 1 > room { middle.into_iter().take(room).collect() } else { middle };
-    let room = (room - middle.len()).saturating_sub(2);
+    // A terminal that is made narrower breaks these lines before we can take them off, and what scrolls away stays there.
+    let room = (room - middle.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = markdown::render(&state.stream.tail(), theme, columns);
     if !tail.is_empty() && state.begins_text() {
         tail.insert(0, Line::default());

@@ -132,3 +132,14 @@ fn the_end_of_a_long_unfinished_line_is_seen() {
     let shown = show(&state, &Theme::default(), 80, 24);
     assert!(shown.contains("w399") && !shown.contains("w0 "), "{shown}");
 }
+
+#[test]
+fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
+    let mut state = idle();
+    let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
+    state.stream.push(&words.join(" "));
+    for (rows, most) in [(12, 3), (24, 7), (60, 19)] {
+        let shown = show(&state, &Theme::default(), 40, rows);
+        assert_eq!(shown.lines().filter(|line| line.starts_with('w')).count(), most, "{shown}");
+    }
+}

@@ -5,7 +5,7 @@ use askuser_terminal::Role;
 use askuser_terminal::text::Modifier;
 
 /// A line longer than this is shown as it was written: looking for pairs in it would take too long.
-const READ_AT_MOST: usize = 4_000;
+pub(super) const READ_AT_MOST: usize = 4_000;
 /// Emphasis inside emphasis inside emphasis.
 const DEEPEST: usize = 6;
 
@@ -18,6 +18,84 @@ pub(super) fn read_inline(text: &str, look: Look) -> Vec<Piece> {
         inline(text, look, 0, &mut pieces);
     }
     pieces
+}
+
+/// The places in a text that is still being written before which nothing changes any more, whatever follows: how far they
+/// are in the text, and how far in its words as they are shown.
+pub(super) fn settled(text: &str) -> Vec<(usize, usize)> {
+    let mut places = vec![(0, 0)];
+    let (mut at, mut shown) = (0, 0);
+    let mut out = Vec::new();
+    while let Some(c) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let look = Look::default();
+        out.clear();
+        let taken = match c {
+            '\\' if rest.len() == 1 => break,
+            '\\' => escaped(rest, look, &mut out),
+            '`' => code(rest, look, &mut out),
+            '*' | '_' | '~' => emphasis(text, at, c, look, 0, &mut out),
+            '!' if rest.len() == 1 => break,
+            '!' if rest.starts_with("![") => link(&rest[1..], look, 0, &mut out).map(|taken| taken + 1),
+            '[' => link(rest, look, 0, &mut out),
+            '<' => address(rest, look, &mut out),
+            _ => None,
+        };
+        let end = match taken {
+            // A mark that has its partner may lose it to one inside that has not.
+            Some(taken) if taken == rest.len() || has_open_code(&rest[..taken]) => break,
+            Some(taken) => taken,
+            None if may_become_something(text, at, c) => break,
+            None => {
+                let run = match c {
+                    '*' | '_' | '~' | '`' => rest.len() - rest.trim_start_matches(c).len(),
+                    _ => c.len_utf8(),
+                };
+                add(&mut out, &rest[..run], look);
+                run
+            }
+        };
+        at += end;
+        shown += out.iter().map(|piece| piece.text.len()).sum::<usize>();
+        // Before an underscore it matters what comes before it.
+        if !text[at..].starts_with('_') {
+            places.push((at, shown));
+        }
+    }
+    places
+}
+
+/// Whether there are marks of code without partners.
+fn has_open_code(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(start) = rest.find('`') {
+        match code_span(&rest[start..]) {
+            Some((_, end)) => rest = &rest[start + end..],
+            None => return true,
+        }
+    }
+    false
+}
+
+/// Whether a mark that means nothing so far could still come to mean something.
+fn may_become_something(text: &str, at: usize, mark: char) -> bool {
+    let rest = &text[at..];
+    let inside = rest.trim_start_matches(mark);
+    match mark {
+        '`' => true,
+        '*' | '_' | '~' => {
+            let run = rest.len() - inside.len();
+            let in_a_word = mark == '_' && text[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+            let can_open = if mark == '~' { run == 2 } else { run <= 3 };
+            inside.is_empty() || (can_open && !in_a_word && !inside.starts_with(' '))
+        }
+        '[' | '!' => match rest.split_once(']') {
+            Some((_, after)) => after.is_empty() || (after.starts_with('(') && !after.contains(')')),
+            None => mark == '[' || rest.starts_with("!["),
+        },
+        '<' => !rest.contains(['>', ' ']),
+        _ => false,
+    }
 }
 
 fn add(pieces: &mut Vec<Piece>, text: &str, look: Look) {
