@@ -14,6 +14,7 @@ use similar::{ChangeTag, TextDiff};
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -139,7 +140,8 @@ impl Change {
     }
 
     /// What a person is asked. `verb` is what is done: "Edit", "Write".
-    pub(crate) fn consent(&self, verb: &str, new_text: &str) -> Consent {
+    pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
+        let sensitive = is_sensitive(&self.place, &context.protected);
         let shown = self.place.shown();
         let difference = self.difference();
         let Difference { added, removed, .. } = difference;
@@ -154,15 +156,15 @@ impl Change {
         if hides_something(new_text) {
             question.push_str("\n\nThe new text has characters that cannot be shown.");
         }
-        let (rule, always) = match (is_sensitive(&self.place), self.place.home) {
+        let (rule, always) = match (sensitive, self.place.home) {
             (true, _) => (format!("edit {}", self.place.real().display()), format!("{verb} {shown} without asking")),
-            (false, Home::Here) => ("edit".into(), format!("{verb} files in this folder without asking")),
+            (false, Home::Here) => ("edit".into(), "Change files in this folder without asking".into()),
             (false, Home::Added) => {
                 let root = self.place.root.display();
-                (format!("edit in {root}"), format!("{verb} files in {root} without asking"))
+                (format!("edit in {root}"), format!("Change files in {root} without asking"))
             }
         };
-        Consent { question, context: Some(difference.text), rule, always, edits_here: !is_sensitive(&self.place) }
+        Consent { question, context: Some(difference.text), rule, always, edits_here: !sensitive }
     }
 
     /// What came of it.
@@ -251,9 +253,9 @@ fn hides_something(text: &str) -> bool {
 }
 
 /// Whether a change here could run something, or loosen what guards the person, beyond what an edit usually does.
-fn is_sensitive(place: &Place) -> bool {
-    const FOLDERS: [&str; 10] =
-        [".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
+fn is_sensitive(place: &Place, protected: &[PathBuf]) -> bool {
+    const FOLDERS: [&str; 11] =
+        [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
     /// Two names in a row: the person's own settings and what they allowed.
     const NESTED: [[&str; 2]; 6] = [
         [".config", "askuser"],
@@ -263,7 +265,7 @@ fn is_sensitive(place: &Place) -> bool {
         [".config", "autostart"],
         [".config", "systemd"],
     ];
-    const FILES: [&str; 19] = [
+    const FILES: [&str; 22] = [
         "askuser.toml",
         ".bashrc",
         ".bash_profile",
@@ -283,11 +285,15 @@ fn is_sensitive(place: &Place) -> bool {
         ".envrc",
         ".gitconfig",
         ".gitmodules",
+        ".mcp.json",
+        ".npmrc",
+        ".pre-commit-config.yaml",
     ];
     // Some file systems do not tell cases apart. The agent's own folder may itself lie in a sensitive one.
     let real = place.real();
     let names: Vec<String> = real.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
-    names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+    protected.iter().any(|folder| real.starts_with(folder))
+        || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
         || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
         || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
 }

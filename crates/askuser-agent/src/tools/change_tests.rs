@@ -17,6 +17,8 @@ fn sensitive_places_are_asked_about_one_by_one() {
         ".bashrc",
         "x/.envrc",
         ".config/askuser/settings",
+        ".cargo/config.toml",
+        ".npmrc",
     ];
     for path in places {
         let consent = consent(&desk, path, "x").unwrap();
@@ -24,6 +26,14 @@ fn sensitive_places_are_asked_about_one_by_one() {
         assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
         assert_eq!(consent.always, format!("Write {path} without asking"));
     }
+}
+
+#[test]
+fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
+    let mut desk = Desk::new();
+    desk.context.protected = vec![desk.path("somewhere/askuser")];
+    assert!(!consent(&desk, "somewhere/askuser/allowed.json", "{}").unwrap().edits_here);
+    assert!(consent(&desk, "somewhere/else.json", "{}").unwrap().edits_here);
 }
 
 #[test]
@@ -43,7 +53,7 @@ fn always_in_an_added_folder_is_for_that_folder() {
     let consent = consent(&desk, other.join("x").to_str().unwrap(), "x").unwrap();
     assert_eq!(
         (consent.rule, consent.always, consent.edits_here),
-        (format!("edit in {}", other.display()), format!("Write files in {} without asking", other.display()), true)
+        (format!("edit in {}", other.display()), format!("Change files in {} without asking", other.display()), true)
     );
 }
 

@@ -39,7 +39,7 @@ impl Tool for Edit {
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let plan = plan(call, context)?;
-        Ok(plan.change.consent(NAME, plan.new))
+        Ok(plan.change.consent(NAME, plan.new, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {

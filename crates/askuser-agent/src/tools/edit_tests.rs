@@ -130,7 +130,7 @@ fn an_edit_is_shown_before_it_is_made() {
         question: "Edit file (+1 −1)?".into(),
         context: Some("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
         rule: "edit".into(),
-        always: "Edit files in this folder without asking".into(),
+        always: "Change files in this folder without asking".into(),
         edits_here: true,
     };
     assert_eq!(desk.consent(&Edit, input("two", "2")), Ok(expected));

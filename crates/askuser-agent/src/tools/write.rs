@@ -40,7 +40,7 @@ impl Tool for Write {
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let change = plan(call, context)?;
         self.remember(context.shared.public_id(&call.id), Before::fingerprint(change.before.as_ref()));
-        Ok(change.consent(NAME, &change.after))
+        Ok(change.consent(NAME, &change.after, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {

@@ -111,7 +111,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
         question: "Write a.txt (+2 −1)?".into(),
         context: Some("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".into()),
         rule: "edit".into(),
-        always: "Write files in this folder without asking".into(),
+        always: "Change files in this folder without asking".into(),
         edits_here: true,
     };
     assert_eq!(consent, expected);

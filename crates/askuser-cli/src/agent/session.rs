@@ -22,7 +22,8 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
 /// What decides about sessions, permissions and settings: nobody but the user changes it without asking.
 pub(crate) fn protected() -> Vec<PathBuf> {
     let config = config::user_folder(|name| std::env::var(name).ok());
-    state_folder().ok().into_iter().chain(config).collect()
+    let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
+    state_folder().ok().into_iter().chain(config).map(real).collect()
 }
 
 fn folder() -> Result<PathBuf, Failure> {
