@@ -87,12 +87,16 @@ fn what_is_typed_while_the_agent_works_answers_no_question_and_is_kept() {
         terminal.keys("1");
     }
     terminal.keys("x");
+    // Far longer than the keyboard has to rest where nothing is written.
+    assert!(!terminal.shows_within(Duration::from_millis(1_500), "╭─ Database ─╮"), "{}", terminal.screen());
+    terminal.keys("2 ");
+    terminal.keys("<tab>");
     terminal.wait_for("╭─ Database ─╮");
     assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
     terminal.keys("<down><enter>");
     terminal.wait_for("Good.");
     terminal.wait_until("the draft", |screen| {
-        screen.lines().any(|line| line.starts_with("│ > 1 2 1") && line.contains("1x"))
+        screen.lines().any(|line| line.starts_with("│ > 1 2 1") && line.contains("1x2"))
     });
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub(crate) usage: Usage,
     /// Questions that have not been opened yet.
     pub(crate) waiting: VecDeque<Waiting>,
+    /// Whether the person has been called to the first of them.
+    pub(super) called: Called,
     pub(crate) notice: Option<Notice>,
     pub(crate) detail: Detail,
     /// The last call that gave something back.
@@ -88,6 +90,22 @@ pub(crate) struct Waiting {
     pub(crate) header: String,
     /// What it is about, to be shown above it.
     pub(crate) context: Option<String>,
+}
+
+/// What a question that waits waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// Nothing is being written: it opens once the keyboard rests.
+    AtRest,
+    /// A text is half written, and who wrote it may go on at any time: it opens when they say so.
+    OnWish,
+}
+
+/// Whether the person was told in a way that is noticed elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Called {
+    No,
+    Yes,
 }
 
 /// Words under the box that go by themselves or with the next key.
@@ -219,6 +237,7 @@ impl State {
             calls: Vec::new(),
             usage: Usage::default(),
             waiting: VecDeque::new(),
+            called: Called::Yes,
             notice: None,
             detail: Detail::Short,
             last_output: None,
@@ -241,7 +260,11 @@ impl State {
 
     /// When the screen changes by itself; `None` means never.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
-        let opens = self.last_key.filter(|_| !self.waiting.is_empty()).map(|key| key + GUARD);
+        let waits = self.last_key.filter(|_| !self.waiting.is_empty());
+        let opens = waits.and_then(|key| match self.opens() {
+            Opens::AtRest => Some(key + GUARD),
+            Opens::OnWish => (self.called == Called::No && self.focus.is_none()).then_some(key + RECENTLY),
+        });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
         let frame = self.turn.filter(|_| self.manner == Manner::Screen).map(|_| {
             let step = match self.motion {
@@ -262,10 +285,19 @@ impl State {
         }
     }
 
+    /// What a question would wait for.
+    pub(crate) fn opens(&self) -> Opens {
+        if self.draft.is_blank() { Opens::AtRest } else { Opens::OnWish }
+    }
+
     /// Whether nothing stands in the way of a question.
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
-        // A line of one's own takes an Enter of its own.
-        self.manner == Manner::Line || self.last_key.is_none_or(|key| now.saturating_sub(key) >= GUARD)
+        match (self.opens(), self.manner) {
+            (Opens::OnWish, _) => false,
+            // A line of one's own takes an Enter of its own.
+            (Opens::AtRest, Manner::Line) => true,
+            (Opens::AtRest, Manner::Screen) => self.last_key.is_none_or(|key| now.saturating_sub(key) >= GUARD),
+        }
     }
 
     pub(super) fn away(&self, now: Duration) -> Away {

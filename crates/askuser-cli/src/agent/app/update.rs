@@ -3,7 +3,9 @@
 use super::commands::{self, Command};
 use super::draft::{LIMIT, Moved};
 use super::item::Item;
-use super::state::{AGAIN, Above, Detail, Effect, Ended, Event, Notice, STRAY, Settled, State, Stopping, Turn};
+use super::state::{
+    AGAIN, Above, Away, Called, Detail, Effect, Ended, Event, Notice, STRAY, Settled, State, Stopping, Turn,
+};
 use super::worker::Order;
 use askuser::prompt::{Action, Context, action};
 use askuser::{Edit, Fit, Key, KeyCode};
@@ -40,10 +42,10 @@ impl State {
             Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
             Event::Tick => {}
             Event::Asked(waiting) => {
-                if self.waiting.is_empty() {
-                    out.push(Effect::Announce { header: waiting.header.clone(), away: self.away(now) });
-                }
                 self.waiting.push_back(waiting);
+                if self.waiting.len() == 1 {
+                    self.announce(now, &mut out);
+                }
             }
             Event::Withdrawn(place) => {
                 self.waiting.remove(place);
@@ -70,7 +72,12 @@ impl State {
             | Event::Agent(_) => self.told(event, now, &mut out),
         }
         self.pass_time(now);
-        self.open_question(now, &mut out);
+        if self.is_quiet(now) {
+            self.open_question(&mut out);
+        } else if self.called == Called::No && self.away(now) == Away::Perhaps {
+            // They have left their half-written text alone, and may not know that it is waited for them.
+            self.announce(now, &mut out);
+        }
         out
     }
 
@@ -84,11 +91,10 @@ impl State {
         }
     }
 
-    /// A question opens once the keyboard rests, so that nothing that was typed for something else answers it.
-    fn open_question(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if self.is_quiet(now)
-            && let Some(waiting) = self.waiting.pop_front()
-        {
+    /// Opens the first question, if one waits. That is done where nothing that was typed for something else can answer it.
+    fn open_question(&mut self, out: &mut Vec<Effect>) {
+        if let Some(waiting) = self.waiting.pop_front() {
+            self.called = Called::Yes;
             if let Some(context) = waiting.context {
                 self.show_context(context, out);
             }
@@ -98,10 +104,21 @@ impl State {
 
     /// A question is over: the next one is announced, if one waits.
     fn hush(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        out.push(match self.waiting.front() {
-            Some(next) => Effect::Announce { header: next.header.clone(), away: self.away(now) },
-            None => Effect::Quiet,
-        });
+        self.called = Called::Yes;
+        if self.waiting.is_empty() {
+            out.push(Effect::Quiet);
+        } else {
+            self.announce(now, out);
+        }
+    }
+
+    /// Tells that the first question waits.
+    fn announce(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        if let Some(waiting) = self.waiting.front() {
+            let away = self.away(now);
+            self.called = if away == Away::Perhaps { Called::Yes } else { Called::No };
+            out.push(Effect::Announce { header: waiting.header.clone(), away });
+        }
     }
 
     /// Puts something into the scrollback, apart from what it does not belong to.
@@ -161,6 +178,7 @@ impl State {
             _ if key == Key::ctrl('o') => self.toggle_detail(out),
             _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.as_str().to_owned())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
+            Key { code: KeyCode::Tab, .. } if !self.waiting.is_empty() => self.open_question(out),
             Key { code: KeyCode::Tab, .. } => {
                 if let Some(completed) = commands::complete(self.draft.as_str()) {
                     let _ = self.draft.set(&completed);

@@ -216,15 +216,75 @@ fn a_question_opens_at_once_where_nobody_types() {
 #[test]
 fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
     let mut state = working();
-    write(&mut state, "typing", 1_000);
+    press(&mut state, KeyCode::Left, 1_000);
     let effects = state.update(Event::Asked(waiting(None)), at(1_100));
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), away: Away::No }]);
     assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
-    // Another key holds it, and is typed.
-    assert_eq!(write(&mut state, "1", 1_650), []);
+    // Another key holds it.
+    assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
     assert_eq!(state.update(Event::Tick, at(1_800)), []);
     assert_eq!(state.update(Event::Tick, at(2_350)), [Effect::Ask]);
-    assert_eq!(state.draft.as_str(), "typing1");
+}
+
+/// Somebody writes, and a question comes.
+fn half_written() -> State {
+    let mut state = working();
+    write(&mut state, "please use version ", 1_000);
+    let announce = Effect::Announce { header: "Database".into(), away: Away::No };
+    assert_eq!(state.update(Event::Asked(waiting(None)), at(1_100)), [announce]);
+    state
+}
+
+#[test]
+fn a_question_does_not_open_under_somebody_who_pauses_over_a_half_written_text() {
+    let mut state = half_written();
+    assert_eq!(state.update(Event::Tick, at(4_000)), []);
+    assert_eq!(write(&mut state, "2 of the library", 4_100), []);
+    assert_eq!(state.update(Event::Tick, at(9_000)), []);
+    assert_eq!((state.draft.as_str(), state.waiting.len()), ("please use version 2 of the library", 1));
+}
+
+#[test]
+fn tab_opens_a_question_over_a_half_written_text_which_stays() {
+    let mut state = half_written();
+    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
+    state.update(Event::Settled(Settled::Answered, at(500)), at(1_800));
+    assert_eq!((state.draft.as_str(), state.waiting.len()), ("please use version ", 0));
+}
+
+#[test]
+fn tab_opens_a_question_also_over_half_a_command() {
+    let mut state = working();
+    write(&mut state, "/m", 1_000);
+    state.update(Event::Asked(waiting(None)), at(1_100));
+    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
+    assert_eq!(state.draft.as_str(), "/m");
+}
+
+#[test]
+fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
+    let mut state = half_written();
+    assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::Keep("please use version ".into())]);
+    assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
+    assert_eq!(state.update(Event::Tick, at(1_900)), [Effect::Ask]);
+}
+
+#[test]
+fn clearing_the_text_opens_the_question_once_the_keyboard_rests() {
+    let mut state = half_written();
+    assert_eq!(press(&mut state, Key::ctrl('u'), 1_200), []);
+    assert_eq!(state.update(Event::Tick, at(1_900)), [Effect::Ask]);
+}
+
+#[test]
+fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
+    let mut state = half_written();
+    state.motion = Motion::Reduced;
+    assert_eq!(state.next_change(at(5_999)), Some(at(6_000)));
+    let announce = Effect::Announce { header: "Database".into(), away: Away::Perhaps };
+    assert_eq!(state.update(Event::Tick, at(6_000)), [announce]);
+    assert_eq!(state.update(Event::Tick, at(60_000)), []);
+    assert_eq!(state.next_change(at(60_000)), Some(at(61_000)));
 }
 
 #[test]
@@ -245,7 +305,7 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     let mut state = working();
     write(&mut state, "half a dra", 1_000);
     state.update(Event::Asked(waiting(None)), at(1_000));
-    state.update(Event::Tick, at(2_000));
+    press(&mut state, KeyCode::Tab, 2_000);
     state.update(Event::Settled(Settled::Answered, at(1_000)), at(3_000));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
     assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
