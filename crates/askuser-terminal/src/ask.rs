@@ -74,10 +74,19 @@ pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeR
     if let Some(withdrawal) = withdrawal {
         device.watch(Some(Watched::Withdrawal(withdrawal)));
     }
-    let result = ask_on(&mut device, request, request.context.as_deref(), options.manner, options);
+    let result = ask_on(&mut device, request, request.context.as_deref(), Keyboard::Free, options.manner, options);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
+}
+
+/// What the keyboard was used for right before a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keyboard {
+    /// Nothing that we know of.
+    Free,
+    /// Talking to us; another question was over so long ago.
+    InUse(Option<Duration>),
 }
 
 /// Asks on a device that is in use, and leaves it so.
@@ -85,6 +94,7 @@ pub(crate) fn ask_on(
     device: &mut Device,
     request: &Request,
     context: Option<&str>,
+    keyboard: Keyboard,
     manner: Manner,
     options: &Options,
 ) -> Result<Outcome, AskError> {
@@ -95,6 +105,10 @@ pub(crate) fn ask_on(
     };
     let prompt = Prompt::new(request.set.clone(), settings);
     let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);
+    let prompt = match keyboard {
+        Keyboard::Free => prompt,
+        Keyboard::InUse(since) => prompt.among_keys(since),
+    };
     match manner {
         Manner::Screen => screen::ask(prompt, context, options, device),
         Manner::Line => line::ask(prompt, context, options, device),

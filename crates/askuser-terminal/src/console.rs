@@ -2,9 +2,9 @@
 //!
 //! What is printed stays and is never touched again; what is live is repainted where it changed. Nothing is asked of the
 //! terminal and the alternate screen is never used. Bytes are collected and go out in one write when the console waits, so
-//! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread or clock.
+//! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread.
 
-use crate::ask::{ask_on, keys, surface};
+use crate::ask::{Keyboard, ask_on, keys, surface};
 use crate::decode::Input;
 use crate::device::{Calls, Device, Wake, Waker, Watched};
 use crate::paint::{Painter, WIPE};
@@ -15,7 +15,7 @@ use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io::{self, PipeReader};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A terminal that is ours until it is dropped. Every way out gives it back as it was: drop, signal, suspend, panic.
 pub struct Console {
@@ -34,6 +34,8 @@ pub struct Console {
     cursor_row: u16,
     /// The live region goes and comes back, which should be seen as one.
     held: bool,
+    /// When the last question was over.
+    asked: Option<Instant>,
 }
 
 /// Why waiting ended.
@@ -114,6 +116,7 @@ impl Console {
             region: Region::Empty,
             cursor_row: 0,
             held: false,
+            asked: None,
         };
         if options.manner == Manner::Screen {
             // Whatever stands on this line stays as it is.
@@ -300,7 +303,9 @@ impl Console {
         self.device.typed(before).map_err(&failed)?;
         // Calls wait: what they announce is looked at when the question is over.
         let calls = self.device.watch(withdrawal.map(Watched::Withdrawal));
-        let result = ask_on(&mut self.device, request, None, self.manner, options);
+        let keyboard = Keyboard::InUse(self.asked.map(|asked| asked.elapsed()));
+        let result = ask_on(&mut self.device, request, None, keyboard, self.manner, options);
+        self.asked = Some(Instant::now());
         self.device.watch(calls);
         self.painter = Painter::new(self.charset);
         self.region = Region::Empty;

@@ -11,8 +11,8 @@ use std::time::Duration;
 /// How a prompt behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long after the first frame Enter, Space and digits are ignored, so that a key meant for something else
-    /// answers nothing.
+    /// How long after the first frame keys that answer, cancel or open a text field are ignored, so that a key meant for
+    /// something else does nothing here.
     pub arm: Duration,
     /// When to give up waiting. Any key holds it: somebody is there.
     pub timeout: Option<Duration>,
@@ -137,7 +137,22 @@ pub struct Prompt {
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
     pub(super) held: bool,
+    /// Until when the person can hardly have seen the prompt.
+    pub(super) armed_at: Duration,
+    pub(super) arming: Arming,
 }
+
+/// What a key means to a prompt that is not armed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arming {
+    /// Nothing: it is armed when it would have been.
+    Steady,
+    /// That the keyboard is still busy with something else: it is armed once that rests.
+    UntilRest,
+}
+
+/// For how long a key is held, at most, before it repeats, and within what time a key is pressed twice by mistake.
+const REPEATS_AFTER: Duration = Duration::from_millis(700);
 
 impl Prompt {
     /// A prompt at its first question.
@@ -159,7 +174,21 @@ impl Prompt {
             viewport: None,
             now: Duration::ZERO,
             held: false,
+            armed_at: settings.arm,
+            arming: Arming::Steady,
         }
+    }
+
+    /// For a prompt that comes while the person is at the keyboard: every key that comes too early puts off the moment it
+    /// is armed, so neither a held key nor a text typed for something else gets through. `since` is how long ago another
+    /// prompt was closed, whose last key may still be down.
+    pub fn among_keys(mut self, since: Option<Duration>) -> Prompt {
+        if !self.settings.arm.is_zero() {
+            let held = since.map_or(Duration::ZERO, |since| REPEATS_AFTER.saturating_sub(since));
+            self.armed_at = self.settings.arm.max(held);
+            self.arming = Arming::UntilRest;
+        }
+        self
     }
 
     /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question

@@ -748,17 +748,19 @@ fn an_edit_nobody_asked_for_is_ignored() {
 
 #[test]
 fn text_that_somebody_asked_to_type_is_not_eaten_while_arming() {
-    let mut played = play(Prompt::new(database(), Settings { arm: Duration::from_secs(9), timeout: None }), "na 1 b");
+    // The editor is the one way to a text before that.
+    let prompt = Prompt::new(database(), Settings { arm: Duration::from_secs(9), timeout: None });
+    let mut played = play(prompt, "<down><down><down><down><c-g>a 1 b");
     assert_eq!(played.prompt.text().map(|text| text.as_str()), Some("a 1 b"));
-    played.play("<enter><enter>");
-    assert_eq!(played.prompt.mode(), Mode::Choosing);
+    played.play("<enter>");
+    assert_eq!(played.line(), "answered | Database: “a 1 b”");
 }
 
 const ARMING: Settings = Settings { arm: Duration::from_millis(250), timeout: None };
 
 #[test]
 fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
-    for key in ["<enter>", "<space>", "1", "3", "<a-enter>", "<paste:1\n>"] {
+    for key in ["<enter>", "<space>", "1", "3", "<a-enter>", "<paste:1\n>", "<esc>", "c", "d", "n"] {
         check_with(database(), ARMING, key, "1 on PostgreSQL | ");
         check_with(database(), ARMING, &format!("<wait:249>{key}"), "1 on PostgreSQL | ");
         check_with(features(), ARMING, key, "1 on TypeScript | ");
@@ -775,6 +777,46 @@ fn keys_that_only_move_work_at_once() {
 fn an_armed_prompt_takes_every_key() {
     check_with(database(), ARMING, "<wait:250><enter>", "answered | Database: PostgreSQL");
     check_with(database(), ARMING, "<enter><down><wait:300><enter>", "answered | Database: MongoDB");
+}
+
+#[test]
+fn an_interrupt_is_heard_before_a_prompt_is_armed() {
+    assert_eq!(play(Prompt::new(database(), ARMING), "<c-c>").effect, Effect::Interrupt);
+}
+
+#[test]
+fn a_key_held_since_the_earlier_prompt_never_reaches_the_next_one() {
+    for key in ["<enter>", "<esc>", "1", "<space>", "c", "d", "n"] {
+        // The first repeat comes late, the others follow closely.
+        let held = format!("<wait:500>{}", format!("{key}<wait:40>").repeat(100));
+        let prompt = || Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(100)));
+        let mut played = play(prompt(), &held);
+        assert_eq!(played.line(), "1 on PostgreSQL | ", "{key}");
+        played.play("<wait:250><enter>");
+        assert_eq!(played.line(), "answered | Database: PostgreSQL", "{key}");
+    }
+}
+
+#[test]
+fn a_key_pressed_twice_does_not_reach_the_next_prompt() {
+    let next = |since| Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(since)));
+    assert_eq!(play(next(100), "<wait:599>1").line(), "1 on PostgreSQL | ");
+    assert_eq!(play(next(100), "<wait:600>1").line(), "answered | Database: PostgreSQL");
+    assert_eq!(play(next(900), "<wait:250>1").line(), "answered | Database: PostgreSQL");
+}
+
+#[test]
+fn a_text_typed_into_a_prompt_that_just_opened_does_not_answer_it() {
+    let typed = "please use 2 not 1".chars().map(|c| format!("{c}<wait:150>")).collect::<String>();
+    let typed = typed.replace(' ', "<space>");
+    let played = play(Prompt::new(database(), ARMING).among_keys(None), &typed);
+    assert_eq!(played.line(), "1 on PostgreSQL | ");
+}
+
+#[test]
+fn without_arming_a_prompt_among_keys_takes_every_key_at_once() {
+    let prompt = Prompt::new(database(), ARMED).among_keys(Some(Duration::ZERO));
+    assert_eq!(play(prompt, "1").line(), "answered | Database: PostgreSQL");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! that is not on the screen.
 
 use super::keymap::{Action, Context, action};
-use super::state::{Entry, Field, Mode, Notice, Page, Prompt, Scroll};
+use super::state::{Arming, Entry, Field, Mode, Notice, Page, Prompt, Scroll};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::Outcome;
@@ -43,8 +43,11 @@ impl Prompt {
         if key == Key::ctrl('c') {
             return Effect::Interrupt;
         }
-        if self.is_arming() && could_answer(key) {
-            return Effect::Continue;
+        if self.is_arming() {
+            self.put_off();
+            if is_armed_key(key) {
+                return Effect::Continue;
+            }
         }
         self.notice = None;
         match self.mode {
@@ -65,7 +68,13 @@ impl Prompt {
 
     /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it.
     fn is_arming(&self) -> bool {
-        self.now < self.settings.arm && !matches!(self.mode, Mode::Typing(_))
+        self.now < self.armed_at && !matches!(self.mode, Mode::Typing(_))
+    }
+
+    fn put_off(&mut self) {
+        if self.arming == Arming::UntilRest {
+            self.armed_at = self.armed_at.max(self.now + self.settings.arm);
+        }
     }
 
     fn act(&mut self, action: Action) -> Effect {
@@ -371,6 +380,7 @@ impl Prompt {
 
     fn paste(&mut self, text: String) -> Effect {
         if self.is_arming() {
+            self.put_off();
             return Effect::Continue;
         }
         self.notice = None;
@@ -444,7 +454,8 @@ impl Entry {
     }
 }
 
-/// Whether a key could answer a question, and so has to wait until the person can have seen it.
-fn could_answer(key: Key) -> bool {
-    matches!(key.code, KeyCode::Enter | KeyCode::Char(' ' | '0'..='9'))
+/// Whether a key does something about a question, and so has to wait until the person can have seen it: it answers, it
+/// cancels, or it opens a field that takes the keys after it.
+fn is_armed_key(key: Key) -> bool {
+    matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::Char(' ' | '0'..='9' | 'c' | 'd' | 'n'))
 }
