@@ -42,8 +42,9 @@ struct Pen {
 }
 
 /// Clears from the start of this row to the end of the screen. The space is for tmux, which takes clearing from the very
-/// first cell for clearing the whole screen, and keeps what was there in its history.
-pub(crate) const WIPE: &[u8] = b" \x1b[J\r";
+/// first cell for clearing the whole screen, and keeps what was there in its history. The last clearing is for it too: it
+/// takes this row for a full one otherwise, and breaks it where the terminal is made narrower.
+pub(crate) const WIPE: &[u8] = b" \x1b[J\r\x1b[K";
 
 const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 

@@ -8,6 +8,7 @@ use askuser::{AskError, Asker, Outcome, Request};
 use askuser_terminal::Waker;
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::mpsc::Sender;
+use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// What the end of the terminal means to who asks, the same number everywhere.
@@ -31,18 +32,19 @@ impl Question {
 /// Whatever is told to the person's thread, which is woken for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Post {
-    sender: Sender<FromAgent>,
+    sender: Sender<(Instant, FromAgent)>,
     waker: Waker,
 }
 
 impl Post {
-    pub(crate) fn new(sender: Sender<FromAgent>, waker: Waker) -> Post {
+    pub(crate) fn new(sender: Sender<(Instant, FromAgent)>, waker: Waker) -> Post {
         Post { sender, waker }
     }
 
     /// Tells it. If nobody is left to be told, the process is about to end.
     pub(crate) fn tell(&self, news: FromAgent) {
-        let _ = self.sender.send(news);
+        // It may be looked at late: while a question is open nothing else is.
+        let _ = self.sender.send((Instant::now(), news));
         self.waker.wake();
     }
 }

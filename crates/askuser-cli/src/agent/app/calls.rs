@@ -33,7 +33,7 @@ pub(crate) enum Subtitle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     Nothing,
-    /// With how long they had been asked, all in all, before that.
+    /// Since when.
     Question(Duration),
     Permission(Duration),
 }
@@ -89,20 +89,19 @@ impl Call {
         Call { id, name, about, task, subtitle, since: now, asks: Asks::Nothing, waited: Duration::ZERO }
     }
 
-    /// For how long it has been at work, where the person has been asked for so long, all in all. Only its own question
-    /// makes it wait: while another call's is open it goes on.
-    pub(crate) fn worked(&self, now: Duration, asked: Duration) -> Duration {
-        let waited = match self.asks {
-            Asks::Nothing => self.waited,
-            Asks::Question(before) | Asks::Permission(before) => self.waited + asked.saturating_sub(before),
+    /// For how long it has been at work. Only its own question makes it wait: while another call's is open it goes on.
+    pub(crate) fn worked(&self, now: Duration) -> Duration {
+        let until = match self.asks {
+            Asks::Nothing => now,
+            Asks::Question(since) | Asks::Permission(since) => since,
         };
-        now.saturating_sub(self.since + waited)
+        until.saturating_sub(self.since + self.waited)
     }
 
     /// Its question is over.
-    pub(crate) fn has_asked(&mut self, asked: Duration) {
-        if let Asks::Question(before) | Asks::Permission(before) = self.asks {
-            self.waited += asked.saturating_sub(before);
+    pub(crate) fn has_asked(&mut self, now: Duration) {
+        if let Asks::Question(since) | Asks::Permission(since) = self.asks {
+            self.waited += now.saturating_sub(since);
             self.asks = Asks::Nothing;
         }
     }
@@ -114,7 +113,7 @@ impl Call {
         Ended { name, about, task: self.task.clone(), went: Went::Asking, took: None, facts: Vec::new() }
     }
 
-    pub(crate) fn ended(self, result: &ToolResult, now: Duration, asked: Duration) -> Ended {
+    pub(crate) fn ended(self, result: &ToolResult, now: Duration) -> Ended {
         let mut facts = Vec::new();
         let lines = result.output.lines().count();
         if lines > 1 {
@@ -130,7 +129,7 @@ impl Call {
             }
         }
         let went = if result.success { Went::Well } else { Went::Wrong };
-        let took = Some(self.worked(now, asked));
+        let took = Some(self.worked(now));
         Ended { name: self.name, about: self.about, task: self.task, went, took, facts }
     }
 }
@@ -186,17 +185,17 @@ mod tests {
     }
 
     fn facts(call: &Call, result: &ToolResult) -> Vec<String> {
-        call.clone().ended(result, Duration::from_secs(3), Duration::ZERO).facts
+        call.clone().ended(result, Duration::from_secs(3)).facts
     }
 
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
         let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
-        let ended = read.clone().ended(&result, Duration::from_secs(3), Duration::ZERO);
+        let ended = read.clone().ended(&result, Duration::from_secs(3));
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
         let refused = ToolResult::error("no").titled("Read", "not allowed");
-        let ended = read.ended(&refused, Duration::from_secs(1), Duration::ZERO);
+        let ended = read.ended(&refused, Duration::from_secs(1));
         assert_eq!((ended.facts, ended.went), (vec!["not allowed".to_owned()], Went::Wrong));
     }
 
@@ -219,9 +218,9 @@ mod tests {
         let mut own = call("Bash", json!({"command": "ls"}));
         own.asks = Asks::Permission(secs(5));
         let other = call("Task", json!({"description": "audit"}));
-        assert_eq!([&own, &other].map(|call| call.worked(secs(61), secs(55))), [secs(10), secs(60)]);
+        assert_eq!([&own, &other].map(|call| call.worked(secs(61))), [secs(4), secs(60)]);
         own.has_asked(secs(55));
-        assert_eq!(own.worked(secs(71), secs(60)), secs(20));
+        assert_eq!(own.worked(secs(71)), secs(20));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) struct Driver {
     options: Options,
     state: State,
     worker: Worker,
-    news: Receiver<FromAgent>,
+    news: Receiver<(Instant, FromAgent)>,
     /// In the order of `State::waiting`.
     questions: VecDeque<Question>,
     keeper: Option<Keeper>,
@@ -60,7 +60,7 @@ impl Driver {
         options: Options,
         state: State,
         worker: Worker,
-        news: Receiver<FromAgent>,
+        news: Receiver<(Instant, FromAgent)>,
         keeper: Option<Keeper>,
         notify: bool,
     ) -> Driver {
@@ -209,7 +209,7 @@ impl Driver {
         if let Some(end) = self.drop_withdrawn()? {
             return Ok(Some(end));
         }
-        while let Ok(news) = self.news.try_recv() {
+        while let Ok((told, news)) = self.news.try_recv() {
             let event = match news {
                 FromAgent::Session(session, messages) => Event::Session(session, messages),
                 FromAgent::Changed(session) => Event::Changed(session),
@@ -231,7 +231,11 @@ impl Driver {
                     return Ok(Some(End::Failed(failure)));
                 }
             };
-            if let Some(end) = self.happen(event)? {
+            let at = match event {
+                Event::Agent(_) => told.saturating_duration_since(self.started),
+                _ => self.now(),
+            };
+            if let Some(end) = self.happen_at(event, at)? {
                 return Ok(Some(end));
             }
         }
@@ -250,8 +254,13 @@ impl Driver {
     }
 
     fn happen(&mut self, event: Event) -> io::Result<Option<End>> {
+        self.happen_at(event, self.now())
+    }
+
+    fn happen_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
+        self.state.columns = view::text_room(self.console.size());
         self.state.room = view::draft_room(&self.options.theme, self.console.size());
-        let mut effects: VecDeque<Effect> = self.state.update(event, self.now()).into();
+        let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
                 Effect::Print(item) => {

@@ -36,6 +36,7 @@ use history::Keeper;
 use state::{Motion, State};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
 use worker::{FromAgent, Worker};
 
 /// The terminal, before there is an agent to talk to.
@@ -43,7 +44,7 @@ pub(crate) struct Surface {
     console: Console,
     options: Options,
     post: Post,
-    news: Receiver<FromAgent>,
+    news: Receiver<(Instant, FromAgent)>,
 }
 
 impl Surface {

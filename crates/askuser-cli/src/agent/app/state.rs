@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) draft: Draft,
     /// How many columns a row of the draft has.
     pub(crate) room: usize,
+    /// How many columns a row of text has.
+    pub(crate) columns: usize,
     /// How much has been said in this session.
     pub(crate) said: usize,
     /// Messages that are sent when the turn is over, the first one first.
@@ -228,6 +230,7 @@ impl State {
             session: None,
             draft: Draft::new(history),
             room: WIDEST,
+            columns: WIDEST,
             said: 0,
             queue: VecDeque::new(),
             orders: 1,

@@ -1,7 +1,7 @@
 //! From what the agent tells to what the person sees of it.
 
 use super::calls::{self, Asks, Call, Went, about, diff, shows_itself};
-use super::item::{ALL, Item, WIDEST};
+use super::item::{ALL, Item};
 use super::markdown;
 use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
 use super::update::FULL;
@@ -88,7 +88,7 @@ impl State {
                 self.heard = Heard::Parts;
                 let mut rows = self.stream.push(&text);
                 // A paragraph that goes on and on does not wait for its end.
-                rows.extend(self.stream.overflow(self.room.min(WIDEST)));
+                rows.extend(self.stream.overflow(self.columns));
                 if !rows.is_empty() {
                     self.print(Item::Rows(rows), out);
                 }
@@ -132,7 +132,7 @@ impl State {
                 self.ended = Ended::Well;
             }
             AgentEvent::Error { error } if task.is_none() => self.broke_off(&error, out),
-            AgentEvent::AskUser { id, questions } => self.asks(&id, &questions, task, out),
+            AgentEvent::AskUser { id, questions } => self.asks(&id, &questions, task, now, out),
             // A subagent's end is its call's result.
             AgentEvent::TextDelta { .. } | AgentEvent::Done { .. } | AgentEvent::Error { .. } => {}
         }
@@ -167,8 +167,8 @@ impl State {
         if shows_itself(&name) && result.success {
             return;
         }
-        let asked_first = matches!(call.asks, Asks::Permission(_));
-        let ended = call.ended(&result, now, self.asked);
+        let asked_first = call.waited > Duration::ZERO;
+        let ended = call.ended(&result, now);
         let went = ended.went;
         self.print(Item::Call(ended.clone()), out);
         let (full, output) = (self.detail == Detail::Full, result.output.trim_end());
@@ -206,14 +206,10 @@ impl State {
     }
 
     /// A question is about to come, which may have to wait for the person: this says whose it is and what about.
-    fn asks(&mut self, id: &str, questions: &Value, task: Option<&str>, out: &mut Vec<Effect>) {
-        let asked = self.asked;
-        for call in &mut self.calls {
-            call.has_asked(asked);
-        }
+    fn asks(&mut self, id: &str, questions: &Value, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
         let (call_id, asks) = match id.strip_suffix(":permission") {
-            Some(call) => (call, Asks::Permission(asked)),
-            None => (id, Asks::Question(asked)),
+            Some(call) => (call, Asks::Permission(now)),
+            None => (id, Asks::Question(now)),
         };
         let is_its = |call: &&mut Call| call.task.as_deref() == task && names(call_id, call);
         let Some(call) = self.calls.iter_mut().find(is_its) else { return };

@@ -53,6 +53,7 @@ impl State {
             }
             Event::Settled(settled, took) => {
                 self.asked += took;
+                self.calls.iter_mut().for_each(|call| call.has_asked(now));
                 self.stray_until = Some(now + STRAY);
                 self.above = Above::Other;
                 // Who answers is there; a terminal that tells so may not tell it again.

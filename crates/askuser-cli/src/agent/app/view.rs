@@ -62,7 +62,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     let calls: Vec<&Call> = state.calls.iter().filter(|call| !shows_itself(&call.name)).collect();
     let hidden = calls.len().saturating_sub(LISTED);
     for call in &calls[hidden..] {
-        let time = span(whole_seconds(call.worked(now, state.asked)));
+        let time = span(whole_seconds(call.worked(now)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));
@@ -152,6 +152,11 @@ fn room(frame: Frame, theme: &Theme, columns: usize) -> usize {
 pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
     let (columns, rows) = area(size);
     room(frame(columns, rows), theme, columns)
+}
+
+/// How many columns a row of text has on a terminal of this size.
+pub(crate) fn text_room(size: (u16, u16)) -> usize {
+    area(size).0
 }
 
 /// What the live region may take of a terminal.
