@@ -49,7 +49,7 @@ fn what_is_printed_stays_above_what_is_live() {
     }
     let output = run(&format!("{NAME}what_is_printed_stays_above_what_is_live"), &[("below", "x")]);
     let before = screen(output.split("THIRD").next().unwrap());
-    assert!(before.contains("FIRST\nSECOND\n"), "{before}");
+    assert!(before.contains("FIRST\nSECOND"), "{before}");
     let after = screen(&output);
     assert!(after.contains("FIRST\nSECOND\nTHIRD\n") && !after.contains("LIVE") && !after.contains("below"), "{after}");
     let (before, after) = modes(&output);

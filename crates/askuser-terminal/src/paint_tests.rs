@@ -351,7 +351,7 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
     painter.take();
     painter.resized(10, true);
     // Four rows and two rows above, and two more in the caret's own.
-    assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r");
+    assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r\x1b[K");
 }
 
 #[test]
