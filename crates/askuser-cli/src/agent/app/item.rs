@@ -246,6 +246,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: send when it is done"),
     ("Alt-Enter, Ctrl-J", "new line"),
     ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
+    ("Tab", "open a question that waits; complete a command"),
     ("Esc", "stop the agent"),
     ("Ctrl-O", "show results in full, or short again"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),

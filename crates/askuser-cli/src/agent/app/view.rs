@@ -100,7 +100,10 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     }
     if let Some(waiting) = state.waiting.front() {
         let what = format!("A question waits: {}", waiting.header);
-        let words = format!("{what}. It opens when you stop typing.");
+        let words = match state.draft.is_blank() {
+            true => format!("{what}. It opens when you stop typing."),
+            false => format!("{what}. Tab opens it; your text is kept."),
+        };
         let words = if width(&words) + 3 > columns { what } else { words };
         lines.push(Line::from(vec![
             Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
