@@ -53,8 +53,10 @@ pub enum Woken {
     Called,
     /// The process was asked to end, by this signal.
     Signal(i32),
-    /// The terminal is gone; in line mode also: the person has nothing more to say.
+    /// The terminal is gone.
     Closed,
+    /// The person has nothing more to say (Ctrl-D); only in line mode, elsewhere that is a key.
+    Ended,
 }
 
 /// What came of editing a text elsewhere.
@@ -80,9 +82,9 @@ enum Title {
     Ours,
 }
 
-/// No wrapping in the live region, pasted text marked as such.
-const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
-const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
+/// No wrapping in the live region, pasted text marked as such, and a cursor: who was killed here may have left none.
+const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h\x1b[?25h";
+const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h\x1b[?25h";
 const WRAP: &[u8] = b"\x1b[?7h";
 const NO_WRAP: &[u8] = b"\x1b[?7l";
 const TELL_FOCUS: &[u8] = b"\x1b[?1004h";
@@ -106,7 +108,7 @@ impl Console {
         let mut console = Console {
             size: device.size(),
             device,
-            painter: Painter::new(options.charset),
+            painter: painter(options.manner, options.charset),
             waker,
             manner: options.manner,
             charset: options.charset,
@@ -121,6 +123,8 @@ impl Console {
         if options.manner == Manner::Screen {
             // Whatever stands on this line stays as it is.
             console.painter.raw(b"\r\n");
+            // What was killed here may have left its rows below.
+            console.painter.raw(WIPE);
         }
         console.enter();
         Ok(console)
@@ -217,6 +221,9 @@ impl Console {
                 self.title = Title::Ours;
             }
             self.command("2", title);
+            // A shell has a title of its own.
+            let again = [KEEP_TITLE, &self.encoded("2", title)].concat();
+            self.device.on_suspend(RESTORE_TITLE.to_vec(), again);
         }
     }
 
@@ -227,12 +234,15 @@ impl Console {
         }
     }
 
-    /// A command of the operating system's kind. It ends at the first control character, so none may be in the text.
     fn command(&mut self, number: &str, text: &str) {
+        let bytes = self.encoded(number, text);
+        self.painter.raw(&bytes);
+    }
+
+    /// A command of the operating system's kind. It ends at the first control character, so none may be in the text.
+    fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
         let text = self.charset.encode(&sanitize::line(text));
-        self.painter.raw(format!("\x1b]{number};").as_bytes());
-        self.painter.raw(&text);
-        self.painter.raw(b"\x07");
+        [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()
     }
 
     /// Writes what has been collected.
@@ -281,9 +291,16 @@ impl Console {
             }
             Wake::Terminated(signal) => Woken::Signal(signal),
             Wake::Closed => Woken::Closed,
+            Wake::Ended => Woken::Ended,
             // Nobody can withdraw from it what it has not been asked.
             Wake::Called | Wake::Withdrawn => Woken::Called,
         })
+    }
+
+    /// Takes what was typed and not waited for yet. In line mode that is also the beginning of a line, which is not the
+    /// terminal's to edit any more.
+    pub fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        self.device.typed(inputs)
     }
 
     // ---- stepping aside ----
@@ -307,7 +324,7 @@ impl Console {
         let result = ask_on(&mut self.device, request, None, keyboard, self.manner, options);
         self.asked = Some(Instant::now());
         self.device.watch(calls);
-        self.painter = Painter::new(self.charset);
+        self.painter = painter(self.manner, self.charset);
         self.region = Region::Empty;
         self.size = self.device.size();
         self.enter();
@@ -383,6 +400,13 @@ impl Console {
     /// Gives the terminal back; what has been collected is written first.
     pub fn close(mut self) -> io::Result<()> {
         self.give_back()
+    }
+}
+
+fn painter(manner: Manner, charset: Charset) -> Painter {
+    match manner {
+        Manner::Screen => Painter::new(charset),
+        Manner::Line => Painter::plain(charset),
     }
 }
 

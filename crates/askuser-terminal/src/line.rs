@@ -321,7 +321,7 @@ pub(crate) fn ask(
 ) -> Result<Outcome, AskError> {
     let failed = surface("the terminal failed");
     let mut dialogue = Dialogue::about(prompt);
-    let mut painter = Painter::new(options.charset);
+    let mut painter = Painter::plain(options.charset);
     let columns = device.size().0.saturating_sub(1);
     if let Some(context) = context {
         painter.raw(b"\r\n");
@@ -376,10 +376,21 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
                 device.write(b"\r\n")?;
                 return Ok(Err(AskError::Interrupted));
             }
-            Wake::Terminated(signal) => return Ok(Err(AskError::Signal(signal))),
-            Wake::Withdrawn => return Ok(Err(AskError::Withdrawn)),
-            // Ctrl-D: the person has nothing more to say.
+            Wake::Terminated(signal) => {
+                // Whatever becomes of the terminal, the signal is the reason to end.
+                let _ = device.write(b"\r\n");
+                return Ok(Err(AskError::Signal(signal)));
+            }
+            Wake::Withdrawn => {
+                device.write(b"\r\n")?;
+                return Ok(Err(AskError::Withdrawn));
+            }
+            // Nobody has said no.
             Wake::Closed => {
+                return Ok(Ok(Outcome::unavailable("the terminal was closed", dialogue.prompt.so_far())));
+            }
+            // Ctrl-D: the person has nothing more to say.
+            Wake::Ended => {
                 device.write(b"\r\n")?;
                 return Ok(Ok(Outcome::cancelled(dialogue.prompt.so_far())));
             }

@@ -18,6 +18,7 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug)]
 pub(crate) struct Painter {
     charset: Charset,
+    ink: Ink,
     /// What is on the screen.
     shown: Vec<Row>,
     /// How many rows below the frame's top the terminal is known to have.
@@ -33,6 +34,14 @@ pub(crate) struct Painter {
 
 /// A row of cells, without the blanks at its end.
 type Row = Vec<Cell>;
+
+/// Whether text is styled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ink {
+    Styled,
+    /// Not at all: a dumb terminal would show the sequences, a screen reader may speak them.
+    Plain,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pen {
@@ -52,6 +61,7 @@ impl Painter {
     pub(crate) fn new(charset: Charset) -> Painter {
         Painter {
             charset,
+            ink: Ink::Styled,
             shown: Vec::new(),
             room: 1,
             row: 0,
@@ -61,6 +71,11 @@ impl Painter {
             cursor_visible: true,
             out: Vec::new(),
         }
+    }
+
+    /// For what is spoken line by line: no styles at all.
+    pub(crate) fn plain(charset: Charset) -> Painter {
+        Painter { ink: Ink::Plain, ..Painter::new(charset) }
     }
 
     /// The bytes made since the last call.
@@ -176,7 +191,7 @@ impl Painter {
     fn forget(&mut self) {
         let cursor_visible = self.cursor_visible;
         let out = self.take();
-        *self = Painter { out, cursor_visible, ..Painter::new(self.charset) };
+        *self = Painter { out, cursor_visible, ink: self.ink, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {
@@ -308,7 +323,7 @@ impl Painter {
     }
 
     fn put_pen(&mut self, pen: Pen) {
-        if pen == self.pen {
+        if pen == self.pen || self.ink == Ink::Plain {
             return;
         }
         if pen == PLAIN {

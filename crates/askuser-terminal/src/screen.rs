@@ -59,6 +59,8 @@ impl Screen<'_> {
     fn run(&mut self, context: Option<&str>) -> io::Result<End> {
         // Whatever stands on this line stays as it is.
         self.painter.raw(b"\r\n");
+        // A prompt that was killed may have left its rows below.
+        self.painter.raw(WIPE);
         if let Some(context) = context {
             self.painter.print(&quoted(context, &self.options.theme, self.room().0));
             self.painter.raw(b"\r\n");
@@ -100,7 +102,7 @@ impl Screen<'_> {
                 }
                 Wake::Terminated(SIGINT) => Some(End::Interrupted),
                 Wake::Terminated(signal) => Some(End::Signal(signal)),
-                Wake::Closed => Some(End::Closed),
+                Wake::Closed | Wake::Ended => Some(End::Closed),
                 Wake::Withdrawn => Some(End::Withdrawn),
                 Wake::Called => None,
             };

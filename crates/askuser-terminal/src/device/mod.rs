@@ -54,6 +54,8 @@ pub(crate) enum Wake {
     Terminated(i32),
     /// The terminal is gone.
     Closed,
+    /// The person has nothing more to say (Ctrl-D); only where lines are read.
+    Ended,
     /// Whoever asked has withdrawn the question.
     Withdrawn,
     /// Another thread calls.

@@ -190,6 +190,9 @@ impl Device {
         self.stop()
     }
 
+    /// Nothing ever stops it.
+    pub(crate) fn on_suspend(&mut self, _before: Vec<u8>, _after: Vec<u8>) {}
+
     /// Without job control there is nothing to do.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         Ok(())
@@ -222,7 +225,7 @@ impl Device {
 fn read_line(inputs: &mut Vec<Input>) -> io::Result<Wake> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
-        return Ok(Wake::Closed);
+        return Ok(Wake::Ended);
     }
     let keys = line.trim_end_matches(['\r', '\n']).chars().map(|c| Key::plain(KeyCode::Char(c)));
     inputs.extend(keys.chain([Key::ctrl('j')]).map(Input::Key));

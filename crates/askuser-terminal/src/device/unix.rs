@@ -14,8 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
-    tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr,
+    tcgetpgrp, tcgetwinsize, tcsetattr,
 };
 use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
@@ -47,6 +47,8 @@ pub(crate) struct Device {
     turn: Option<Turn>,
     /// What else wakes it.
     watched: Option<Watched>,
+    /// Bytes to write before the process stops, and when it goes on.
+    aside: (Vec<u8>, Vec<u8>),
 }
 
 impl Device {
@@ -65,6 +67,7 @@ impl Device {
             told_to_end: false,
             turn: None,
             watched: None,
+            aside: Default::default(),
         })
     }
 
@@ -109,16 +112,40 @@ impl Device {
         *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
+    /// What to write before the process is stopped from here, and when it goes on.
+    pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
+        self.aside = (before, after);
+    }
+
     /// Wakes also because of this, and no longer because of what it returns.
     pub(crate) fn watch(&mut self, watched: Option<Watched>) -> Option<Watched> {
         std::mem::replace(&mut self.watched, watched)
     }
 
-    /// Takes what was typed and not read yet, and forgets what of it is no input so far: an unfinished line or sequence.
+    /// Takes what was typed and not read yet. Of keys, it forgets what is no input so far, an unfinished sequence; an
+    /// unfinished line is taken as far as it goes.
     pub(crate) fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
-        self.read(inputs)?;
-        self.decoder = Decoder::default();
-        Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
+        match self.keys {
+            Keys::Each => {
+                self.read(inputs)?;
+                self.decoder = Decoder::default();
+                Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
+            }
+            Keys::Lines => {
+                self.read(inputs)?;
+                let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
+                let mut keys = lines.clone();
+                keys.local_modes &= !LocalModes::ICANON;
+                // Where these two stand, some systems keep the keys that end a line.
+                keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+                keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &keys))?;
+                let read = self.read(inputs);
+                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &lines))?;
+                // What was typed in between counts as a line without an end.
+                read.and_then(|_| self.read(inputs)).map(|_| ())
+            }
+        }
     }
 
     /// Does nothing for a while, and leaves what is typed to whoever reads next. A signal that asks the process to end
@@ -187,6 +214,10 @@ impl Device {
                 return Ok(Wake::Input);
             }
             if open == Reading::AtEnd {
+                // A line that is ended before it begins reads the same as a terminal that is gone.
+                if self.keys == Keys::Lines && !tty.intersects(PollFlags::HUP | PollFlags::ERR) {
+                    return Ok(Wake::Ended);
+                }
                 self.told_to_end = true;
                 return Ok(Wake::Closed);
             }
@@ -245,6 +276,8 @@ impl Device {
         if self.mode != Mode::Raw || !signals.can_stop() || signals.end_is_asked_for() {
             return Ok(());
         }
+        let (before, after) = self.aside.clone();
+        self.write(&before)?;
         self.leave_raw()?;
         // Others may ask while this one is stopped.
         self.turn = None;
@@ -255,7 +288,8 @@ impl Device {
         emulate_default_handler(SIGTSTP)?;
         signals.drain();
         signals.forget(|signal| matches!(signal, SIGTSTP | SIGCONT));
-        self.resume(signals)
+        self.resume(signals)?;
+        self.write(&after)
     }
 
     /// Returns once this process is in the foreground and no other prompt has the terminal, while the signals still have

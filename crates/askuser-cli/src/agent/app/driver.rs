@@ -129,8 +129,7 @@ impl Driver {
                     self.happen(Event::Key(Key::ctrl('c')))?
                 }
                 Woken::Signal(signal) => Some(End::Signal(signal)),
-                // In line mode that is how one says that one has nothing more to say.
-                Woken::Closed if self.console.manner() == Manner::Line => Some(End::Quit),
+                Woken::Ended => Some(End::Quit),
                 Woken::Closed => Some(End::Closed),
             };
             if let Some(end) = end {
@@ -152,9 +151,11 @@ impl Driver {
                 self.console.live(&live.lines, Some(live.caret));
             }
             Manner::Line => {
-                if self.state.orders == 0 && !self.invited {
+                // A line that was begun goes on here, also where a question waits for its end.
+                let begun = !self.state.waiting.is_empty();
+                if (self.state.orders == 0 || begun) && !self.invited {
                     self.invited = true;
-                    self.console.invite("> ");
+                    self.console.invite(&format!("> {}", self.state.draft.as_str()));
                 }
             }
         }
@@ -168,27 +169,43 @@ impl Driver {
                 (Input::Key(key), Manner::Screen) => Event::Key(key),
                 (Input::Paste(text), Manner::Screen) => Event::Paste(text),
                 (Input::Focus(focus), _) => Event::Focus(focus),
-                (Input::Key(key), Manner::Line) => match key {
-                    _ if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
-                        self.invited = false;
-                        Event::Line(std::mem::take(&mut self.line))
-                    }
-                    Key { code: KeyCode::Char(c), mods } if !mods.ctrl => {
-                        self.line.push(c);
-                        continue;
-                    }
-                    _ => continue,
+                (input @ (Input::Key(_) | Input::Paste(_)), Manner::Line) => match self.hear(input) {
+                    Some(line) => Event::Line(line),
+                    None => continue,
                 },
-                (Input::Paste(text), Manner::Line) => {
-                    self.line.push_str(&text);
-                    continue;
-                }
             };
             if let Some(end) = self.happen(event)? {
                 return Ok(Some(end));
             }
         }
         Ok(None)
+    }
+
+    /// Takes what was typed of a line, in line mode, and gives the line when it is whole.
+    fn hear(&mut self, input: Input) -> Option<String> {
+        match input {
+            Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                self.invited = false;
+                return Some(std::mem::take(&mut self.line));
+            }
+            Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
+            Input::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
+            Input::Paste(text) => self.line.push_str(&text),
+            Input::Key(_) | Input::Focus(_) => {}
+        }
+        None
+    }
+
+    /// What was typed so far, where lines are read: the rest of a line that was begun for something else would be a line
+    /// of its own to the question that comes.
+    fn typed(&mut self) -> io::Result<Option<Event>> {
+        if self.console.manner() == Manner::Screen {
+            return Ok(None);
+        }
+        let mut inputs = std::mem::take(&mut self.early);
+        self.console.typed(&mut inputs)?;
+        let lines = inputs.into_iter().filter_map(|input| self.hear(input)).collect();
+        Ok(Some(Event::Typed { lines, rest: std::mem::take(&mut self.line) }))
     }
 
     /// What was typed for the draft when a question came in between is text; what it was to do has been overtaken.
@@ -223,6 +240,11 @@ impl Driver {
                         header: question.request.set.questions()[0].header().to_owned(),
                         context: question.request.context.clone(),
                     };
+                    if let Some(typed) = self.typed()?
+                        && let Some(end) = self.happen(typed)?
+                    {
+                        return Ok(Some(end));
+                    }
                     self.questions.push_back(question);
                     Event::Asked(waiting)
                 }
@@ -291,19 +313,24 @@ impl Driver {
                 }
                 Effect::Edit(text) => Event::Edited(self.edit(&text)?),
                 Effect::Ask => match self.ask()? {
-                    Ok(event) => event,
-                    Err(end) => return Ok(Some(end)),
-                },
-                Effect::ChooseSession => match self.choose_session()? {
-                    Ok(None) => continue,
-                    Ok(Some(id)) => {
-                        let mut out = Vec::new();
-                        self.state.resume(id, &mut out);
-                        effects.extend(out);
-                        continue;
+                    Ok(event) => {
+                        if let Some(typed) = self.typed()? {
+                            effects.extend(self.state.update(typed, self.now()));
+                        }
+                        event
                     }
                     Err(end) => return Ok(Some(end)),
                 },
+                Effect::ChooseSession => {
+                    let mut out = Vec::new();
+                    match self.choose_session(&mut out) {
+                        Ok(None) => {}
+                        Ok(Some(id)) => self.state.resume(id, &mut out),
+                        Err(end) => return Ok(Some(end)),
+                    }
+                    effects.extend(out);
+                    continue;
+                }
                 Effect::Quit => return Ok(Some(End::Quit)),
             };
             effects.extend(self.state.update(event, self.now()));
@@ -368,6 +395,7 @@ impl Driver {
                 return Ok(Err(End::Signal(signal)));
             }
             Ok(outcome) if *outcome.ending() != Ending::TimedOut => Settled::Answered,
+            Err(AskError::Interrupted) => Settled::Interrupted,
             Ok(_) | Err(_) => Settled::Otherwise,
         };
         // If it has been withdrawn at the last moment, nobody is there to take it.
@@ -382,34 +410,42 @@ impl Driver {
         asked
     }
 
-    /// Lets the person choose among the last sessions of this folder.
-    fn choose_session(&mut self) -> io::Result<Result<Option<String>, End>> {
-        let Some(here) = self.state.session.clone() else { return Ok(Ok(None)) };
+    /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
+    fn choose_session(&mut self, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+        let Some(here) = self.state.session.clone() else { return Ok(None) };
         let sessions = session::of_folder(&here.cwd).unwrap_or_default();
         let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
-        let sessions: Vec<Session> = sessions.into_iter().filter(said_something).take(choice::MOST).collect();
+        let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
+        let sessions = sessions.into_iter().filter(said_something).filter(can_be_opened);
+        let sessions: Vec<Session> = sessions.take(choice::MOST).collect();
         let Some((set, labels)) = choice::of(&sessions, SystemTime::now()) else {
-            self.print(&Item::Note(Role::Muted, "There is no other session of this folder.".into()));
-            return Ok(Ok(None));
+            let words = "There is no other session of this folder that is not open elsewhere.";
+            self.state.print(Item::Note(Role::Muted, words.into()), out);
+            return Ok(None);
         };
-        let outcome = match self.put(&Request::new(set), None) {
-            Ok(outcome) if is_gone(&outcome) => return Ok(Err(End::Closed)),
-            Ok(outcome) => outcome,
-            Err(AskError::Signal(signal)) => return Ok(Err(End::Signal(signal))),
-            Err(_) => return Ok(Ok(None)),
+        let began = Instant::now();
+        let asked = self.put(&Request::new(set), None);
+        let settled = match &asked {
+            Ok(outcome) if is_gone(outcome) => return Err(End::Closed),
+            Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
+            Ok(_) => Settled::Answered,
+            Err(AskError::Interrupted) => Settled::Interrupted,
+            Err(_) => Settled::Otherwise,
         };
+        out.extend(self.state.update(Event::Settled(settled, began.elapsed()), self.now()));
+        let Ok(outcome) = asked else { return Ok(None) };
         let answer = outcome.answers().first().filter(|_| *outcome.ending() == Ending::Answered);
-        Ok(Ok(answer.and_then(|answer| {
+        Ok(answer.and_then(|answer| {
             let picked = answer.selected_options.first();
             let place = picked.and_then(|picked| labels.iter().position(|label| label == picked));
             place.map(|place| sessions[place].id.clone()).or_else(|| answer.custom_input.clone())
-        })))
+        }))
     }
 }
 
 /// Whether there was no terminal left to answer on.
 fn is_gone(outcome: &Outcome) -> bool {
-    outcome.via() == Some(Via::Terminal) && matches!(outcome.ending(), Ending::Unavailable { .. })
+    matches!(outcome.via(), Some(Via::Terminal | Via::Line)) && matches!(outcome.ending(), Ending::Unavailable { .. })
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {

@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(super) last_output: Option<(calls::Ended, String)>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
+    /// When a question was answered last: who answers is there.
+    pub(super) last_seen: Option<Duration>,
     /// Until when a key may still be meant for a question that is over.
     pub(super) stray_until: Option<Duration>,
     /// Until when Ctrl-C quits.
@@ -150,8 +152,13 @@ pub(super) enum Above {
 pub(crate) enum Event {
     Key(Key),
     Paste(String),
-    /// A whole line, in line mode.
+    /// A whole line, in line mode; what was taken of it before is in the draft.
     Line(String),
+    /// What had been typed when a question came, in line mode: whole lines, and the beginning of one. It opens nothing.
+    Typed {
+        lines: Vec<String>,
+        rest: String,
+    },
     Focus(Focus),
     /// The editor came back.
     Edited(Result<String, String>),
@@ -176,6 +183,8 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
     Answered,
+    /// The person stopped the turn instead.
+    Interrupted,
     Otherwise,
 }
 
@@ -216,7 +225,7 @@ pub(crate) const GUARD: Duration = Duration::from_millis(700);
 pub(super) const STRAY: Duration = Duration::from_millis(300);
 /// Within what time Ctrl-C has to be pressed again.
 pub(super) const AGAIN: Duration = Duration::from_secs(2);
-/// Who has typed so recently is there.
+/// Who has typed or answered so recently is there.
 const RECENTLY: Duration = Duration::from_secs(5);
 const FRAME: Duration = Duration::from_millis(125);
 const SECOND: Duration = Duration::from_secs(1);
@@ -246,6 +255,7 @@ impl State {
             last_output: None,
             focus: None,
             last_key: None,
+            last_seen: None,
             stray_until: None,
             quits_until: None,
             asked: Duration::ZERO,
@@ -266,7 +276,8 @@ impl State {
         let waits = self.last_key.filter(|_| !self.waiting.is_empty());
         let opens = waits.and_then(|key| match self.opens() {
             Opens::AtRest => Some(key + GUARD),
-            Opens::OnWish => (self.called == Called::No && self.focus.is_none()).then_some(key + RECENTLY),
+            Opens::OnWish => (self.called == Called::No && self.focus.is_none())
+                .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENTLY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
         let frame = self.turn.filter(|_| self.manner == Manner::Screen).map(|_| {
@@ -304,10 +315,11 @@ impl State {
     }
 
     pub(super) fn away(&self, now: Duration) -> Away {
-        let typed = self.last_key.is_some_and(|key| now.saturating_sub(key) < RECENTLY);
+        let last = self.last_key.max(self.last_seen);
+        let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENTLY);
         match self.focus {
             Some(Focus::Gained) => Away::No,
-            None if typed => Away::No,
+            None if was_here => Away::No,
             Some(Focus::Lost) | None => Away::Perhaps,
         }
     }

@@ -4,10 +4,11 @@ use super::commands::{self, Command};
 use super::draft::{LIMIT, Moved};
 use super::item::Item;
 use super::state::{
-    AGAIN, Above, Away, Called, Detail, Effect, Ended, Event, Notice, STRAY, Settled, State, Stopping, Turn,
+    AGAIN, Above, Away, Called, Detail, Effect, Ended, Event, Notice, Opens, STRAY, Settled, State, Stopping, Turn,
 };
 use super::worker::Order;
 use askuser::prompt::{Action, Context, action};
+use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode};
 use askuser_agent::Mode;
 use askuser_terminal::{Focus, Manner, Role};
@@ -26,12 +27,15 @@ impl State {
                 self.touched(now);
                 self.edit(Edit::Paste(text), &mut out);
             }
-            Event::Line(line) => {
-                if self.draft.set(&line) == Fit::Refused {
-                    self.refuse(&mut out);
-                } else {
-                    self.submit(now, &mut out);
-                }
+            // Enter and nothing else: the text stays for later.
+            Event::Line(line) if self.opens() == Opens::OnWish && !self.waiting.is_empty() && is_blank(&line) => {
+                self.open_question(&mut out);
+            }
+            Event::Line(line) => self.line(&line, now, &mut out),
+            Event::Typed { lines, rest } => {
+                lines.iter().for_each(|line| self.line(line, now, &mut out));
+                let _ = self.begin_line(&rest, &mut out);
+                return out;
             }
             Event::Focus(focus) => self.focus = Some(focus),
             Event::Edited(Ok(text)) => {
@@ -57,10 +61,15 @@ impl State {
                 self.stray_until = Some(now + STRAY);
                 self.above = Above::Other;
                 // Who answers is there; a terminal that tells so may not tell it again.
-                match (settled, self.focus) {
-                    (Settled::Answered, Some(_)) => self.focus = Some(Focus::Gained),
-                    (Settled::Otherwise, _) => self.focus = None,
-                    (Settled::Answered, None) => {}
+                match settled {
+                    Settled::Answered | Settled::Interrupted => {
+                        self.last_seen = Some(now);
+                        self.focus = self.focus.map(|_| Focus::Gained);
+                    }
+                    Settled::Otherwise => self.focus = None,
+                }
+                if settled == Settled::Interrupted {
+                    self.offer_to_quit(now, &mut out);
                 }
                 self.hush(now, &mut out);
             }
@@ -118,7 +127,14 @@ impl State {
         if let Some(waiting) = self.waiting.front() {
             let away = self.away(now);
             self.called = if away == Away::Perhaps { Called::Yes } else { Called::No };
-            out.push(Effect::Announce { header: waiting.header.clone(), away });
+            let header = waiting.header.clone();
+            let note =
+                format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
+            out.push(Effect::Announce { header, away });
+            // On a screen the live region says so.
+            if self.manner == Manner::Line && self.opens() == Opens::OnWish {
+                self.print(Item::Note(Role::Warning, note), out);
+            }
         }
     }
 
@@ -152,6 +168,22 @@ impl State {
 
     fn refuse(&mut self, out: &mut Vec<Effect>) {
         self.warn(Role::Danger, format!("A message has at most {LIMIT} characters; this was not taken."), out);
+    }
+
+    // ---- lines ----
+
+    fn line(&mut self, line: &str, now: Duration, out: &mut Vec<Effect>) {
+        if self.begin_line(line, out) == Fit::Kept {
+            self.submit(now, out);
+        }
+    }
+
+    fn begin_line(&mut self, text: &str, out: &mut Vec<Effect>) -> Fit {
+        let fit = self.draft.set(&format!("{}{text}", self.draft.as_str()));
+        if fit == Fit::Refused {
+            self.refuse(out);
+        }
+        fit
     }
 
     // ---- keys ----
@@ -252,6 +284,10 @@ impl State {
         {
             turn.stopping = Stopping::Yes;
             out.push(Effect::Order(Order::Stop));
+            if self.queue.len() > 1 {
+                let text = format!("Your {} queued messages come back as one text.", self.queue.len());
+                self.warn(Role::Muted, text, out);
+            }
         }
     }
 
@@ -259,13 +295,18 @@ impl State {
         if self.quits_until.is_some_and(|until| now < until) {
             return out.push(Effect::Quit);
         }
-        self.quits_until = Some(now + AGAIN);
         if self.turn.is_some() {
             self.stop(out);
         } else if !self.draft.is_blank() {
             // Cleared, not lost: Up brings it back.
             out.push(Effect::Keep(self.draft.take()));
         }
+        self.offer_to_quit(now, out);
+    }
+
+    /// Ctrl-C was pressed once.
+    fn offer_to_quit(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        self.quits_until = Some(now + AGAIN);
         let text = "Press Ctrl-C again to quit.".to_owned();
         match self.manner {
             Manner::Screen => self.notice = Some(Notice { role: Role::Warning, text, until: self.quits_until }),
@@ -296,8 +337,19 @@ impl State {
         let at_once = matches!(command, Some(Ok(Command::Help | Command::Quit | Command::Model(None))));
         if self.orders > 0 && !at_once {
             self.queue.push_back(text);
-            if self.manner == Manner::Line {
-                self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
+            match command {
+                // It looks as if it were a switch.
+                Some(Ok(Command::Plan)) => {
+                    self.warn(
+                        Role::Warning,
+                        "From the next turn on: plan mode is switched when this turn is over.",
+                        out,
+                    );
+                }
+                _ if self.manner == Manner::Line => {
+                    self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
+                }
+                _ => {}
             }
         } else {
             self.send(&text, now, out);

@@ -118,6 +118,18 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
 }
 
 #[test]
+fn several_messages_that_come_back_as_one_are_said_to() {
+    let mut state = working();
+    for text in ["one", "two"] {
+        write(&mut state, text, 10);
+        press(&mut state, KeyCode::Enter, 10);
+    }
+    press(&mut state, KeyCode::Esc, 30);
+    let notice = state.notice.map(|notice| notice.text);
+    assert_eq!(notice.as_deref(), Some("Your 2 queued messages come back as one text."));
+}
+
+#[test]
 fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     let mut state = working();
     tell(&mut state, error(FailureKind::Interrupted), 10);
@@ -174,6 +186,16 @@ fn control_c_twice_quits_and_once_does_not() {
     let mut slow = ready();
     press(&mut slow, Key::ctrl('c'), 0);
     assert_eq!(press(&mut slow, Key::ctrl('c'), 2_100), []);
+}
+
+#[test]
+fn control_c_at_a_question_and_once_more_quits() {
+    let mut state = working();
+    state.update(Event::Asked(waiting(None)), at(5_000));
+    let effects = state.update(Event::Settled(Settled::Interrupted, at(500)), at(5_500));
+    assert_eq!(effects, [Effect::Quiet]);
+    assert_eq!(state.notice.as_ref().map(|notice| notice.text.as_str()), Some("Press Ctrl-C again to quit."));
+    assert_eq!(press(&mut state, Key::ctrl('c'), 7_400), [Effect::Quit]);
 }
 
 #[test]
@@ -335,6 +357,30 @@ fn who_looks_at_the_terminal_is_not_called() {
 }
 
 #[test]
+fn who_has_just_answered_is_not_called_to_the_next_question() {
+    let mut state = working();
+    state.update(Event::Asked(waiting(None)), at(60_000));
+    state.update(Event::Settled(Settled::Answered, at(30_000)), at(90_000));
+    let effects = state.update(Event::Asked(waiting(None)), at(91_000));
+    // It is not typing: the question opens at once.
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), away: Away::No }, Effect::Ask]);
+    state.update(Event::Settled(Settled::Otherwise, at(10)), at(91_010));
+    let effects = state.update(Event::Asked(waiting(None)), at(96_000));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::Perhaps });
+}
+
+#[test]
+fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
+    let mut state = half_written();
+    state.motion = Motion::Reduced;
+    press(&mut state, KeyCode::Tab, 1_200);
+    state.update(Event::Settled(Settled::Answered, at(2_000)), at(3_500));
+    state.update(Event::Asked(waiting(None)), at(3_600));
+    assert_eq!(state.next_change(at(8_100)), Some(at(8_500)));
+    assert!(matches!(state.update(Event::Tick, at(8_500))[..], [Effect::Announce { away: Away::Perhaps, .. }]));
+}
+
+#[test]
 fn time_spent_on_a_question_is_not_the_agents() {
     let mut state = working();
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
@@ -469,6 +515,14 @@ fn plan_mode_goes_on_and_off_to_where_it_was() {
 }
 
 #[test]
+fn plan_mode_that_waits_for_the_turn_to_end_is_said_to() {
+    let mut state = working();
+    assert_eq!(command(&mut state, "/plan"), []);
+    let notice = state.notice.map(|notice| notice.text);
+    assert_eq!(notice.as_deref(), Some("From the next turn on: plan mode is switched when this turn is over."));
+}
+
+#[test]
 fn an_unknown_command_is_an_error_and_can_be_mended() {
     let mut state = ready();
     assert_eq!(command(&mut state, "/plam"), []);
@@ -508,6 +562,32 @@ fn in_line_mode_a_line_is_sent_and_not_repeated() {
     state.manner = Manner::Line;
     let effects = state.update(Event::Line("go".into()), at(0));
     assert_eq!(effects, [Effect::Keep("go".into()), Effect::Order(Order::Say("go".into()))]);
+}
+
+#[test]
+fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
+    let mut state = working();
+    state.manner = Manner::Line;
+    assert_eq!(state.update(Event::Typed { lines: Vec::new(), rest: "use version ".into() }, at(5_000)), []);
+    let effects = state.update(Event::Asked(waiting(None)), at(5_000));
+    let note = "A question waits: Database. Enter asks it and keeps your text; or finish your line first.";
+    assert_eq!(printed(&effects), [&Item::Note(Role::Warning, note.into())]);
+    assert!(!effects.contains(&Effect::Ask), "{effects:?}");
+    let effects = state.update(Event::Line("2".into()), at(6_000));
+    assert_eq!((effects.first(), effects.last()), (Some(&Effect::Keep("use version 2".into())), Some(&Effect::Ask)));
+    assert_eq!(state.queue, ["use version 2"]);
+}
+
+#[test]
+fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards() {
+    let mut state = working();
+    state.manner = Manner::Line;
+    state.update(Event::Typed { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
+    state.update(Event::Asked(waiting(None)), at(5_000));
+    assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [Effect::Ask]);
+    state.update(Event::Settled(Settled::Answered, at(500)), at(6_500));
+    state.update(Event::Line("2".into()), at(7_000));
+    assert_eq!(state.queue, ["first", "use version 2"]);
 }
 
 #[test]
