@@ -1,6 +1,6 @@
 //! All that the conversation's screen depends on, and what can happen to it. No IO and no clock: time is passed in.
 
-use super::calls::{self, Call};
+use super::calls::{self, Asks, Call};
 use super::draft::Draft;
 use super::item::{Item, WIDEST};
 use super::markdown::Stream;
@@ -280,7 +280,8 @@ impl State {
                 .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENTLY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        let frame = self.turn.filter(|_| self.manner == Manner::Screen).map(|_| {
+        let moves = self.manner == Manner::Screen && !self.is_paused();
+        let frame = self.turn.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
                 Motion::Reduced => SECOND,
@@ -289,6 +290,11 @@ impl State {
             step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
         });
         [opens, notice, self.quits_until, frame].into_iter().flatten().min()
+    }
+
+    /// Whether the agent does nothing but wait for the person; subagents may go on beside a question.
+    pub(crate) fn is_paused(&self) -> bool {
+        !self.waiting.is_empty() && self.calls.iter().all(|call| call.asks != Asks::Nothing)
     }
 
     /// Which picture of the spinner to show.

@@ -70,7 +70,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     if hidden > 0 {
         lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
     }
-    if let Some(turn) = state.turn {
+    if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
         let time = span(whole_seconds(clock.saturating_sub(turn.since)));
         let words = match turn.stopping {
             Stopping::No => "Working",
