@@ -1,11 +1,13 @@
 //! `askuser agent`: a conversation in a terminal, with a scripted model.
 
-use crate::terminal::{Ended, RESTORED, Stage, Terminal};
+use crate::terminal::{Ended, PATIENCE, RESTORED, Stage, Terminal};
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Read;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BOX: &str = "Say what to do, or /help";
 
@@ -371,7 +373,7 @@ fn the_box_follows_the_size_and_the_scrollback_stays() {
 }
 
 #[test]
-fn in_line_mode_the_same_conversation_moves_no_cursor() {
+fn in_line_mode_the_same_conversation_moves_no_cursor_and_has_no_colours() {
     let stage = stage(json!([
         {"text": "I **ask** first.", "calls": [question("Database")]},
         {"if": "Selected: SQLite", "text": "Good."},
@@ -391,9 +393,177 @@ fn in_line_mode_the_same_conversation_moves_no_cursor() {
     assert_eq!(ended.code, Some(0));
     check_restored(&ended);
     let raw = String::from_utf8_lossy(&ended.raw).into_owned();
-    let moves = |c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'H' | 'J' | 'K' | 'h' | 'l');
-    let ends = raw.split("\x1b[").skip(1).filter_map(|rest| rest.chars().find(char::is_ascii_alphabetic));
-    assert_eq!(ends.filter(|c| moves(*c)).count(), 0, "{raw:?}");
+    assert!(!raw.contains('\x1b'), "{raw:?}");
+}
+
+#[test]
+fn in_line_mode_the_rest_of_a_line_does_not_answer_a_question_that_came_in_between() {
+    let stage = stage(json!([
+        {"wait_ms": 800, "calls": [question("Database")]},
+        {"if": "Selected: PostgreSQL", "text": "First."},
+        {"if": "use version 2", "text": "Good."},
+    ]));
+    let mut terminal = start(&stage, &["--plain", "hello"]);
+    terminal.wait_for("hello");
+    terminal.keys("use version ");
+    terminal.wait_for("A question waits: Database.");
+    terminal.wait_behind("> use version ");
+    terminal.keys("2<enter>");
+    terminal.wait_for("Choose 1 to 3 (? for help):");
+    terminal.keys("1<enter>");
+    terminal.wait_for("First.");
+    terminal.wait_for("Good.");
+}
+
+#[test]
+fn in_line_mode_a_half_typed_line_is_kept_over_a_question() {
+    let stage = stage(json!([
+        {"wait_ms": 800, "calls": [question("Database")]},
+        {"if": "Selected: PostgreSQL", "text": "First."},
+        {"if": "use version 2", "text": "Good."},
+    ]));
+    let mut terminal = start(&stage, &["--plain", "hello"]);
+    terminal.wait_for("hello");
+    terminal.keys("use version ");
+    terminal.wait_behind("> use version ");
+    terminal.keys("<enter>");
+    terminal.wait_for("Choose 1 to 3 (? for help):");
+    terminal.keys("1<enter>");
+    terminal.wait_for("First.");
+    terminal.wait_behind("> use version ");
+    terminal.keys("2<enter>");
+    terminal.wait_for("Good.");
+}
+
+#[test]
+fn in_line_mode_a_terminal_that_goes_away_is_no_farewell() {
+    for (turns, shown) in [
+        (json!([{"text": "x", "wait_ms": 600_000}]), "hello"),
+        (json!([{"calls": [question("Database")]}]), "Choose 1 to 3"),
+    ] {
+        let stage = stage(turns);
+        // Deaf to the signal that would end it anyway, as under nohup, it has to notice by itself.
+        let askuser = env!("CARGO_BIN_EXE_askuser");
+        let script = format!("trap '' HUP; {askuser} agent --script script.json --plain hello 2>err; echo $? >code");
+        // A terminal of our own: the one of these tests says goodbye with Ctrl-D.
+        let pair = native_pty_system().openpty(PtySize::default()).expect("a PTY");
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", &script]);
+        command.cwd(stage.path(""));
+        command.env("HOME", stage.path(""));
+        command.env_remove("XDG_STATE_HOME");
+        let mut child = pair.slave.spawn_command(command).expect("a process");
+        let mut reader = pair.master.try_clone_reader().expect("a reader");
+        let (mut seen, mut byte) = (Vec::new(), [0]);
+        while !String::from_utf8_lossy(&seen).contains(shown) {
+            reader.read_exact(&mut byte).expect("output");
+            seen.extend(byte);
+        }
+        drop((reader, pair));
+        let deadline = Instant::now() + PATIENCE;
+        while stage.read("code").is_empty() {
+            assert!(Instant::now() < deadline, "it goes on without a terminal");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(stage.read("code").trim(), "129", "{shown}");
+        let record = stage.read(&format!(".local/state/askuser/sessions/{}.jsonl", sessions(&stage)[0]));
+        assert!(!record.contains("cancelled"), "{record}");
+        child.wait().expect("an end");
+    }
+}
+
+#[test]
+fn in_line_mode_a_signal_at_a_question_ends_its_line() {
+    let stage = stage(json!([{"calls": [question("Database")]}]));
+    let terminal = start(&stage, &["--plain", "hello"]);
+    terminal.wait_behind("Choose 1 to 3 (? for help): ");
+    terminal.signal(Signal::TERM);
+    let ended = terminal.finish();
+    assert_eq!(ended.signal.as_deref(), Some("Terminated"));
+    assert!(ended.raw.ends_with(b"\n"), "{:?}", String::from_utf8_lossy(&ended.raw));
+}
+
+#[test]
+fn a_session_after_one_that_was_killed_at_a_question_has_a_cursor_and_a_clean_screen() {
+    let stage = stage(json!([{"calls": [question("Database")]}, {"text": "Thanks."}]))
+        .file("pause.json", json!({"turns": []}).to_string())
+        .env("PS1", "ready$ ");
+    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
+    terminal.wait_behind("ready$ ");
+    terminal.keys("sh -c 'echo $$ >pid; exec askuser agent --script script.json hello'<enter>");
+    terminal.wait_for("╭─ Database ─╮");
+    let pid = stage.read("pid").trim().parse().expect("a process");
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).expect("a process"), Signal::KILL)
+        .expect("killed");
+    terminal.wait_for("Killed");
+    terminal.keys("<c-u>stty sane; askuser agent --script pause.json<enter>");
+    terminal.wait_for(BOX);
+    assert!(!terminal.look(|screen| screen.hide_cursor()), "the cursor is hidden");
+    assert!(!terminal.screen().contains("SQLite"), "{}", terminal.screen());
+}
+
+#[test]
+fn control_c_at_a_question_and_again_quits() {
+    let stage = stage(json!([{"calls": [question("Database")]}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.keys("<c-c>");
+    terminal.wait_for("Press Ctrl-C again to quit.");
+    terminal.keys("<c-c>");
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0));
+    check_restored(&ended);
+}
+
+#[test]
+fn a_held_key_answers_one_question_and_not_the_next() {
+    let turns = json!([{"calls": [question("One"), question("Two")]}, {"text": "Both."}]);
+    let mut terminal = stage(turns).askuser(&["agent", "--script", "script.json", "hello"], "");
+    terminal.wait_for("╭─ One ─╮");
+    thread::sleep(Duration::from_millis(300));
+    terminal.keys("1");
+    thread::sleep(Duration::from_millis(500));
+    for _ in 0..20 {
+        terminal.keys("1");
+        thread::sleep(Duration::from_millis(30));
+    }
+    terminal.wait_for("╭─ Two ─╮");
+    thread::sleep(Duration::from_millis(800));
+    terminal.keys("2");
+    terminal.wait_for("✔ Two: SQLite");
+    terminal.wait_for("Both.");
+}
+
+#[test]
+fn the_title_is_the_shells_while_the_process_is_stopped_also_at_a_question() {
+    let stage = stage(json!([{"calls": [question("Database")]}])).env("PS1", "ready$ ");
+    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
+    terminal.wait_behind("ready$ ");
+    terminal.keys("askuser agent --script script.json --arm 0 hello 2>err<enter>");
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.keys("<c-z>");
+    terminal.wait_for("Stopped");
+    terminal.wait_behind("ready$ ");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(raw.rfind("\x1b]2;\x07\x1b[23;2t") > raw.rfind("\x1b]2;● askuser: Database\x07"), "{raw:?}");
+    terminal.keys("fg<enter>");
+    terminal.wait_for("╭─ Database ─╮");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(raw.rfind("\x1b[22;2t\x1b]2;● askuser: Database\x07") > raw.rfind("\x1b[23;2t"), "{raw:?}");
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_not_offered() {
+    let stage = stage(json!([{"text": "Hello to you."}]));
+    let elsewhere = start(&stage, &["remember me"]);
+    elsewhere.wait_for("Hello to you.");
+    let mut here = start(&stage, &[]);
+    here.wait_for(BOX);
+    here.keys("/resume<enter>");
+    here.wait_for("There is no other session of this folder that is not open elsewhere.");
+    let rows = here.rows();
+    let note = rows.iter().position(|row| row.contains("There is no other session")).expect("the note");
+    assert_eq!(rows[note - 1].trim(), "");
 }
 
 #[test]

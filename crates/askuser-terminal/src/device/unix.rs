@@ -215,7 +215,7 @@ impl Device {
             }
             if open == Reading::AtEnd {
                 // A line that is ended before it begins reads the same as a terminal that is gone.
-                if self.keys == Keys::Lines && !tty.intersects(PollFlags::HUP | PollFlags::ERR) {
+                if self.keys == Keys::Lines && !self.is_gone() {
                     return Ok(Wake::Ended);
                 }
                 self.told_to_end = true;
@@ -429,6 +429,12 @@ impl Device {
                 return Ok(Reading::Open);
             }
         }
+    }
+
+    fn is_gone(&self) -> bool {
+        let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+        let polled = retry_on_intr(|| poll(&mut fds, Some(&timespec(Duration::ZERO))));
+        polled.is_err() || fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
     /// Waits until the terminal takes output again.
