@@ -121,9 +121,9 @@ impl Console {
             asked: None,
         };
         if options.manner == Manner::Screen {
-            // Whatever stands on this line stays as it is.
-            console.painter.raw(b"\r\n");
-            // What was killed here may have left its rows below.
+            // What stands on this line before the cursor stays as it is. What was killed here may have left its rows behind
+            // the cursor and below.
+            console.painter.raw(b"\x1b[K\r\n");
             console.painter.raw(WIPE);
         }
         console.enter();
