@@ -79,6 +79,8 @@ fn main() -> Result<()> {
                 for (keys, seconds) in *keys {
                     recorder.settle();
                     recorder.hold(*seconds);
+                    // A question that follows another does not listen at once.
+                    std::thread::sleep(Duration::from_secs_f32(*seconds));
                     recorder.press(keys)?;
                 }
             }
