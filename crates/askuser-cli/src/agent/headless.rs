@@ -143,6 +143,10 @@ async fn converse(
     } else if talk.said.is_empty() && output != Output::Stream {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
     }
+    // To say something else would give up a question that still waits for its answer.
+    if talk.tally.waits_for_somebody() {
+        return talk.tally.finish(output, &session, &model);
+    }
     while let Some(text) = talk.next(one_turn).await? {
         talk.follow(agent.run(text)).await?;
     }
@@ -248,6 +252,10 @@ impl Tally {
             AgentEvent::Task { id, event, .. } => self.take(*event, &format!("{path}{id}/")),
             _ => {}
         }
+    }
+
+    fn waits_for_somebody(&self) -> bool {
+        matches!(self.error, Some(Broken { kind: FailureKind::NobodyThere, .. }))
     }
 
     fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {

@@ -5,6 +5,7 @@ use askuser::asker::Asking;
 use askuser::{Asker, Outcome, QuestionSet, Request, reply};
 use askuser_cli::json::harmless;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -87,6 +88,8 @@ struct State {
     waiting: Vec<Waiting>,
     /// Answers that came before their questions, by the question's id.
     early: Vec<(String, Value)>,
+    /// Questions that were put up: whoever answers one again is told.
+    asked: HashSet<String>,
     /// Nothing comes any more.
     ended: bool,
 }
@@ -164,6 +167,7 @@ impl FrontEnd {
         };
         let mut state = self.state();
         match state.waiting.iter().position(|waiting| waiting.id == id) {
+            None if state.asked.contains(&id) => self.lines.refuse(Some(&id), "this question is over".into()),
             None if state.early.len() >= MOST_EARLY => {
                 let fact = format!("{MOST_EARLY} answers wait for their questions already, at most {MOST_EARLY}");
                 self.lines.refuse(Some(&id), fact);
@@ -188,10 +192,14 @@ impl FrontEnd {
         while let Some(place) = state.early.iter().position(|(early, _)| *early == id) {
             let (_, reply) = state.early.remove(place);
             match reply::read(&request.set, &reply) {
-                Ok(outcome) => return Some(Err(outcome)),
+                Ok(outcome) => {
+                    state.asked.insert(id);
+                    return Some(Err(outcome));
+                }
                 Err(violations) => self.lines.refuse(Some(&id), violations.to_string()),
             }
         }
+        state.asked.insert(id.clone());
         if state.ended {
             return None;
         }

@@ -242,10 +242,16 @@ fn a_question_that_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_
         assert_eq!(code, 3);
         assert!(stderr.contains("a question still waits for its answer"), "{stderr}");
     }
+    // To say something else does not settle it either.
+    let (code, stdout, _) = crate::place::output(&mut place.agent(&one_question(), &["--continue", "-p", "else"]));
+    assert_eq!((code, stdout.as_str()), (3, ""));
     let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
     let id = driver.until("ask_user")["id"].clone();
     driver.pick(&id, "SQLite");
     assert_eq!(driver.until("done")["text"], "SQLite it is.");
+    // Answered twice, it is told so at once.
+    driver.pick(&id, "PostgreSQL");
+    assert_eq!(driver.until("rejected")["error"]["message"], "this question is over");
     assert_eq!(driver.finish(), 0);
 }
 

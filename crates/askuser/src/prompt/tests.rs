@@ -792,9 +792,18 @@ fn a_key_held_since_the_earlier_prompt_never_reaches_the_next_one() {
         let prompt = || Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(100)));
         let mut played = play(prompt(), &held);
         assert_eq!(played.line(), "1 on PostgreSQL | ", "{key}");
-        played.play("<wait:250><enter>");
+        played.play("<wait:700><enter>");
         assert_eq!(played.line(), "answered | Database: PostgreSQL", "{key}");
     }
+}
+
+#[test]
+fn a_slow_typist_who_began_before_the_prompt_was_seen_answers_nothing() {
+    let prompt = Prompt::new(database(), ARMING).among_keys(None);
+    let mut played = play(prompt, "h<wait:300>i<wait:300>d<wait:300>o<wait:300>1<wait:300><enter>");
+    assert_eq!(played.line(), "1 on PostgreSQL | ");
+    played.play("<wait:700>2");
+    assert_eq!(played.line(), "answered | Database: MongoDB");
 }
 
 #[test]

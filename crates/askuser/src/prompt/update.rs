@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How long a rejected key shows as a red border.
 const FLASH: Duration = Duration::from_millis(400);
 
+/// Who types on has not seen the prompt yet: even a slow typist presses the next key within this.
+const REST: Duration = Duration::from_millis(700);
+
 impl Prompt {
     /// Takes one event; `now` is the time since the first frame.
     pub fn update(&mut self, event: Event, now: Duration) -> Effect {
@@ -73,7 +76,7 @@ impl Prompt {
 
     fn put_off(&mut self) {
         if self.arming == Arming::UntilRest {
-            self.armed_at = self.armed_at.max(self.now + self.settings.arm);
+            self.armed_at = self.armed_at.max(self.now + self.settings.arm.max(REST));
         }
     }
 

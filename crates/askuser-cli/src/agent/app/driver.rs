@@ -151,8 +151,8 @@ impl Driver {
                 self.console.live(&live.lines, Some(live.caret));
             }
             Manner::Line => {
-                // A line that was begun goes on here, also where a question waits for its end.
-                let begun = !self.state.waiting.is_empty();
+                // A line that was begun goes on here, also where a question waits for its end, or the agent works.
+                let begun = !self.state.waiting.is_empty() || !self.state.draft.is_blank();
                 if (self.state.orders == 0 || begun) && !self.invited {
                     self.invited = true;
                     self.console.invite(&format!("> {}", self.state.draft.as_str()));
@@ -328,6 +328,9 @@ impl Driver {
                         Ok(Some(id)) => self.state.resume(id, &mut out),
                         Err(end) => return Ok(Some(end)),
                     }
+                    // What was queued behind it is for the session that was chosen, or for this one if none was.
+                    let now = self.now();
+                    self.state.send_queued(now, &mut out);
                     effects.extend(out);
                     continue;
                 }

@@ -222,7 +222,7 @@ pub(crate) enum Away {
 /// How long the keyboard has to rest before a question opens.
 pub(crate) const GUARD: Duration = Duration::from_millis(700);
 /// For how long after a question Enter and Esc are taken for one press too many.
-pub(super) const STRAY: Duration = Duration::from_millis(300);
+pub(super) const STRAY: Duration = Duration::from_millis(700);
 /// Within what time Ctrl-C has to be pressed again.
 pub(super) const AGAIN: Duration = Duration::from_secs(2);
 /// Who has typed or answered so recently is there.

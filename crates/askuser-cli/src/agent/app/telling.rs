@@ -68,17 +68,23 @@ impl State {
                 }
             }
             Ended::Well | Ended::Stopped | Ended::Broken => {
-                // A command may be carried out on the spot; then the next one follows at once.
-                while self.orders == 0
-                    && let Some(text) = self.queue.pop_front()
-                {
-                    // Where it was typed is far above by now.
-                    if self.manner == Manner::Line {
-                        self.print(Item::Said(text.clone()), out);
-                    }
-                    self.send(&text, now, out);
-                }
+                self.send_queued(now, out);
             }
+        }
+    }
+
+    /// A command may be carried out on the spot; then the next one follows at once, unless the person has to choose first
+    /// which session it is for.
+    pub(crate) fn send_queued(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        while self.orders == 0
+            && !out.contains(&Effect::ChooseSession)
+            && let Some(text) = self.queue.pop_front()
+        {
+            // Where it was typed is far above by now.
+            if self.manner == Manner::Line {
+                self.print(Item::Said(text.clone()), out);
+            }
+            self.send(&text, now, out);
         }
     }
 

@@ -31,9 +31,11 @@ impl State {
             Event::Line(line) if self.opens() == Opens::OnWish && !self.waiting.is_empty() && is_blank(&line) => {
                 self.open_question(&mut out);
             }
+            // One Enter too many after an answer sends nothing.
+            Event::Line(line) if is_blank(&line) && self.stray_until.is_some_and(|until| now < until) => {}
             Event::Line(line) => self.line(&line, now, &mut out),
             Event::Typed { lines, rest } => {
-                lines.iter().for_each(|line| self.line(line, now, &mut out));
+                lines.iter().filter(|line| !is_blank(line)).for_each(|line| self.line(line, now, &mut out));
                 let _ = self.begin_line(&rest, &mut out);
                 return out;
             }
@@ -202,8 +204,11 @@ impl State {
         // It would send half a draft, or stop the turn that was just answered.
         let stray = self.stray_until.is_some_and(|until| now < until);
         if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
+            // A key that is held goes on until it is let go.
+            self.stray_until = Some(now + STRAY);
             return;
         }
+        self.stray_until = None;
         match key {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
             Key { code: KeyCode::Esc, .. } => self.stop(out),

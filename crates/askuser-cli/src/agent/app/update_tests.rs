@@ -332,6 +332,9 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     state.update(Event::Settled(Settled::Answered, at(1_000)), at(3_000));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
     assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
+    // Held, it repeats after half a second.
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
     write(&mut state, "ft", 3_250);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_400), [Effect::Keep("half a draft".into())]);
 }

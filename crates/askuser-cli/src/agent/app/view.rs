@@ -27,14 +27,17 @@ const LISTED: usize = 4;
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
-    let (below, middle) = (below(state, theme, columns), middle(state, theme, columns, now));
+    let (below, mut middle) = (below(state, theme, columns), middle(state, theme, columns, now));
     let caret_in_box = caret;
     // What is typed is seen in any case; then what happens; then what might be done.
     let room = rows.saturating_sub(input.len());
-    let below: Vec<Line<'static>> = below.into_iter().take(room).collect();
+    // A question that waits comes before what might be done.
+    let room_below = room.saturating_sub(usize::from(!state.waiting.is_empty()));
+    let below: Vec<Line<'static>> = below.into_iter().take(room_below).collect();
     let room = room - below.len();
     let middle: Vec<Line<'static>> =
-        if middle.len() + 1 > room { middle.into_iter().take(room).collect() } else { middle };
+        // The last of it is what the person has to know: that a question waits.
+        if middle.len() + 1 > room { middle.split_off(middle.len().saturating_sub(room)) } else { middle };
     // A terminal that is made narrower breaks these lines before we can take them off, and what scrolls away stays there.
     let room = (room - middle.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = markdown::render(&state.stream.tail(), theme, columns);
@@ -104,7 +107,11 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
             true => format!("{what}. It opens when you stop typing."),
             false => format!("{what}. Tab opens it; your text is kept."),
         };
-        let words = if width(&words) + 3 > columns { what } else { words };
+        let short = match state.draft.is_blank() {
+            true => what,
+            false => format!("Tab opens a question: {}", waiting.header),
+        };
+        let words = if width(&words) + 3 > columns { short } else { words };
         lines.push(Line::from(vec![
             Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
             Span::styled(cut(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
