@@ -1,5 +1,6 @@
 //! Asking on the terminal that controls this process: which way, and with what.
 
+use crate::decode::Input;
 use crate::device::{Device, Keys, Watched};
 use crate::environment::{Charset, Environment, Manner, Window};
 use crate::view::{Confirm, Theme};
@@ -74,7 +75,8 @@ pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeR
     if let Some(withdrawal) = withdrawal {
         device.watch(Some(Watched::Withdrawal(withdrawal)));
     }
-    let result = ask_on(&mut device, request, request.context.as_deref(), Keyboard::Free, options.manner, options);
+    let (context, strays) = (request.context.as_deref(), &mut Vec::new());
+    let result = ask_on(&mut device, request, context, Keyboard::Free, options.manner, options, strays);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
@@ -89,7 +91,8 @@ pub(crate) enum Keyboard {
     InUse(Option<Duration>),
 }
 
-/// Asks on a device that is in use, and leaves it so.
+/// Asks on a device that is in use, and leaves it so. What was typed before the prompt can have been seen, by somebody who
+/// was typing anyway, comes back in `strays`.
 pub(crate) fn ask_on(
     device: &mut Device,
     request: &Request,
@@ -97,6 +100,7 @@ pub(crate) fn ask_on(
     keyboard: Keyboard,
     manner: Manner,
     options: &Options,
+    strays: &mut Vec<Input>,
 ) -> Result<Outcome, AskError> {
     let settings = match manner {
         Manner::Screen => options.settings,
@@ -110,7 +114,7 @@ pub(crate) fn ask_on(
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
     match manner {
-        Manner::Screen => screen::ask(prompt, context, options, device),
+        Manner::Screen => screen::ask(prompt, context, options, device, strays),
         Manner::Line => line::ask(prompt, context, options, device),
     }
 }

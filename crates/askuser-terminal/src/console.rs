@@ -321,7 +321,7 @@ impl Console {
         // Calls wait: what they announce is looked at when the question is over.
         let calls = self.device.watch(withdrawal.map(Watched::Withdrawal));
         let keyboard = Keyboard::InUse(self.asked.map(|asked| asked.elapsed()));
-        let result = ask_on(&mut self.device, request, None, keyboard, self.manner, options);
+        let result = ask_on(&mut self.device, request, None, keyboard, self.manner, options, before);
         self.asked = Some(Instant::now());
         self.device.watch(calls);
         self.painter = painter(self.manner, self.charset);

@@ -27,11 +27,12 @@ pub(crate) fn ask(
     context: Option<&str>,
     options: &Options,
     device: &mut Device,
+    strays: &mut Vec<Input>,
 ) -> Result<Outcome, AskError> {
     device.on_abandon(ABANDON.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
-    let mut screen = Screen { device, painter, prompt, options, size, first_frame: None };
+    let mut screen = Screen { device, painter, prompt, options, size, strays, first_frame: None };
     let ended = screen.run(context);
     screen.close(ended)
 }
@@ -42,6 +43,8 @@ struct Screen<'a> {
     prompt: Prompt,
     options: &'a Options,
     size: (u16, u16),
+    /// What was typed before the prompt can have been seen, and was meant for whoever had the keyboard before.
+    strays: &'a mut Vec<Input>,
     first_frame: Option<Instant>,
 }
 
@@ -118,6 +121,9 @@ impl Screen<'_> {
     }
 
     fn take(&mut self, input: Input) -> io::Result<Option<End>> {
+        if self.prompt.is_unseen(self.now()) {
+            self.strays.push(input.clone());
+        }
         match input {
             Input::Key(key) if key == Key::ctrl('z') => {
                 self.suspend()?;

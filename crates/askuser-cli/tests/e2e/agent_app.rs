@@ -567,6 +567,20 @@ fn a_session_that_is_open_elsewhere_is_not_offered() {
 }
 
 #[test]
+fn what_is_begun_as_a_question_opens_goes_to_the_draft() {
+    let turns = json!([{"text": "Wait.", "calls": [question("Database")]}, {"text": "Good."}]);
+    // Long enough to type in on a busy machine.
+    let mut terminal = stage(turns).askuser(&["agent", "--arm", "1s", "--script", "script.json", "hello"], "");
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.keys("so 1d it");
+    // Whoever has seen the question rests first.
+    assert!(!terminal.shows_within(Duration::from_millis(1_300), "Good."), "{}", terminal.screen());
+    terminal.keys("<down><enter>");
+    terminal.wait_for("Good.");
+    terminal.wait_for("> so 1d it");
+}
+
+#[test]
 fn a_long_message_is_written_in_the_editor() {
     let stage = stage(json!([{"if": "from the editor", "text": "Read."}]))
         .file("editor", "#!/bin/sh\nprintf ' and\\nfrom the editor\\n' >>\"$1\"\n")

@@ -74,6 +74,11 @@ impl Prompt {
         self.now < self.armed_at && !matches!(self.mode, Mode::Typing(_))
     }
 
+    /// Whether what is typed now was begun for something else: whoever types can hardly have seen the prompt.
+    pub fn is_unseen(&self, now: Duration) -> bool {
+        self.arming == Arming::UntilRest && now < self.armed_at && !matches!(self.mode, Mode::Typing(_))
+    }
+
     fn put_off(&mut self) {
         if self.arming == Arming::UntilRest {
             self.armed_at = self.armed_at.max(self.now + self.settings.arm.max(REST));
