@@ -102,7 +102,8 @@ impl Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
-    /// Asking before every change in these folders, whatever else is allowed: what decides about permissions is there.
+    /// Asking before every change in these folders, also where edits are accepted: what decides about permissions is there.
+    /// Only the mode that allows everything allows this too.
     pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }

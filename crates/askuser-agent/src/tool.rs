@@ -160,7 +160,7 @@ pub struct ToolContext {
     pub cwd: PathBuf,
     /// Folders outside of it that are allowed too.
     pub allowed: Vec<PathBuf>,
-    /// Folders in which every change is asked for, whatever the mode.
+    /// Folders in which a change is asked for, also where edits are accepted.
     pub protected: Vec<PathBuf>,
     /// Cancelled when the turn is stopped. The future of the tool is dropped as well.
     pub abort: CancellationToken,

@@ -118,8 +118,8 @@ impl Transcript {
                 Err(source) => return Err(TranscriptError::File { path, source }),
             }
         };
-        let failed = |source| TranscriptError::File { path: path.clone(), source };
-        lock(&file, &id).unwrap_or(Ok(())).map_err(failed)?;
+        // A file that was just made is nobody else's.
+        take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
         let file = Some((path.clone(), file));
@@ -146,7 +146,9 @@ impl Transcript {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
             Err(error) => return Err(failed(error)),
         };
-        lock(&file, id).ok_or_else(|| TranscriptError::InUse { id: id.to_owned() })?.map_err(failed)?;
+        if take(&file) == Taken::ByAnother {
+            return Err(TranscriptError::InUse { id: id.to_owned() });
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -330,11 +332,18 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// `None` if another process has it. A file system without locks is no reason not to work.
-fn lock(file: &File, _id: &str) -> Option<io::Result<()>> {
+/// Who has a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    ByUs,
+    ByAnother,
+}
+
+/// Takes a file for this process, until it is closed. A file system without locks is no reason not to work.
+fn take(file: &File) -> Taken {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => None,
-        Ok(()) | Err(TryLockError::Error(_)) => Some(Ok(())),
+        Err(TryLockError::WouldBlock) => Taken::ByAnother,
+        Ok(()) | Err(TryLockError::Error(_)) => Taken::ByUs,
     }
 }
 

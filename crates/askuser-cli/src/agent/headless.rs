@@ -14,7 +14,11 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
+
+/// How long a turn that broke off waits for its last lines to be taken.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +88,10 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
         if let Some(front_end) = front_end {
             front_end.close();
         }
+        // Whoever was told to end does so, even if nobody reads what was still to be said.
+        let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
         tokio::select! {
-            () = lines.written() => {}
+            _ = tokio::time::timeout(patience, lines.written()) => {}
             _ = signals.next() => {}
         }
         ended

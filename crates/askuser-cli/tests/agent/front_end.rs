@@ -212,6 +212,7 @@ fn signals_end_it_between_turns_and_while_nobody_reads() {
     let flood = json!({"turns": [{"text": "word ".repeat(40_000)}]});
     let mut driver = start(&place, &flood);
     driver.until("session");
+    driver.leave_unread();
     driver.signal(Signal::TERM);
     assert_eq!(driver.wait_unread(), 143);
 }

@@ -335,8 +335,8 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     // Held, it repeats after half a second.
     assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
-    write(&mut state, "ft", 3_250);
-    assert_eq!(press(&mut state, KeyCode::Enter, 3_400), [Effect::Keep("half a draft".into())]);
+    write(&mut state, "ft", 3_800);
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::Keep("half a draft".into())]);
 }
 
 #[test]
