@@ -1,8 +1,8 @@
 //! Bytes as what a person does at a prompt: nothing breaks it, and whatever it ends with is admitted by its questions.
 #![no_main]
 
-use askuser::prompt::{Effect, Event, Mode, Settings, Viewport};
-use askuser::{Ending, Key, KeyCode, Mods, Outcome, Prompt, QuestionSet, Rules, report};
+use askuser::prompt::{Effect, Event, InputMode, PromptOptions, Viewport};
+use askuser::{Status, Key, KeyCode, Mods, Outcome, Prompt, QuestionSet, Rules, report};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut bytes = bytes.iter().copied();
     let mut byte = || bytes.next();
     let Some(first) = byte() else { return };
-    let settings = Settings {
+    let settings = PromptOptions {
         arm: Duration::from_millis(if first & 4 == 0 { 0 } else { 250 }),
         timeout: (first & 8 != 0).then_some(Duration::from_secs(2)),
     };
@@ -80,7 +80,7 @@ fn text(byte: &mut impl FnMut() -> Option<u8>) -> String {
 
 fn check(prompt: &Prompt) {
     assert!(prompt.set().admits(&prompt.answers()));
-    assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), Mode::Typing(_)));
+    assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), InputMode::Typing(_)));
     assert!(prompt.hints().next().is_some());
     if let Some((_, entry)) = prompt.current() {
         assert!(entry.focus() <= entry.other_row());
@@ -89,7 +89,7 @@ fn check(prompt: &Prompt) {
 
 fn check_outcome(set: &QuestionSet, outcome: &Outcome) {
     assert!(set.admits(outcome.answers()));
-    let answered = *outcome.ending() == Ending::Answered;
+    let answered = *outcome.status() == Status::Answered;
     assert!(!answered || outcome.answers().len() == set.questions().len());
     assert_eq!(report::prose(set, outcome).starts_with("User answered"), answered);
 }

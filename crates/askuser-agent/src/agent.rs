@@ -3,7 +3,7 @@
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
-use crate::permission::{Mode, Permissions};
+use crate::permission::{PermissionMode, Permissions};
 use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
@@ -136,8 +136,8 @@ impl Agent {
 
     /// A plan that was not approved is not approved by coming back. Other modes are for whoever comes back to say.
     fn still_planning(self) -> Agent {
-        if self.shared.transcript.mode() == Some(Mode::Plan) {
-            self.shared.permissions().mode = Mode::Plan;
+        if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
+            self.shared.permissions().mode = PermissionMode::Plan;
         }
         self
     }
@@ -199,12 +199,12 @@ impl Agent {
     }
 
     /// What needs permission now.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> PermissionMode {
         self.shared.permissions().mode
     }
 
     /// Changes what needs permission.
-    pub fn set_mode(&mut self, mode: Mode) -> Result<(), TranscriptError> {
+    pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
         self.shared.transcript.append(None, &Entry::Mode { mode })?;
         self.shared.permissions().mode = mode;
         Ok(())

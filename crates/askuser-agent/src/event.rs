@@ -1,7 +1,7 @@
 //! What an agent tells while it runs. The first six are the proposals', with their names and fields; the rest is what a
 //! front end needs besides.
 
-use crate::permission::Mode;
+use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -77,7 +77,7 @@ pub enum AgentEvent {
     /// The mode has changed.
     Mode {
         /// What it is now.
-        mode: Mode,
+        mode: PermissionMode,
     },
     /// Something happened in a subagent.
     Task {

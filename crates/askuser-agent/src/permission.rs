@@ -7,7 +7,7 @@
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
-use askuser::{Answer, Ending, Limits, QuestionSet, Rules, Via, report};
+use askuser::{Answer, Limits, QuestionSet, Rules, Status, Via, report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What needs permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum PermissionMode {
     /// Everything that acts.
     #[default]
     Ask,
@@ -40,7 +40,7 @@ pub trait Allowed: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Permissions {
     /// What needs permission.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// What does not any more; without it, "always" lasts as long as the agent.
     pub(crate) allowed: Option<Arc<dyn Allowed>>,
     pub(crate) session: BTreeSet<(String, String)>,
@@ -48,7 +48,7 @@ pub struct Permissions {
 
 impl Permissions {
     /// This mode, and nothing allowed beyond it.
-    pub fn new(mode: Mode) -> Permissions {
+    pub fn new(mode: PermissionMode) -> Permissions {
         Permissions { mode, ..Permissions::default() }
     }
 
@@ -64,10 +64,10 @@ impl Permissions {
                 || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(&rule.0, &rule.1))
         };
         match self.mode {
-            Mode::Allow => true,
-            Mode::AcceptEdits => consent.edits_here || known(),
-            Mode::Ask => known(),
-            Mode::Plan => false,
+            PermissionMode::Allow => true,
+            PermissionMode::AcceptEdits => consent.edits_here || known(),
+            PermissionMode::Ask => known(),
+            PermissionMode::Plan => false,
         }
     }
 
@@ -115,8 +115,8 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed").with_details(details)))
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
-    match (outcome.ending(), outcome.answers()) {
-        (Ending::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
+    match (outcome.status(), outcome.answers()) {
+        (Status::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
             match selected_options.first().map(String::as_str) {
                 Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
                 Some(ALWAYS) => {
@@ -126,16 +126,16 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
                 _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
             }
         }
-        (Ending::Declined { reason }, _) => refused(format!("The user did not allow this.{}", words(reason))),
-        (Ending::Discuss { message }, _) => refused(format!(
+        (Status::Declined { reason }, _) => refused(format!("The user did not allow this.{}", words(reason))),
+        (Status::Discuss { message }, _) => refused(format!(
             "Not run: the user wants to talk about it first.{} Reply to them before you go on.",
             words(message)
         )),
-        (Ending::TimedOut, _) => refused("Not run: the time for permission ran out. Silence is not consent.".into()),
-        (Ending::Unavailable { reason }, _) => {
+        (Status::TimedOut, _) => refused("Not run: the time for permission ran out. Silence is not consent.".into()),
+        (Status::Unavailable { reason }, _) => {
             refused(format!("Not run: this needs the user's permission, and nobody can be asked ({reason})."))
         }
-        (Ending::Answered | Ending::Cancelled, _) => {
+        (Status::Answered | Status::Cancelled, _) => {
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
         }
     }

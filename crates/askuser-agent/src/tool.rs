@@ -3,7 +3,7 @@
 use crate::agent::{Events, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::ToolCall;
-use crate::permission::Mode;
+use crate::permission::PermissionMode;
 use askuser::{Asker, Limits, Outcome, QuestionSet, Request, report};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,11 +22,11 @@ pub trait Tool: Send + Sync {
     fn access(&self) -> Access;
 
     /// Whether models are offered it.
-    fn is_offered(&self, mode: Mode, somebody_can_be_asked: bool) -> bool {
+    fn is_offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> bool {
         match self.access() {
             Access::Read => true,
             Access::Ask => somebody_can_be_asked,
-            Access::Act => mode != Mode::Plan,
+            Access::Act => mode != PermissionMode::Plan,
         }
     }
 
@@ -263,7 +263,7 @@ impl Registry {
     }
 
     /// What a model is offered.
-    pub fn offered(&self, mode: Mode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
+    pub fn offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
         let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, somebody_can_be_asked));
         offered.map(|other| other.definition.clone()).collect()
     }

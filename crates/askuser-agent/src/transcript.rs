@@ -9,7 +9,7 @@ pub(crate) use history::{History, Next};
 
 use crate::event::Usage;
 use crate::message::Block;
-use crate::permission::Mode;
+use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub enum Entry {
     /// The conversation begins anew.
     Cleared,
     /// The mode has changed.
-    Mode { mode: Mode },
+    Mode { mode: PermissionMode },
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ struct Inner {
     file: Option<(PathBuf, File)>,
     /// What was read back when it was opened, and of what was written since, what an open call may need again.
     lines: Vec<Line>,
-    mode: Option<Mode>,
+    mode: Option<PermissionMode>,
 }
 
 /// A session that was found.
@@ -270,7 +270,7 @@ impl Transcript {
     }
 
     /// The mode that was written last.
-    pub(crate) fn mode(&self) -> Option<Mode> {
+    pub(crate) fn mode(&self) -> Option<PermissionMode> {
         self.inner().mode
     }
 

@@ -4,7 +4,7 @@ use crate::agent::{Agent, Events, Retries, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
-use crate::permission::{self, Mode, Verdict};
+use crate::permission::{self, PermissionMode, Verdict};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
 use futures_util::FutureExt;
@@ -362,11 +362,11 @@ impl Shared {
     /// What the model is told, with what is true only now.
     fn system_now(&self) -> String {
         match self.permissions().mode {
-            Mode::Plan => {
+            PermissionMode::Plan => {
                 let plan_mode = if self.task.is_some() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
                 format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
             }
-            Mode::Ask | Mode::AcceptEdits | Mode::Allow => self.system.clone(),
+            PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Allow => self.system.clone(),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The tools in the hands of an agent.
 #![cfg(unix)]
 
-use askuser_agent::{Agent, AgentEvent, Mode, Permissions, Script, ToolResult, tools};
+use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, Script, ToolResult, tools};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// The results of these calls, made one after another by a scripted model that nobody watches.
-async fn results(folder: &Path, mode: Mode, calls: &[(&str, Value)]) -> Vec<ToolResult> {
+async fn results(folder: &Path, mode: PermissionMode, calls: &[(&str, Value)]) -> Vec<ToolResult> {
     let calls: Vec<Value> = calls.iter().map(|(name, input)| json!({"name": name, "input": input})).collect();
     let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
     let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
@@ -28,13 +28,13 @@ async fn results(folder: &Path, mode: Mode, calls: &[(&str, Value)]) -> Vec<Tool
 fn there_are_nine() {
     let offered = |mode| tools::all().offered(mode, true).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
     let working = ["AskUserQuestion", "Task", "Read", "Glob", "Grep", "Edit", "Write", "Bash"];
-    assert_eq!(offered(Mode::Ask), working);
-    assert_eq!(offered(Mode::Plan), ["AskUserQuestion", "ExitPlanMode", "Task", "Read", "Glob", "Grep"]);
+    assert_eq!(offered(PermissionMode::Ask), working);
+    assert_eq!(offered(PermissionMode::Plan), ["AskUserQuestion", "ExitPlanMode", "Task", "Read", "Glob", "Grep"]);
 }
 
 #[test]
 fn what_models_read_about_files_and_commands_is_short() {
-    for tool in tools::all().without("AskUserQuestion").offered(Mode::Ask, true) {
+    for tool in tools::all().without("AskUserQuestion").offered(PermissionMode::Ask, true) {
         let length = tool.description.len() + tool.schema.to_string().len();
         assert!(length < 1_000, "{}: {length} bytes", tool.name);
     }
@@ -50,7 +50,7 @@ async fn accepted_edits_are_made_and_commands_still_need_somebody() {
         ("Write", json!({"path": ".git/config", "content": "x"})),
         ("Bash", json!({"command": "touch ran"})),
     ];
-    let results = results(folder.path(), Mode::AcceptEdits, &calls).await;
+    let results = results(folder.path(), PermissionMode::AcceptEdits, &calls).await;
     let outputs: Vec<&str> = results.iter().map(|result| result.output.as_str()).collect();
     let refused =
         "Not run: this needs the user's permission, and nobody can be asked (nobody can be asked in this run).";
@@ -65,14 +65,15 @@ async fn accepted_edits_are_made_and_commands_still_need_somebody() {
 async fn what_cannot_be_done_is_refused_before_permission() {
     let folder = tempfile::tempdir().unwrap();
     let calls = [("Edit", json!({"path": "no", "old_string": "a", "new_string": "b"}))];
-    let results = results(folder.path(), Mode::Ask, &calls).await;
+    let results = results(folder.path(), PermissionMode::Ask, &calls).await;
     assert_eq!(results, [ToolResult::error("no does not exist; nothing was done. Write makes new files.")]);
 }
 
 #[tokio::test]
 async fn a_plan_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let results = results(folder.path(), Mode::Plan, &[("Write", json!({"path": "a", "content": "b"}))]).await;
+    let results =
+        results(folder.path(), PermissionMode::Plan, &[("Write", json!({"path": "a", "content": "b"}))]).await;
     assert!(results[0].output.starts_with("Write is not available in plan mode"), "{}", results[0].output);
     assert!(!folder.path().join("a").exists());
 }
@@ -81,7 +82,7 @@ async fn a_plan_changes_nothing() {
 async fn with_everything_allowed_commands_run_in_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let calls = [("Bash", json!({"command": "touch ran; ls"}))];
-    let results = results(folder.path(), Mode::Allow, &calls).await;
+    let results = results(folder.path(), PermissionMode::Allow, &calls).await;
     assert_eq!(results[0].output, "ran");
 }
 
@@ -92,7 +93,7 @@ async fn a_turn_that_is_stopped_leaves_nothing_running() {
     let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
         .with_tools(tools::all())
         .in_folder(folder.path())
-        .with_permissions(Permissions::new(Mode::Allow));
+        .with_permissions(Permissions::new(PermissionMode::Allow));
     let mut run = agent.run("Go");
     let stopper = run.stopper();
     let file = folder.path().join("pid");

@@ -50,7 +50,7 @@ pub fn options(settings: &Settings, known: Vec<Answer>) -> Options {
     }
     options.confirm = settings.confirm;
     options.flash = settings.flash;
-    options.settings = prompt::Settings { arm: settings.arm, timeout: settings.timeout };
+    options.settings = prompt::PromptOptions { arm: settings.arm, timeout: settings.timeout };
     options.known = known;
     options
 }

@@ -1,7 +1,7 @@
 //! `askuser ask`: the policy first, then the terminal, then nobody; the result on standard output.
 
 use askuser::policy::Decision;
-use askuser::{AskError, Ending, Outcome, QuestionSet, Via, report};
+use askuser::{AskError, Outcome, QuestionSet, Status, Via, report};
 use askuser_cli::answering::{misfit, options, policy};
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     }
     let outcome = ask(&set, settings)?;
     print(&set, &outcome, settings)?;
-    if let Ending::Unavailable { reason } = outcome.ending() {
+    if let Status::Unavailable { reason } = outcome.status() {
         let hint = match settings.headless {
             Some(_) => "leave out --headless to ask a person, or say the rest with --answers FILE",
             None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
@@ -30,10 +30,10 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 
 /// The exit code of an outcome.
 pub(crate) fn code(outcome: &Outcome) -> u8 {
-    match outcome.ending() {
-        Ending::Answered => exit::ANSWERED,
-        Ending::Cancelled | Ending::Declined { .. } | Ending::Discuss { .. } | Ending::TimedOut => exit::NOT_ANSWERED,
-        Ending::Unavailable { .. } => exit::NOBODY_THERE,
+    match outcome.status() {
+        Status::Answered => exit::ANSWERED,
+        Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
+        Status::Unavailable { .. } => exit::NOBODY_THERE,
     }
 }
 

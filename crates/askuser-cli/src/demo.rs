@@ -2,7 +2,7 @@
 
 use crate::ask;
 use crate::docs::write;
-use askuser::{Ending, report};
+use askuser::{Status, report};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::source;
@@ -20,7 +20,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
         let set = source::parse(json, settings).map_err(source::invalid)?;
         write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
         let outcome = ask::ask(&set, settings)?;
-        if let Ending::Unavailable { reason } = outcome.ending() {
+        if let Status::Unavailable { reason } = outcome.status() {
             return Err(Failure::new(format!("nobody can be asked: {reason}"))
                 .hint("run the demo in a terminal")
                 .code(exit::NOBODY_THERE));

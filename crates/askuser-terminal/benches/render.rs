@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p askuser-terminal`
 
-use askuser::prompt::{Event, Settings};
+use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
 use askuser_terminal::bench::Frames;
 use askuser_terminal::{PromptWidget, Theme};
@@ -17,7 +17,7 @@ const DATABASE: &str = include_str!("../../../examples/database.json");
 
 fn prompt(json: &str) -> Prompt {
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");
-    Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None })
+    Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None })
 }
 
 /// As long as a question may be.

@@ -3,7 +3,7 @@
 //! `cargo run -p askuser-terminal --example embed --features crossterm`
 #![allow(clippy::print_stdout, reason = "the answer belongs on stdout")]
 
-use askuser::prompt::{Effect, Event, Settings};
+use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Outcome, Prompt, QuestionSet, Rules, Via, report};
 use askuser_terminal::{Environment, Input, PromptWidget, from_crossterm};
 use ratatui::crossterm::event;
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let environment = Environment::read(|name| std::env::var(name).ok());
     let timeout = Some(Duration::from_secs(300));
     let mut app = App {
-        prompt: Prompt::new(set.clone(), Settings { timeout, ..Settings::default() }),
+        prompt: Prompt::new(set.clone(), PromptOptions { timeout, ..PromptOptions::default() }),
         widget: PromptWidget::new(environment.theme),
         started: Instant::now(),
     };

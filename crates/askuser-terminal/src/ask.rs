@@ -5,7 +5,7 @@ use crate::device::{Device, Keys, Watched};
 use crate::environment::{Charset, Environment, Manner, Window};
 use crate::view::{Confirm, Theme};
 use crate::{line, screen};
-use askuser::prompt::Settings;
+use askuser::prompt::PromptOptions;
 use askuser::{Answer, AskError, Outcome, Prompt, QuestionSet, Request};
 use std::io::PipeReader;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Options {
     /// What stays in the scrollback.
     pub confirm: Confirm,
     /// How it behaves.
-    pub settings: Settings,
+    pub settings: PromptOptions,
     /// How long the prompt shows in the colour of success before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
@@ -46,7 +46,7 @@ impl From<Environment> for Options {
             manner: environment.manner,
             theme: environment.theme,
             confirm: Confirm::default(),
-            settings: Settings::default(),
+            settings: PromptOptions::default(),
             flash: Duration::from_millis(80),
             reflows: environment.reflows,
             charset: environment.charset,
@@ -105,7 +105,7 @@ pub(crate) fn ask_on(
     let settings = match manner {
         Manner::Screen => options.settings,
         // A line takes an Enter of its own, which is guard enough.
-        Manner::Line => Settings { arm: Duration::ZERO, ..options.settings },
+        Manner::Line => PromptOptions { arm: Duration::ZERO, ..options.settings },
     };
     let prompt = Prompt::new(request.set.clone(), settings);
     let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);

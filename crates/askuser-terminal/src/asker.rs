@@ -221,7 +221,7 @@ mod tests {
             drop(first);
             loop {
                 match second.as_mut().poll(&mut context) {
-                    Poll::Ready(outcome) => return println!("OUTCOME {}", outcome.expect("an outcome").status()),
+                    Poll::Ready(outcome) => return println!("OUTCOME {}", outcome.expect("an outcome").status_name()),
                     Poll::Pending => thread::sleep(std::time::Duration::from_millis(10)),
                 }
             }

@@ -63,7 +63,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
         console.live(&[Line::raw("LIVE")], None);
         let request = Request::new(database()).with_context("shown by the caller");
         let outcome = console.ask(&request, &options(), None, &mut Vec::new()).expect("an outcome");
-        console.print(&[Line::raw(format!("OUTCOME {}", outcome.status()))]);
+        console.print(&[Line::raw(format!("OUTCOME {}", outcome.status_name()))]);
         console.live(&[Line::raw("LIVE AGAIN")], None);
         typed(&mut console);
         return;
@@ -168,7 +168,7 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         std::thread::sleep(Duration::from_millis(500));
         let mut before = Vec::new();
         let outcome = console.ask(&Request::new(database()), &options(), None, &mut before).expect("an outcome");
-        console.print(&[Line::raw(format!("{before:?}")), Line::raw(format!("OUTCOME {}", outcome.status()))]);
+        console.print(&[Line::raw(format!("{before:?}")), Line::raw(format!("OUTCOME {}", outcome.status_name()))]);
         return;
     }
     let name = format!("{NAME}what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost");

@@ -1,13 +1,13 @@
 //! What the tests of this crate share: the proposals' questions, key scripts, and hostile text and events.
 
-use askuser::prompt::{Event, Settings};
+use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Mods, QuestionSet, Rules};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// No arming delay.
-pub(crate) const ARMED: Settings = Settings { arm: Duration::ZERO, timeout: None };
+pub(crate) const ARMED: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: None };
 
 // ---- questions ----
 

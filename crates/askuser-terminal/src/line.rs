@@ -9,7 +9,7 @@ use crate::device::{Device, SIGINT, Wake};
 use crate::paint::Painter;
 use crate::view::{closing, quoted};
 use crate::{Charset, Options};
-use askuser::prompt::{Effect, Entry, Event, Field, Mode, Page, Settings};
+use askuser::prompt::{AnswerDraft, Effect, Event, InputMode, Page, PromptOptions, TextField};
 use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ pub struct Dialogue {
     prompt: Prompt,
     now: Duration,
     /// What a line asked for that still needs a text: notes and Other.
-    fields: VecDeque<Field>,
+    fields: VecDeque<TextField>,
     /// The last line was not understood.
     complained: bool,
 }
@@ -42,8 +42,8 @@ Ctrl-C interrupts.
 
 impl Dialogue {
     /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
-    pub fn new(set: QuestionSet, settings: Settings) -> Dialogue {
-        Dialogue::about(Prompt::new(set, Settings { arm: Duration::ZERO, ..settings }))
+    pub fn new(set: QuestionSet, settings: PromptOptions) -> Dialogue {
+        Dialogue::about(Prompt::new(set, PromptOptions { arm: Duration::ZERO, ..settings }))
     }
 
     fn about(prompt: Prompt) -> Dialogue {
@@ -62,20 +62,22 @@ impl Dialogue {
             let _ = writeln!(out, "{}.", notice.text);
         }
         match (self.prompt.mode(), self.prompt.page()) {
-            (Mode::Leaving, _) => out.push_str("Cancel and lose what you answered? (y/n): "),
-            (Mode::Help, _) => out.push_str(HELP),
-            (Mode::Typing(Field::Other), _) => out.push_str("Please specify (empty to go back): "),
-            (Mode::Typing(Field::Note(row)), _) => {
+            (InputMode::Leaving, _) => out.push_str("Cancel and lose what you answered? (y/n): "),
+            (InputMode::Help, _) => out.push_str(HELP),
+            (InputMode::Typing(TextField::Other), _) => out.push_str("Please specify (empty to go back): "),
+            (InputMode::Typing(TextField::Note(row)), _) => {
                 let _ = write!(out, "Note on {} (empty for none): ", self.name(row));
             }
-            (Mode::Typing(Field::Discuss), _) => {
+            (InputMode::Typing(TextField::Discuss), _) => {
                 out.push_str("What would you like to talk about first? (b to go back): ")
             }
-            (Mode::Typing(Field::Decline), _) => out.push_str("Reason for declining (empty for none, b to go back): "),
+            (InputMode::Typing(TextField::Decline), _) => {
+                out.push_str("Reason for declining (empty for none, b to go back): ")
+            }
             // Hearing everything again because of a slip would be tiresome.
-            (Mode::Choosing, _) if self.complained => self.invite(&mut out),
-            (Mode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
-            (Mode::Choosing, Page::Review) => self.say_review(&mut out),
+            (InputMode::Choosing, _) if self.complained => self.invite(&mut out),
+            (InputMode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
+            (InputMode::Choosing, Page::Review) => self.say_review(&mut out),
         }
         out
     }
@@ -146,13 +148,13 @@ impl Dialogue {
         self.complained = false;
         let word = line.trim();
         let effect = match self.prompt.mode() {
-            Mode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
-            Mode::Leaving | Mode::Help => self.press(KeyCode::Char('x')),
-            Mode::Typing(field) => self.hear_text(field, line),
-            Mode::Choosing => self.hear_command(word),
+            InputMode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
+            InputMode::Leaving | InputMode::Help => self.press(KeyCode::Char('x')),
+            InputMode::Typing(field) => self.hear_text(field, line),
+            InputMode::Choosing => self.hear_command(word),
         };
         // The help page needs no line to be closed.
-        if self.prompt.mode() == Mode::Help { effect } else { self.next_field(effect) }
+        if self.prompt.mode() == InputMode::Help { effect } else { self.next_field(effect) }
     }
 
     /// Takes the passing of time.
@@ -163,7 +165,7 @@ impl Dialogue {
 
     /// Whether what was just said wants no line before going on.
     fn is_telling(&self) -> bool {
-        self.prompt.mode() == Mode::Help
+        self.prompt.mode() == InputMode::Help
     }
 
     fn hear_command(&mut self, word: &str) -> Effect {
@@ -225,15 +227,15 @@ impl Dialogue {
         if rows.is_empty() || rows.iter().any(|&n| n == 0 || n > entry.other_row() + 1) {
             return self.complain();
         }
-        self.fields.extend(rows.iter().map(|n| Field::Note(n - 1)));
+        self.fields.extend(rows.iter().map(|n| TextField::Note(n - 1)));
         Effect::Continue
     }
 
     /// Opens the next field a line asked for.
     fn next_field(&mut self, effect: Effect) -> Effect {
         if effect == Effect::Continue
-            && self.prompt.mode() == Mode::Choosing
-            && let Some(Field::Note(row)) = self.fields.pop_front()
+            && self.prompt.mode() == InputMode::Choosing
+            && let Some(TextField::Note(row)) = self.fields.pop_front()
         {
             self.focus(row);
             return self.press(KeyCode::Char('n'));
@@ -241,12 +243,12 @@ impl Dialogue {
         effect
     }
 
-    fn hear_text(&mut self, field: Field, line: &str) -> Effect {
+    fn hear_text(&mut self, field: TextField, line: &str) -> Effect {
         let text = line.trim();
         let back = match field {
-            Field::Other => text.is_empty(),
-            Field::Discuss | Field::Decline => text == "b",
-            Field::Note(_) => false,
+            TextField::Other => text.is_empty(),
+            TextField::Discuss | TextField::Decline => text == "b",
+            TextField::Note(_) => false,
         };
         if back {
             return self.press(KeyCode::Esc);
@@ -290,7 +292,7 @@ impl Dialogue {
     }
 }
 
-fn say_note(out: &mut String, entry: &Entry, row: usize) {
+fn say_note(out: &mut String, entry: &AnswerDraft, row: usize) {
     if !entry.note(row).is_blank() {
         let _ = writeln!(out, "     Note: {}", indented(entry.note(row).as_str()));
     }

@@ -17,7 +17,8 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
             Effect::Continue | Effect::Edit(_) => out.push_str(&dialogue.say()),
             Effect::Interrupt => out.push_str("(interrupted)\n"),
             Effect::Finish(outcome) => {
-                let _ = writeln!(out, "\n({})\n{}", outcome.status(), report::prose(dialogue.prompt.set(), &outcome));
+                let _ =
+                    writeln!(out, "\n({})\n{}", outcome.status_name(), report::prose(dialogue.prompt.set(), &outcome));
             }
         }
     }
@@ -99,7 +100,7 @@ fn a_text_that_was_there_already_is_taken_after_one_that_was_too_long() {
     for line in ["n 1", "same", "n 1", &long, "same"] {
         assert_eq!(dialogue.hear(line, Duration::ZERO), Effect::Continue);
     }
-    assert_eq!(dialogue.prompt().mode(), Mode::Choosing);
+    assert_eq!(dialogue.prompt().mode(), InputMode::Choosing);
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn a_number_too_large_for_a_question_is_no_question() {
 // ---- time ----
 
 fn timed() -> Dialogue {
-    Dialogue::new(database(), Settings { timeout: Some(Duration::from_secs(60)), ..ARMED })
+    Dialogue::new(database(), PromptOptions { timeout: Some(Duration::from_secs(60)), ..ARMED })
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn any_line_holds_the_time_even_one_that_means_nothing() {
 
 #[test]
 fn no_line_is_ignored_for_coming_early() {
-    let mut dialogue = Dialogue::new(database(), Settings::default());
+    let mut dialogue = Dialogue::new(database(), PromptOptions::default());
     assert!(matches!(dialogue.hear("1", Duration::ZERO), Effect::Finish(_)));
 }
 
@@ -154,7 +155,7 @@ struct Intent {
 
 /// How a person means to end.
 #[derive(Clone, Debug)]
-enum Ending {
+enum Finish {
     Answer,
     Cancel,
     Decline(String),
@@ -168,7 +169,7 @@ struct Plan {
     changes: Vec<(usize, Intent)>,
     /// After how many questions the end comes, unless they are answered.
     end_after: usize,
-    ending: Ending,
+    finish: Finish,
 }
 
 fn any_words() -> impl Strategy<Value = String> {
@@ -194,14 +195,14 @@ fn any_plan() -> impl Strategy<Value = (QuestionSet, Plan)> {
         };
         let changes = prop::collection::vec(change, if count > 1 { 0..3 } else { 0..1 });
         let words = prop_oneof![Just(String::new()), any_words()];
-        let ending = prop_oneof![
-            4 => Just(Ending::Answer),
-            1 => Just(Ending::Cancel),
-            1 => words.clone().prop_map(Ending::Decline),
-            1 => words.prop_map(Ending::Discuss),
+        let finish = prop_oneof![
+            4 => Just(Finish::Answer),
+            1 => Just(Finish::Cancel),
+            1 => words.clone().prop_map(Finish::Decline),
+            1 => words.prop_map(Finish::Discuss),
         ];
-        let plan = (intents, changes, 0..count, ending);
-        let plan = plan.prop_map(|(intents, changes, end_after, ending)| Plan { intents, changes, end_after, ending });
+        let plan = (intents, changes, 0..count, finish);
+        let plan = plan.prop_map(|(intents, changes, end_after, finish)| Plan { intents, changes, end_after, finish });
         (Just(set), plan)
     })
 }
@@ -211,12 +212,12 @@ trait Surface {
     fn answer(&mut self, intent: &Intent) -> Effect;
     fn change(&mut self, i: usize) -> Effect;
     fn submit(&mut self) -> Effect;
-    fn end(&mut self, ending: &Ending) -> Effect;
+    fn end(&mut self, finish: &Finish) -> Effect;
 
     /// Carries out a plan; what comes of it.
     fn carry_out(&mut self, plan: &Plan) -> Outcome {
-        let stop = match plan.ending {
-            Ending::Answer => usize::MAX,
+        let stop = match plan.finish {
+            Finish::Answer => usize::MAX,
             _ => plan.end_after,
         };
         let mut effect = Effect::Continue;
@@ -230,7 +231,7 @@ trait Surface {
             }
             effect = self.submit();
         } else if stop != usize::MAX {
-            effect = self.end(&plan.ending);
+            effect = self.end(&plan.finish);
         }
         match effect {
             Effect::Finish(outcome) => outcome,
@@ -301,15 +302,15 @@ impl Surface for Keys {
         self.press("<enter>")
     }
 
-    fn end(&mut self, ending: &Ending) -> Effect {
-        match ending {
-            Ending::Answer => Effect::Continue,
-            Ending::Cancel => match self.press("<esc>") {
+    fn end(&mut self, finish: &Finish) -> Effect {
+        match finish {
+            Finish::Answer => Effect::Continue,
+            Finish::Cancel => match self.press("<esc>") {
                 Effect::Continue => self.press("<esc>"),
                 ended => ended,
             },
-            Ending::Decline(words) => self.press(&format!("d{words}<enter>")),
-            Ending::Discuss(words) => self.press(&format!("c{words}<enter>")),
+            Finish::Decline(words) => self.press(&format!("d{words}<enter>")),
+            Finish::Discuss(words) => self.press(&format!("c{words}<enter>")),
         }
     }
 }
@@ -334,12 +335,12 @@ impl Surface for Dialogue {
         self.hear("y", Duration::ZERO)
     }
 
-    fn end(&mut self, ending: &Ending) -> Effect {
-        let (command, words) = match ending {
-            Ending::Answer => return Effect::Continue,
-            Ending::Cancel => ("q", "y"),
-            Ending::Decline(words) => ("d", words.as_str()),
-            Ending::Discuss(words) => ("c", words.as_str()),
+    fn end(&mut self, finish: &Finish) -> Effect {
+        let (command, words) = match finish {
+            Finish::Answer => return Effect::Continue,
+            Finish::Cancel => ("q", "y"),
+            Finish::Decline(words) => ("d", words.as_str()),
+            Finish::Discuss(words) => ("c", words.as_str()),
         };
         match self.hear(command, Duration::ZERO) {
             Effect::Continue => self.hear(words, Duration::ZERO),
@@ -357,8 +358,8 @@ proptest! {
         let by_lines = Dialogue::new(set.clone(), ARMED).carry_out(&plan);
         prop_assert_eq!(&by_keys, &by_lines);
         prop_assert!(set.admits(by_lines.answers()));
-        if matches!(plan.ending, Ending::Answer) {
-            prop_assert_eq!(by_lines.status(), "answered");
+        if matches!(plan.finish, Finish::Answer) {
+            prop_assert_eq!(by_lines.status_name(), "answered");
         }
     }
 

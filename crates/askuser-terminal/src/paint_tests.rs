@@ -4,7 +4,7 @@ use super::*;
 use crate::bench::Frames;
 use crate::fixtures::{database, events};
 use askuser::Prompt;
-use askuser::prompt::Settings;
+use askuser::prompt::PromptOptions;
 use proptest::prelude::*;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -372,7 +372,7 @@ fn closing_lines_stay_and_leave_the_pen_plain() {
 
 /// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
 fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
-    let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+    let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
     let mut frames = Frames::default();
     frames.paint(&prompt);
     let mut cost = |event| {

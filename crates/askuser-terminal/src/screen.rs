@@ -10,7 +10,7 @@ use crate::paint::{Painter, WIPE};
 use crate::view::{Confirm, Mood, Role, View, closing, quoted};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, Event};
-use askuser::{AskError, Ending, Key, Outcome, Prompt, Via};
+use askuser::{AskError, Key, Outcome, Prompt, Status, Via};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -275,12 +275,12 @@ impl Screen<'_> {
 
     fn leave_record(&mut self, outcome: &Outcome) -> io::Result<()> {
         if self.options.confirm != Confirm::None {
-            match outcome.ending() {
-                Ending::Answered if !self.options.flash.is_zero() => {
+            match outcome.status() {
+                Status::Answered if !self.options.flash.is_zero() => {
                     self.repaint(Mood::Confirmed)?;
                     self.device.pause(self.options.flash)?;
                 }
-                Ending::TimedOut => {
+                Status::TimedOut => {
                     self.repaint(Mood::Expired)?;
                     self.painter.leave();
                     return Ok(());

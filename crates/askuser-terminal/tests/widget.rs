@@ -1,6 +1,6 @@
 //! The widget as another program uses it: through the public interface, inside a layout of its own.
 
-use askuser::prompt::{Effect, Event, Settings};
+use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
 use askuser_terminal::{Mood, PromptWidget, Theme};
 use ratatui::Terminal;
@@ -12,7 +12,7 @@ use std::time::Duration;
 fn prompt() -> Prompt {
     let json = include_str!("../../../examples/database.json");
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");
-    Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None })
+    Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None })
 }
 
 fn press(prompt: &mut Prompt, code: KeyCode) -> Effect {

@@ -1,6 +1,6 @@
 //! What happens between a tool call and the first frame, per key, and after the last one.
 
-use askuser::prompt::{Event, Settings};
+use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Limits, Outcome, Prompt, QuestionSet, Rules, report, sanitize, tool};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use std::hint::black_box;
@@ -26,7 +26,7 @@ fn core(c: &mut Criterion) {
 
     c.bench_function("parse and build", |b| b.iter(|| QuestionSet::from_json(black_box(INPUT), &rules)));
 
-    let prompt = Prompt::new(set.clone(), Settings { arm: Duration::ZERO, timeout: None });
+    let prompt = Prompt::new(set.clone(), PromptOptions { arm: Duration::ZERO, timeout: None });
     c.bench_function("update for one arrow key", |b| {
         let mut prompt = prompt.clone();
         let mut keys = [KeyCode::Down, KeyCode::Up].map(|code| Event::Key(Key::plain(code))).into_iter().cycle();

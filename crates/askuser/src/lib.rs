@@ -26,7 +26,7 @@ mod violation;
 pub use asker::{AskError, Asker, Request};
 pub use key::{Key, KeyCode, Mods};
 pub use limits::{Limits, Span};
-pub use outcome::{Answer, Ending, Outcome, Via};
+pub use outcome::{Answer, Outcome, Status, Via};
 pub use prompt::Prompt;
 pub use question::{Choice, Faults, Question, QuestionSet, Rules};
 pub use text::{Edit, Fit, Text};

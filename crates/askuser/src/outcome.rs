@@ -23,7 +23,7 @@ pub struct Answer {
 
 /// How asking ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Status {
     /// Every question was answered.
     Answered,
     /// The person dismissed the questions.
@@ -63,7 +63,7 @@ pub enum Via {
 /// What came of asking a [`QuestionSet`]: how it ended, and the answers given until then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    ending: Ending,
+    status: Status,
     answers: Vec<Answer>,
     via: Option<Via>,
 }
@@ -73,32 +73,32 @@ impl Outcome {
     pub fn answered(set: &QuestionSet, answers: Vec<Answer>) -> Option<Outcome> {
         let whole = answers.len() == set.questions().len()
             && set.questions().iter().zip(&answers).all(|(question, answer)| question.admits(answer, set.limits()));
-        whole.then_some(Outcome { ending: Ending::Answered, answers, via: None })
+        whole.then_some(Outcome { status: Status::Answered, answers, via: None })
     }
 
     /// The person dismissed the questions.
     pub fn cancelled(so_far: Vec<Answer>) -> Outcome {
-        Outcome { ending: Ending::Cancelled, answers: so_far, via: None }
+        Outcome { status: Status::Cancelled, answers: so_far, via: None }
     }
 
     /// The person said no.
     pub fn declined(reason: Option<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { ending: Ending::Declined { reason }, answers: so_far, via: None }
+        Outcome { status: Status::Declined { reason }, answers: so_far, via: None }
     }
 
     /// The person wants to talk first.
     pub fn discuss(message: Option<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { ending: Ending::Discuss { message }, answers: so_far, via: None }
+        Outcome { status: Status::Discuss { message }, answers: so_far, via: None }
     }
 
     /// Nobody answered in time.
     pub fn timed_out(so_far: Vec<Answer>) -> Outcome {
-        Outcome { ending: Ending::TimedOut, answers: so_far, via: None }
+        Outcome { status: Status::TimedOut, answers: so_far, via: None }
     }
 
     /// Nobody could be asked.
     pub fn unavailable(reason: impl Into<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { ending: Ending::Unavailable { reason: reason.into() }, answers: so_far, via: None }
+        Outcome { status: Status::Unavailable { reason: reason.into() }, answers: so_far, via: None }
     }
 
     /// Says who answered.
@@ -107,8 +107,8 @@ impl Outcome {
     }
 
     /// How it ended.
-    pub fn ending(&self) -> &Ending {
-        &self.ending
+    pub fn status(&self) -> &Status {
+        &self.status
     }
 
     /// The answers: all of them when answered, those given so far otherwise.
@@ -122,14 +122,14 @@ impl Outcome {
     }
 
     /// The status as JSON spells it.
-    pub fn status(&self) -> &'static str {
-        match self.ending {
-            Ending::Answered => "answered",
-            Ending::Cancelled => "cancelled",
-            Ending::Declined { .. } => "declined",
-            Ending::Discuss { .. } => "discuss",
-            Ending::TimedOut => "timed_out",
-            Ending::Unavailable { .. } => "unavailable",
+    pub fn status_name(&self) -> &'static str {
+        match self.status {
+            Status::Answered => "answered",
+            Status::Cancelled => "cancelled",
+            Status::Declined { .. } => "declined",
+            Status::Discuss { .. } => "discuss",
+            Status::TimedOut => "timed_out",
+            Status::Unavailable { .. } => "unavailable",
         }
     }
 }

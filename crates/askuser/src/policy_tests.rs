@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::Limits;
-use crate::outcome::Ending;
+use crate::outcome::Status;
 use crate::question::Rules;
 use serde_json::json;
 
@@ -50,11 +50,11 @@ fn decide(answers: &Value, headless: Option<Headless>) -> String {
         Ok(Decision::Ask(known)) => format!("ask | {}", answers(&known)),
         Ok(Decision::Settled(outcome)) => {
             let via = outcome.via().map(|via| format!(" via {}", json!(via).as_str().unwrap()));
-            let why = match outcome.ending() {
-                Ending::Unavailable { reason } => format!(" because {reason}"),
+            let why = match outcome.status() {
+                Status::Unavailable { reason } => format!(" because {reason}"),
                 _ => String::new(),
             };
-            let status = outcome.status();
+            let status = outcome.status_name();
             format!("{status}{}{why} | {}", via.unwrap_or_default(), answers(outcome.answers()))
         }
     }

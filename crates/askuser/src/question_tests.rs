@@ -829,5 +829,5 @@ fn only_every_answer_makes_an_answered_outcome() {
     assert_eq!(Outcome::answered(&set, vec![answer(0)]), None);
     assert_eq!(Outcome::answered(&set, vec![answer(1), answer(0)]), None);
     let outcome = Outcome::answered(&set, vec![answer(0), answer(1)]).unwrap();
-    assert_eq!((outcome.status(), outcome.answers().len()), ("answered", 2));
+    assert_eq!((outcome.status_name(), outcome.answers().len()), ("answered", 2));
 }

@@ -1,9 +1,9 @@
 //! An outcome as the model reads it: prose, JSON, and the record keyed by question text.
 //!
-//! Only [`Ending::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
+//! Only [`Status::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
 //! person types can pass for another answer or for the words around it.
 
-use crate::outcome::{Answer, Ending, Outcome, Via};
+use crate::outcome::{Answer, Outcome, Status, Via};
 use crate::question::{Question, QuestionSet, name_of};
 use crate::sanitize;
 use crate::violation::Violations;
@@ -14,15 +14,15 @@ use std::fmt::Write;
 pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
     let mut out = String::new();
     let answers = outcome.answers();
-    match outcome.ending() {
-        Ending::Answered => {
+    match outcome.status() {
+        Status::Answered => {
             let (opening, closing) = said_by(outcome.via());
             out.push_str(opening);
             write_answers(&mut out, set, answers);
             out.push_str(closing);
         }
-        ending => {
-            write_opening(&mut out, ending, outcome.via());
+        status => {
+            write_opening(&mut out, status, outcome.via());
             if !answers.is_empty() {
                 out.push_str(match outcome.via() {
                     Some(Via::AnswersFile) => "\nKnown from a file of answers, not from the user:\n\n",
@@ -34,7 +34,7 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
                 out.push('\n');
             }
             write_unanswered(&mut out, set, answers);
-            out.push_str(advice(ending));
+            out.push_str(advice(status));
         }
     }
     if !set.mended().is_empty() {
@@ -49,21 +49,21 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
 /// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one.
 pub fn json(set: &QuestionSet, outcome: &Outcome) -> Value {
     let mut result = Map::new();
-    result.insert("status".into(), outcome.status().into());
+    result.insert("status".into(), outcome.status_name().into());
     result.insert("answers".into(), json!(outcome.answers()));
     result.insert("via".into(), json!(outcome.via()));
-    match outcome.ending() {
-        Ending::Declined { reason: Some(reason) } | Ending::Unavailable { reason } => {
+    match outcome.status() {
+        Status::Declined { reason: Some(reason) } | Status::Unavailable { reason } => {
             result.insert("reason".into(), reason.as_str().into());
         }
-        Ending::Discuss { message: Some(message) } => {
+        Status::Discuss { message: Some(message) } => {
             result.insert("message".into(), message.as_str().into());
         }
-        Ending::Answered
-        | Ending::Cancelled
-        | Ending::Declined { reason: None }
-        | Ending::Discuss { message: None }
-        | Ending::TimedOut => {}
+        Status::Answered
+        | Status::Cancelled
+        | Status::Declined { reason: None }
+        | Status::Discuss { message: None }
+        | Status::TimedOut => {}
     }
     if !set.mended().is_empty() {
         result.insert("mended".into(), json!(set.mended()));
@@ -133,20 +133,20 @@ fn write_answers(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
     }
 }
 
-fn write_opening(out: &mut String, ending: &Ending, via: Option<Via>) {
-    match ending {
-        Ending::Answered => {}
-        Ending::Cancelled => out.push_str("The user cancelled: they dismissed the questions without submitting.\n"),
-        Ending::Declined { reason } => {
+fn write_opening(out: &mut String, status: &Status, via: Option<Via>) {
+    match status {
+        Status::Answered => {}
+        Status::Cancelled => out.push_str("The user cancelled: they dismissed the questions without submitting.\n"),
+        Status::Declined { reason } => {
             out.push_str("The user declined to answer.\n");
             write_words(out, "Reason", reason.as_deref());
         }
-        Ending::Discuss { message } => {
+        Status::Discuss { message } => {
             out.push_str("The user wants to talk about this before answering.\n");
             write_words(out, "They wrote", message.as_deref());
         }
-        Ending::TimedOut => out.push_str("The time ran out before the user answered. Silence is not consent.\n"),
-        Ending::Unavailable { reason } => {
+        Status::TimedOut => out.push_str("The time ran out before the user answered. Silence is not consent.\n"),
+        Status::Unavailable { reason } => {
             out.push_str(match via {
                 Some(Via::Terminal | Via::Line | Via::Web | Via::Elicitation) => {
                     "The user was being asked, but cannot be reached any more.\n"
@@ -175,13 +175,13 @@ fn write_unanswered(out: &mut String, set: &QuestionSet, answers: &[Answer]) {
     }
 }
 
-fn advice(ending: &Ending) -> &'static str {
-    match ending {
-        Ending::Answered => "",
-        Ending::Cancelled => "Stop and wait for the user, or go on only with work that does not depend on it.",
-        Ending::Declined { .. } => "Do not ask the same again; go on without it only where nothing depends on it.",
-        Ending::Discuss { .. } => "Reply to the user in the conversation first; ask again once it is settled.",
-        Ending::TimedOut | Ending::Unavailable { .. } => {
+fn advice(status: &Status) -> &'static str {
+    match status {
+        Status::Answered => "",
+        Status::Cancelled => "Stop and wait for the user, or go on only with work that does not depend on it.",
+        Status::Declined { .. } => "Do not ask the same again; go on without it only where nothing depends on it.",
+        Status::Discuss { .. } => "Reply to the user in the conversation first; ask again once it is settled.",
+        Status::TimedOut | Status::Unavailable { .. } => {
             "Go on only with work that does not depend on it, and say plainly what is still open."
         }
     }

@@ -5,7 +5,7 @@
 
 use super::complaint::Addressee;
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, Said, count, echoed, input, is_said, json_of, text, token};
+use super::wire::{Flow, Reader, Said, Status, count, echoed, input, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -256,13 +256,13 @@ impl Reader for Answer {
         Ok(Flow::More)
     }
 
-    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
+    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Status, ModelError> {
         // A call that is still open is not a call, whatever the stop reason says.
         Ok(match self.stopped.as_deref() {
-            None => Ending::Unfinished,
-            Some(_) if !self.open.is_empty() => Ending::Unfinished,
-            Some("max_tokens" | "model_context_window_exceeded") if self.said == Said::Words => Ending::AtLimit,
-            Some(_) => Ending::Whole,
+            None => Status::Unfinished,
+            Some(_) if !self.open.is_empty() => Status::Unfinished,
+            Some("max_tokens" | "model_context_window_exceeded") if self.said == Said::Words => Status::AtLimit,
+            Some(_) => Status::Whole,
         })
     }
 }

@@ -6,7 +6,7 @@
 use super::complaint::{Addressee, Complaint};
 use super::schema;
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, Said, count, echoed, is_said, json_of, text, token};
+use super::wire::{Flow, Reader, Said, Status, count, echoed, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -218,11 +218,11 @@ impl Reader for Answer {
         Ok(Flow::More)
     }
 
-    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
+    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Status, ModelError> {
         Ok(match self.finished.as_deref() {
-            None => Ending::Unfinished,
-            Some("MAX_TOKENS") if self.said == Said::Words => Ending::AtLimit,
-            Some(_) => Ending::Whole,
+            None => Status::Unfinished,
+            Some("MAX_TOKENS") if self.said == Said::Words => Status::AtLimit,
+            Some(_) => Status::Whole,
         })
     }
 }

@@ -6,7 +6,7 @@
 
 use super::complaint::{Addressee, Complaint};
 use super::sse::Event;
-use super::wire::{Ending, Flow, Reader, Said, count, echoed, input, is_said, json_of, text, token};
+use super::wire::{Flow, Reader, Said, Status, count, echoed, input, is_said, json_of, text, token};
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
@@ -293,12 +293,12 @@ impl Reader for Answer {
         Ok(Flow::More)
     }
 
-    fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError> {
+    fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Status, ModelError> {
         if !self.done && self.finished.is_none() {
-            return Ok(Ending::Unfinished);
+            return Ok(Status::Unfinished);
         }
         self.finish(told)?;
         let is_cut = self.finished.as_deref() == Some("length") && self.said == Said::Words;
-        Ok(if is_cut { Ending::AtLimit } else { Ending::Whole })
+        Ok(if is_cut { Status::AtLimit } else { Status::Whole })
     }
 }

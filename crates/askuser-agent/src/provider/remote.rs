@@ -4,7 +4,7 @@ use super::choice::Protocol;
 use super::complaint::Addressee;
 use super::endpoint::{Endpoint, Reply, Whole, reason};
 use super::sse::{Event, Parser};
-use super::wire::{Ending, Flow, Reader};
+use super::wire::{Flow, Reader, Status};
 use super::{anthropic, gemini, openai};
 use crate::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Responding};
 use futures_util::stream;
@@ -158,9 +158,9 @@ impl Answering<'_> {
         let ending = self.reader.end(&mut told);
         self.told.extend(told);
         match ending {
-            Ok(Ending::Whole) => {}
-            Ok(Ending::AtLimit) => self.told.push_back(ModelEvent::Cut),
-            Ok(Ending::Unfinished) => self.failed = Some(unfinished),
+            Ok(Status::Whole) => {}
+            Ok(Status::AtLimit) => self.told.push_back(ModelEvent::Cut),
+            Ok(Status::Unfinished) => self.failed = Some(unfinished),
             Err(error) => self.failed = Some(error),
         }
     }

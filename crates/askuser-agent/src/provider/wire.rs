@@ -11,7 +11,7 @@ pub(super) trait Reader: Send {
     fn read(&mut self, event: &Event, told: &mut Vec<ModelEvent>) -> Result<Flow, ModelError>;
 
     /// Nothing more comes: adds what was held back, and says whether the provider had finished.
-    fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Ending, ModelError>;
+    fn end(&mut self, told: &mut Vec<ModelEvent>) -> Result<Status, ModelError>;
 }
 
 /// Whether more is to come.
@@ -23,7 +23,7 @@ pub(super) enum Flow {
 
 /// How an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum Status {
     Whole,
     /// The provider has finished, but the model was not allowed to finish its words.
     AtLimit,

@@ -3,10 +3,10 @@
 use super::input::Fields;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
-use crate::permission::Mode;
+use crate::permission::PermissionMode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Entry;
-use askuser::{Answer, Ending, Outcome, QuestionSet, Rules, report};
+use askuser::{Answer, Outcome, QuestionSet, Rules, Status, report};
 use serde_json::json;
 
 /// Presents a plan for approval.
@@ -34,8 +34,8 @@ impl Tool for ExitPlanMode {
         Access::Ask
     }
 
-    fn is_offered(&self, mode: Mode, somebody_can_be_asked: bool) -> bool {
-        mode == Mode::Plan && somebody_can_be_asked
+    fn is_offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> bool {
+        mode == PermissionMode::Plan && somebody_can_be_asked
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
@@ -74,13 +74,13 @@ fn question() -> Result<QuestionSet, Stop> {
 }
 
 /// The mode to go on in, if the plan was approved, and what the model reads.
-fn verdict(outcome: &Outcome) -> (Option<Mode>, String) {
+fn verdict(outcome: &Outcome) -> (Option<PermissionMode>, String) {
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
-    match (outcome.ending(), outcome.answers()) {
-        (Ending::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
+    match (outcome.status(), outcome.answers()) {
+        (Status::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
             let mode = match selected_options.first().map(String::as_str) {
-                Some(GO) => Some(Mode::Ask),
-                Some(GO_AND_EDIT) => Some(Mode::AcceptEdits),
+                Some(GO) => Some(PermissionMode::Ask),
+                Some(GO_AND_EDIT) => Some(PermissionMode::AcceptEdits),
                 _ => None,
             };
             let says = match mode {
@@ -89,19 +89,19 @@ fn verdict(outcome: &Outcome) -> (Option<Mode>, String) {
             };
             (mode, format!("{says}{}{}", words(custom_input), words(note)))
         }
-        (Ending::Declined { reason }, _) => {
+        (Status::Declined { reason }, _) => {
             (None, format!("The user rejected the plan.{} Still in plan mode.", words(reason)))
         }
-        (Ending::Discuss { message }, _) => {
+        (Status::Discuss { message }, _) => {
             (None, format!("The user wants to talk about the plan first.{} Still in plan mode.", words(message)))
         }
-        (Ending::TimedOut, _) => {
+        (Status::TimedOut, _) => {
             (None, "The time ran out before the user approved the plan. Still in plan mode.".into())
         }
-        (Ending::Unavailable { reason }, _) => {
+        (Status::Unavailable { reason }, _) => {
             (None, format!("Nobody can approve the plan ({reason}). Still in plan mode: end your turn with the plan."))
         }
-        (Ending::Answered | Ending::Cancelled, _) => {
+        (Status::Answered | Status::Cancelled, _) => {
             (None, "The user dismissed the plan without approving it. Still in plan mode: wait for them.".into())
         }
     }

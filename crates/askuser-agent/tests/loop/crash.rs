@@ -5,7 +5,7 @@ use crate::support::{Log, ask, last_words, script};
 use askuser::asker::Asking;
 use askuser::{Asker, Outcome, Request};
 use askuser_agent::{
-    Access, Agent, AgentEvent, Message, Mode, Permissions, Run, Running, Script, Tool, ToolCall, ToolContext,
+    Access, Agent, AgentEvent, Message, PermissionMode, Permissions, Run, Running, Script, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolResult, Transcript, tools,
 };
 use futures_util::StreamExt;
@@ -81,7 +81,7 @@ impl Tool for Does {
     }
 }
 
-fn agent(log: &Log, mode: Mode) -> Agent {
+fn agent(log: &Log, mode: PermissionMode) -> Agent {
     let tools =
         tools::talking().with(Does("Look", Access::Read, log.clone())).with(Does("Act", Access::Act, log.clone()));
     Agent::new(session())
@@ -98,7 +98,7 @@ fn folder() -> TempDir {
 /// The beginning, or what comes after it; whoever starts anew says again that it shall be a plan first.
 fn go_on(agent: Agent) -> Agent {
     match agent.messages() {
-        [] => agent.with_permissions(Permissions::new(Mode::Plan)),
+        [] => agent.with_permissions(Permissions::new(PermissionMode::Plan)),
         _ => agent,
     }
 }
@@ -121,7 +121,7 @@ async fn whole(folder: &Path) -> (String, Vec<u8>, Vec<Message>, Log) {
     let log = Log::default();
     let transcript = Transcript::create(folder, folder).unwrap();
     let (id, path) = (transcript.id(), transcript.path().unwrap());
-    let mut agent = agent(&log, Mode::Plan).with_transcript(transcript);
+    let mut agent = agent(&log, PermissionMode::Plan).with_transcript(transcript);
     finish(&mut agent).await;
     (id, fs::read(path).unwrap(), agent.messages().to_vec(), log)
 }
@@ -223,7 +223,7 @@ async fn a_crash_at_any_line_loses_nothing_and_does_nothing_twice() {
         fs::write(&path, &bytes[..end]).unwrap();
         let log = Log::default();
         let transcript = Transcript::open(folder.path(), &id).unwrap();
-        let mut agent = go_on(agent(&log, Mode::Ask).with_transcript(transcript));
+        let mut agent = go_on(agent(&log, PermissionMode::Ask).with_transcript(transcript));
         finish(&mut agent).await;
         for question in QUESTIONS {
             let expected = usize::from(!known.outcomes.iter().any(|other| other == question));
@@ -233,7 +233,7 @@ async fn a_crash_at_any_line_loses_nothing_and_does_nothing_twice() {
             let expected = usize::from(!known.acted.iter().any(|other| other == act));
             assert_eq!(log.count(act), expected, "{act}, cut at {end}");
         }
-        assert_eq!(agent.mode(), Mode::Ask, "cut at {end}");
+        assert_eq!(agent.mode(), PermissionMode::Ask, "cut at {end}");
         if !known.cut_off {
             assert_eq!(agent.messages(), messages, "cut at {end}");
         }
@@ -270,7 +270,7 @@ async fn a_run_let_go_at_any_point_is_taken_up_by_the_same_agent() {
     let mut count = 0;
     loop {
         let log = Log::default();
-        let mut agent = agent(&log, Mode::Plan);
+        let mut agent = agent(&log, PermissionMode::Plan);
         let mut run = agent.run("go");
         let ended = matches!(polls(&mut run, count).await, Some(AgentEvent::Done { .. }));
         drop(run);
@@ -292,13 +292,13 @@ async fn a_run_let_go_at_any_point_is_taken_up_from_its_file() {
         let log = Log::default();
         let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
         let id = transcript.id();
-        let mut first = agent(&log, Mode::Plan).with_transcript(transcript);
+        let mut first = agent(&log, PermissionMode::Plan).with_transcript(transcript);
         let mut run = first.run("go");
         let ended = matches!(polls(&mut run, count).await, Some(AgentEvent::Done { .. }));
         drop(run);
         drop(first);
         let transcript = Transcript::open(folder.path(), &id).unwrap();
-        let mut second = go_on(agent(&log, Mode::Ask).with_transcript(transcript));
+        let mut second = go_on(agent(&log, PermissionMode::Ask).with_transcript(transcript));
         finish(&mut second).await;
         assert_each_once(&log, &format!("let go after {count}"));
         if ended {
@@ -316,7 +316,7 @@ async fn crash_after_crash_after_crash_loses_nothing() {
         let id = Transcript::create(folder.path(), folder.path()).unwrap().id();
         for more in 0.. {
             let transcript = Transcript::open(folder.path(), &id).unwrap();
-            let mut agent = go_on(agent(&log, Mode::Ask).with_transcript(transcript));
+            let mut agent = go_on(agent(&log, PermissionMode::Ask).with_transcript(transcript));
             let Some(mut run) = start(&mut agent) else { break };
             // Always a little further, so that it ends.
             if let Some(AgentEvent::Error { error }) = polls(&mut run, first + more).await {

@@ -1,7 +1,7 @@
 //! What runs when: whatever asks or acts runs alone and in its turn, what only looks runs beside its like.
 
 use crate::support::*;
-use askuser_agent::{Agent, Mode, Permissions};
+use askuser_agent::{Agent, PermissionMode, Permissions};
 use serde_json::{Value, json};
 
 fn look(at: &str) -> Value {
@@ -17,7 +17,7 @@ async fn nothing_else_of_the_turn_runs_between_a_question_and_its_outcome() {
     let log = Log::default();
     let model = calling([json!([look("a"), ask("Which?"), look("b"), act("c")])]);
     let person = Person::logging(&log, [pick("SQLite")]);
-    let permissions = Permissions::new(Mode::Allow);
+    let permissions = Permissions::new(PermissionMode::Allow);
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person).with_permissions(permissions);
     let events = collect(agent.run("go")).await;
     assert_eq!(
@@ -105,7 +105,7 @@ async fn tools_that_act_run_one_after_the_other() {
     let log = Log::default();
     let mut agent = Agent::new(calling([json!([act("a"), act("b")])]))
         .with_tools(registry(&log))
-        .with_permissions(Permissions::new(Mode::Allow));
+        .with_permissions(Permissions::new(PermissionMode::Allow));
     finish(&mut agent, "go").await;
     assert_eq!(log.lines(), ["begin Act a", "end Act a", "begin Act b", "end Act b"]);
 }

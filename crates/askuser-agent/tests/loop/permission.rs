@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::Outcome;
-use askuser_agent::{Agent, Allowed, Mode, Permissions, Transcript, tools};
+use askuser_agent::{Agent, Allowed, PermissionMode, Permissions, Transcript, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -156,7 +156,7 @@ async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
 
 #[tokio::test]
 async fn modes_decide_what_acts_without_asking() {
-    for (mode, asked) in [(Mode::Ask, 1), (Mode::AcceptEdits, 1), (Mode::Allow, 0)] {
+    for (mode, asked) in [(PermissionMode::Ask, 1), (PermissionMode::AcceptEdits, 1), (PermissionMode::Allow, 0)] {
         let log = Log::default();
         let person = Person::new([pick("Allow once")]);
         let mut agent = Agent::new(calling([act()]))
@@ -170,7 +170,7 @@ async fn modes_decide_what_acts_without_asking() {
 
 #[tokio::test]
 async fn no_mode_answers_a_question() {
-    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Allow, Mode::Plan] {
+    for mode in [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Allow, PermissionMode::Plan] {
         let log = Log::default();
         let person = Person::new([pick("SQLite")]);
         let mut agent = Agent::new(calling([json!([ask("Which?")])]))

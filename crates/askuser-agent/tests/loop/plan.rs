@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::Outcome;
-use askuser_agent::{Agent, Mode, Permissions};
+use askuser_agent::{Agent, PermissionMode, Permissions};
 use serde_json::{Value, json};
 
 fn plan() -> Value {
@@ -10,7 +10,7 @@ fn plan() -> Value {
 }
 
 fn planning(agent: Agent) -> Agent {
-    agent.with_permissions(Permissions::new(Mode::Plan))
+    agent.with_permissions(Permissions::new(PermissionMode::Plan))
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_question_is_asked_in_plan_mode() {
 }
 
 /// A plan, answered like this: the mode afterwards, the mode events, and what the model reads.
-async fn after(reply: Reply) -> (Mode, Vec<String>, String) {
+async fn after(reply: Reply) -> (PermissionMode, Vec<String>, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([plan()]));
     let person = Person::new([reply]);
@@ -60,21 +60,21 @@ async fn after(reply: Reply) -> (Mode, Vec<String>, String) {
     assert_eq!(person.asked()[0].context.as_deref(), Some("1. Build\n2. Ship"), "the plan is shown");
     let modes = short(&events).into_iter().filter(|event| event.starts_with("mode")).collect();
     let offered = requests.all().pop().unwrap().tools.contains(&"Act".to_owned());
-    assert_eq!(offered, agent.mode() != Mode::Plan);
+    assert_eq!(offered, agent.mode() != PermissionMode::Plan);
     (agent.mode(), modes, requests.last_result().0)
 }
 
 #[tokio::test]
 async fn an_approved_plan_ends_plan_mode() {
     let read = "The user approved the plan. Plan mode is over: carry it out.";
-    assert_eq!(after(pick("Go ahead")).await, (Mode::Ask, vec!["mode Ask".into()], read.into()));
+    assert_eq!(after(pick("Go ahead")).await, (PermissionMode::Ask, vec!["mode Ask".into()], read.into()));
 }
 
 #[tokio::test]
 async fn an_approved_plan_may_let_edits_through() {
     let read = "The user approved the plan. Plan mode is over: carry it out. They wrote: but slowly";
     let reply = pick_and_note("Go ahead, accept edits", "but slowly");
-    assert_eq!(after(reply).await, (Mode::AcceptEdits, vec!["mode AcceptEdits".into()], read.into()));
+    assert_eq!(after(reply).await, (PermissionMode::AcceptEdits, vec!["mode AcceptEdits".into()], read.into()));
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn everything_else_leaves_plan_mode_on() {
             "Nobody can approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
         ),
     ] {
-        assert_eq!(after(reply).await, (Mode::Plan, vec![], read.to_owned()));
+        assert_eq!(after(reply).await, (PermissionMode::Plan, vec![], read.to_owned()));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The record: what is read back, and what happens when it cannot be written.
 
 use crate::support::*;
-use askuser_agent::{Agent, Message, Mode, Permissions, Transcript, TranscriptError, tools};
+use askuser_agent::{Agent, Message, PermissionMode, Permissions, Transcript, TranscriptError, tools};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -67,27 +67,27 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
 #[tokio::test]
 async fn plan_mode_survives_a_crash_in_whichever_order_the_agent_is_built() {
     let folder = tempdir().unwrap();
-    let plan = || Agent::new(calling([])).with_permissions(Permissions::new(Mode::Plan));
+    let plan = || Agent::new(calling([])).with_permissions(Permissions::new(PermissionMode::Plan));
     let id = run_once(folder.path(), plan).await;
-    for mode in [Mode::Ask, Mode::AcceptEdits, Mode::Allow, Mode::Plan] {
+    for mode in [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Allow, PermissionMode::Plan] {
         let open = || Transcript::open(folder.path(), &id).unwrap();
         let permissions = || Permissions::new(mode);
         let agent = Agent::new(calling([])).with_permissions(permissions()).with_transcript(open());
-        assert_eq!(agent.mode(), Mode::Plan);
+        assert_eq!(agent.mode(), PermissionMode::Plan);
         drop(agent);
         let agent = Agent::new(calling([])).with_transcript(open()).with_permissions(permissions());
-        assert_eq!(agent.mode(), Mode::Plan);
+        assert_eq!(agent.mode(), PermissionMode::Plan);
     }
 }
 
 #[tokio::test]
 async fn whoever_comes_back_says_the_mode() {
     for (had, given) in [
-        (Mode::Ask, Mode::Allow),
-        (Mode::AcceptEdits, Mode::Allow),
-        (Mode::Allow, Mode::Ask),
-        (Mode::AcceptEdits, Mode::Ask),
-        (Mode::Ask, Mode::Plan),
+        (PermissionMode::Ask, PermissionMode::Allow),
+        (PermissionMode::AcceptEdits, PermissionMode::Allow),
+        (PermissionMode::Allow, PermissionMode::Ask),
+        (PermissionMode::AcceptEdits, PermissionMode::Ask),
+        (PermissionMode::Ask, PermissionMode::Plan),
     ] {
         let folder = tempdir().unwrap();
         let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
@@ -125,7 +125,7 @@ async fn an_approval_counts_although_the_crash_came_after_the_mode_had_changed()
     let model = || calling([json!([{"name": "ExitPlanMode", "input": {"plan": "Ship"}}])]);
     let make = || {
         let agent = Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([pick("Go ahead")]));
-        agent.with_permissions(Permissions::new(Mode::Plan))
+        agent.with_permissions(Permissions::new(PermissionMode::Plan))
     };
     let id = run_once(folder.path(), make).await;
     cut_after(folder.path(), &id, |line| line["type"] == "mode" && line["mode"] == "ask");
@@ -201,7 +201,8 @@ async fn what_had_begun_to_act_is_not_said_to_be_refused_by_plan_mode() {
     let folder = tempdir().unwrap();
     let log = Log::default();
     let model = || calling([json!([{"name": "Act", "input": {}}])]);
-    let make = || Agent::new(model()).with_tools(registry(&log)).with_permissions(Permissions::new(Mode::Allow));
+    let make =
+        || Agent::new(model()).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
     let id = run_once(folder.path(), make).await;
     cut_after(folder.path(), &id, is("started"));
 
@@ -209,7 +210,7 @@ async fn what_had_begun_to_act_is_not_said_to_be_refused_by_plan_mode() {
     let transcript = Transcript::open(folder.path(), &id).unwrap();
     let mut agent = Agent::new(model)
         .with_tools(registry(&log))
-        .with_permissions(Permissions::new(Mode::Plan))
+        .with_permissions(Permissions::new(PermissionMode::Plan))
         .with_transcript(transcript);
     assert_eq!(last_words(&collect(agent.resume().unwrap()).await), "done");
     let (read, is_error) = requests.last_result();
@@ -359,7 +360,7 @@ mod full {
         let log = Log::default();
         let mut agent = Agent::new(calling([json!([{"name": "Act", "input": {}}])]))
             .with_tools(tools::talking().with(FillsUp(file, log.clone())))
-            .with_permissions(Permissions::new(Mode::AcceptEdits))
+            .with_permissions(Permissions::new(PermissionMode::AcceptEdits))
             .with_transcript(transcript);
         let events = collect(agent.run("go")).await;
         assert_eq!(failure(&events).0, FailureKind::Transcript);

@@ -1,7 +1,7 @@
 //! Stopping a turn in good order, and letting go of one.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, Block, Message, Mode, Permissions};
+use askuser_agent::{Agent, AgentEvent, Block, Message, PermissionMode, Permissions};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ async fn a_tool_is_dropped_and_what_comes_after_it_does_not_begin() {
     let log = Log::default();
     let calls = json!([{"name": "Act", "input": {"forever": true}}, {"name": "Look", "input": {}}]);
     let (model, requests) = watched(calling([calls]));
-    let mut agent = Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(Mode::Allow));
+    let mut agent =
+        Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
     let mut run = agent.run("go");
     until(&mut run, &log, "begin Act it").await;
     run.stopper().cancel();
@@ -94,7 +95,7 @@ async fn what_is_stopped_when_it_is_announced_does_not_begin() {
     let log = Log::default();
     let mut agent = Agent::new(calling([json!([{"name": "Act", "input": {}}])]))
         .with_tools(registry(&log))
-        .with_permissions(Permissions::new(Mode::Allow));
+        .with_permissions(Permissions::new(PermissionMode::Allow));
     let mut run = agent.run("go");
     while let Some(event) = run.next().await {
         if matches!(event, AgentEvent::ToolStart { .. }) {

@@ -1,7 +1,7 @@
 //! Subagents: their questions reach the same person, who sees where they come from.
 
 use crate::support::*;
-use askuser_agent::{Agent, FailureKind, Mode, Permissions, Transcript};
+use askuser_agent::{Agent, FailureKind, PermissionMode, Permissions, Transcript};
 use serde_json::{Value, json};
 
 fn task(description: &str) -> Value {
@@ -88,7 +88,7 @@ async fn an_interrupt_in_a_subagent_stops_everything() {
     let mut agent = Agent::new(audit(json!([ask("Which?"), {"name": "Act", "input": {}}])))
         .with_tools(registry(&log))
         .with_asker(person)
-        .with_permissions(Permissions::new(Mode::Allow));
+        .with_permissions(Permissions::new(PermissionMode::Allow));
     let events = collect(agent.run("go")).await;
     assert_eq!(short(&events).last().unwrap(), "broke Interrupted");
     assert_eq!(log.lines(), ["asked Which?", "replied Which?"]);

@@ -12,7 +12,7 @@ mod system;
 
 use askuser::Limits;
 use askuser_agent::tools::AskUserQuestion;
-use askuser_agent::{Agent, Mode, Model, Permissions, Script, Transcript, provider, tools};
+use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
@@ -102,14 +102,14 @@ fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
     provider::connect(name, &settings).map_err(Failure::new)
 }
 
-fn mode(args: &ArgMatches, settings: &Settings) -> Mode {
+fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {
     if args.get_flag("plan") {
-        return Mode::Plan;
+        return PermissionMode::Plan;
     }
     match settings.permissions {
-        Permit::Ask => Mode::Ask,
-        Permit::AcceptEdits => Mode::AcceptEdits,
-        Permit::Allow => Mode::Allow,
+        Permit::Ask => PermissionMode::Ask,
+        Permit::AcceptEdits => PermissionMode::AcceptEdits,
+        Permit::Allow => PermissionMode::Allow,
     }
 }
 

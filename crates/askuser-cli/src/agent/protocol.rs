@@ -305,9 +305,9 @@ mod tests {
 
     #[test]
     fn the_end_of_the_input_is_nobody_and_never_an_answer() {
-        assert_eq!(ask(&front_end(""), "a").status(), "unavailable");
+        assert_eq!(ask(&front_end(""), "a").status_name(), "unavailable");
         let unfit = "{\"type\":\"answer\",\"id\":\"a\",\"answers\":[{\"selectedOptions\":[\"C\"]}]}\nnot json\n{}\n";
-        assert_eq!(ask(&front_end(unfit), "a").status(), "unavailable");
+        assert_eq!(ask(&front_end(unfit), "a").status_name(), "unavailable");
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             [("cancelled", ""), ("declined", ",\"reason\":\"no\""), ("discuss", ",\"message\":\"hm\"")]
         {
             let line = format!("{{\"type\":\"answer\",\"id\":\"a\",\"status\":\"{status}\"{says}}}\n");
-            assert_eq!(ask(&front_end(&line), "a").status(), status);
+            assert_eq!(ask(&front_end(&line), "a").status_name(), status);
         }
     }
 
@@ -327,7 +327,7 @@ mod tests {
             let lines = Lines::write(io::sink());
             FrontEnd::listen(io::BufReader::new(reader), lines, Some(Duration::from_millis(20)))
         };
-        assert_eq!(ask(&front_end, "a").status(), "timed_out");
+        assert_eq!(ask(&front_end, "a").status_name(), "timed_out");
         assert!(front_end.state().waiting.is_empty());
     }
 

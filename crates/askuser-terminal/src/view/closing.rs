@@ -2,7 +2,7 @@
 
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
-use askuser::{Answer, Ending, Outcome, QuestionSet, report, sanitize};
+use askuser::{Answer, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
 /// How answers are left in the scrollback.
@@ -31,8 +31,8 @@ pub(crate) fn closing(
     }
     let columns = usize::from(columns);
     // Only what was submitted is ticked.
-    let mark = match outcome.ending() {
-        Ending::Answered => (theme.signs.done, Role::Success),
+    let mark = match outcome.status() {
+        Status::Answered => (theme.signs.done, Role::Success),
         _ => (theme.signs.bullet, Role::Muted),
     };
     for answer in outcome.answers() {
@@ -52,13 +52,13 @@ pub(crate) fn closing(
             Confirm::None => {}
         }
     }
-    let (sign, role, words) = match outcome.ending() {
-        Ending::Answered => return lines,
-        Ending::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
-        Ending::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
-        Ending::Discuss { message } => (theme.signs.bullet, Role::Primary, said("Talk first", message.as_deref())),
-        Ending::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
-        Ending::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
+    let (sign, role, words) = match outcome.status() {
+        Status::Answered => return lines,
+        Status::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
+        Status::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
+        Status::Discuss { message } => (theme.signs.bullet, Role::Primary, said("Talk first", message.as_deref())),
+        Status::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
+        Status::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };
     let mut words = wrapped(&words, columns.saturating_sub(width(sign) + 1), columns.saturating_sub(2));
     let first = words.next().unwrap_or_default();

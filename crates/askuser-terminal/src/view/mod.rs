@@ -15,7 +15,7 @@ pub(crate) use wrap::is_plain;
 pub use wrap::{width, wrap};
 
 use askuser::Prompt;
-use askuser::prompt::{Mode, Scroll, Viewport};
+use askuser::prompt::{InputMode, Scroll, Viewport};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::Line;
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
         // Enter answers nothing that is not on the screen, so it is not offered before it is.
         let focused = prompt.current().and_then(|(_, entry)| viewport.rows.get(entry.focus()));
         let unread = focused.is_some_and(|row| row.start >= shown.end);
-        if unread && prompt.mode() == Mode::Choosing && sheet.foot_says == Foot::Hints && !sheet.foot.is_empty() {
+        if unread && prompt.mode() == InputMode::Choosing && sheet.foot_says == Foot::Hints && !sheet.foot.is_empty() {
             sheet.foot = vec![sheet::read_on(theme)];
         }
         let caret = sheet.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {

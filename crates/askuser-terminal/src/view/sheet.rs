@@ -9,7 +9,7 @@ pub(super) use keys::read_on;
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{Mood, Spacing};
-use askuser::prompt::{Entry, Field, Mode, Page, Prompt};
+use askuser::prompt::{AnswerDraft, InputMode, Page, Prompt, TextField};
 use askuser::{Question, Text, report};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -64,14 +64,18 @@ pub(super) fn compose<'a>(
     let mut composer = Composer { prompt, theme, mood, spacing, columns, border, sheet };
     composer.head();
     match (prompt.mode(), prompt.page()) {
-        (Mode::Help, _) => composer.help(),
+        (InputMode::Help, _) => composer.help(),
         (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.entry(i)),
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
-        Mode::Typing(Field::Discuss) => composer.closing_field("What would you like to talk about first?", "Say: "),
-        Mode::Typing(Field::Decline) => composer.closing_field("You decline to answer.", "Reason (optional): "),
-        Mode::Typing(_) | Mode::Choosing | Mode::Leaving | Mode::Help => {}
+        InputMode::Typing(TextField::Discuss) => {
+            composer.closing_field("What would you like to talk about first?", "Say: ")
+        }
+        InputMode::Typing(TextField::Decline) => {
+            composer.closing_field("You decline to answer.", "Reason (optional): ")
+        }
+        InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
     }
     composer.gap();
     composer.foot();
@@ -94,7 +98,7 @@ impl<'a> Composer<'a, '_> {
         let questions = self.prompt.set().questions();
         let several = questions.len() > 1;
         let (title, progress) = match (self.prompt.mode(), self.prompt.page()) {
-            (Mode::Help, _) => ("Keys", Vec::new()),
+            (InputMode::Help, _) => ("Keys", Vec::new()),
             (_, Page::Question(i)) if several => {
                 let (number, count) = (i + 1, questions.len());
                 (
@@ -123,7 +127,7 @@ impl<'a> Composer<'a, '_> {
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
         self.sheet.head.push(Line::from(line));
-        if several && self.spacing == Spacing::Airy && self.prompt.mode() != Mode::Help {
+        if several && self.spacing == Spacing::Airy && self.prompt.mode() != InputMode::Help {
             self.tabs();
         }
     }
@@ -172,7 +176,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    fn question(&mut self, question: &'a Question, entry: &'a Entry) {
+    fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
         self.origin();
         self.gap();
         self.paragraph(INDENT, question.text(), Role::Text);
@@ -193,7 +197,7 @@ impl<'a> Composer<'a, '_> {
         }
         let (row, start) = (entry.other_row(), self.sheet.body.len());
         self.label(question, entry, row, "Other");
-        let typing = self.prompt.mode() == Mode::Typing(Field::Other);
+        let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
         if typing || !entry.other().is_empty() {
             self.field(self.label_column(), "Please specify: ", entry.other(), typing);
         } else {
@@ -210,7 +214,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// `> ● label`
-    fn label(&mut self, question: &Question, entry: &Entry, row: usize, name: &'a str) {
+    fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
         let signs = self.theme.signs;
         let focused = entry.focus() == row;
         let sign = match (question.is_multi_select(), entry.is_picked(row)) {
@@ -241,8 +245,8 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// What follows a row's description: its note, and room.
-    fn end_row(&mut self, entry: &'a Entry, row: usize, start: usize) {
-        let typing = self.prompt.mode() == Mode::Typing(Field::Note(row));
+    fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
+        let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
         if typing || !entry.note(row).is_empty() {
             self.field(self.label_column(), "Note: ", entry.note(row), typing);
         }
@@ -356,10 +360,10 @@ impl<'a> Composer<'a, '_> {
             (Mood::Expired, ..) => {
                 Some((format!("{} Time ran out: no answer", self.theme.signs.warning), Role::Warning))
             }
-            (_, Mode::Leaving, _) => {
+            (_, InputMode::Leaving, _) => {
                 Some(("Cancel and lose this? Esc again cancels, any other key goes back".to_owned(), Role::Warning))
             }
-            (_, Mode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
+            (_, InputMode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
             (_, _, Some(notice)) => Some((notice.text.clone(), Role::Danger)),
             _ => None,
         };
@@ -368,7 +372,7 @@ impl<'a> Composer<'a, '_> {
                 let room = self.columns.saturating_sub(INDENT);
                 // What is said about a dimmed prompt is not dimmed.
                 let style = Theme { dimmed: false, ..*self.theme }.style(role);
-                if self.prompt.mode() != Mode::Help {
+                if self.prompt.mode() != InputMode::Help {
                     self.sheet.foot_says = Foot::Notice;
                 }
                 for range in wrap(&text, room, room) {

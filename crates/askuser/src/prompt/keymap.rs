@@ -5,7 +5,7 @@ use crate::text::Edit;
 
 /// Where the person is, as far as keys are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum KeyContext {
     /// Among the options of a single-select question.
     Single,
     /// Among the options of a multi-select question.
@@ -44,7 +44,7 @@ pub struct Binding {
     /// The keys.
     pub keys: &'static [Key],
     /// Where they work.
-    pub on: &'static [Context],
+    pub on: &'static [KeyContext],
     /// What they mean.
     pub action: Action,
     /// The keys as the help page spells them; empty where another row speaks for this one.
@@ -55,12 +55,12 @@ pub struct Binding {
     pub hint: Option<(&'static str, &'static str)>,
 }
 
-use Context::{Multi, Review, Single, Typing};
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
+use KeyContext::{Multi, Review, Single, Typing};
 
-const LIST: &[Context] = &[Single, Multi];
-const PAGES: &[Context] = &[Single, Multi, Review];
-const ALL: &[Context] = &[Single, Multi, Review, Typing];
+const LIST: &[KeyContext] = &[Single, Multi];
+const PAGES: &[KeyContext] = &[Single, Multi, Review];
+const ALL: &[KeyContext] = &[Single, Multi, Review, Typing];
 
 const fn key(code: KeyCode) -> Key {
     Key::plain(code)
@@ -76,7 +76,7 @@ const fn ctrl(code: KeyCode) -> Key {
 
 const fn row(
     keys: &'static [Key],
-    on: &'static [Context],
+    on: &'static [KeyContext],
     action: Action,
     spelled: &'static str,
     does: &'static str,
@@ -190,7 +190,7 @@ pub static TABLE: &[Binding] = &[
 ];
 
 /// What a key means in a context; `None` where it means nothing.
-pub fn action(key: Key, context: Context) -> Option<Action> {
+pub fn action(key: Key, context: KeyContext) -> Option<Action> {
     let bound = TABLE.iter().find(|binding| binding.on.contains(&context) && binding.keys.contains(&key));
     match (bound.map(|binding| &binding.action), key) {
         (Some(Action::Number(_)), Key { code: Char(c), .. }) => c.to_digit(10).map(|n| Action::Number(n as usize)),

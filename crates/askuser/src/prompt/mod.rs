@@ -11,8 +11,8 @@ mod keymap;
 mod state;
 mod update;
 
-pub use keymap::{Action, Binding, Context, TABLE, action};
-pub use state::{Entry, Field, Mode, Notice, Page, Prompt, Scroll, Settings, Viewport};
+pub use keymap::{Action, Binding, KeyContext, TABLE, action};
+pub use state::{AnswerDraft, InputMode, Notice, Page, Prompt, PromptOptions, Scroll, TextField, Viewport};
 
 use crate::key::Key;
 use crate::outcome::Outcome;

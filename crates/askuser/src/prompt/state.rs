@@ -1,6 +1,6 @@
 //! What a prompt remembers, and how a view reads it.
 
-use super::keymap::{Action, Binding, Context, TABLE};
+use super::keymap::{Action, Binding, KeyContext, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::sanitize;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How a prompt behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct PromptOptions {
     /// How long after the first frame keys that answer, cancel or open a text field are ignored, so that a key meant for
     /// something else does nothing here.
     pub arm: Duration,
@@ -18,9 +18,9 @@ pub struct Settings {
     pub timeout: Option<Duration>,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { arm: Duration::from_millis(250), timeout: None }
+impl Default for PromptOptions {
+    fn default() -> PromptOptions {
+        PromptOptions { arm: Duration::from_millis(250), timeout: None }
     }
 }
 
@@ -35,11 +35,11 @@ pub enum Page {
 
 /// What the keys are for at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum InputMode {
     /// Moving and choosing.
     Choosing,
     /// Typing into a field.
-    Typing(Field),
+    Typing(TextField),
     /// Asking once more whether to cancel.
     Leaving,
     /// Reading the help page.
@@ -48,7 +48,7 @@ pub enum Mode {
 
 /// A text field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum TextField {
     /// The answer in the person's own words.
     Other,
     /// A note on a row.
@@ -61,7 +61,7 @@ pub enum Field {
 
 /// What the person has done with one question so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct AnswerDraft {
     /// The row under the cursor: an option, or Other after the last of them.
     pub(super) focus: usize,
     pub(super) picked: Vec<bool>,
@@ -126,10 +126,10 @@ pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
     pub(super) known: Vec<Answer>,
-    pub(super) settings: Settings,
-    pub(super) entries: Vec<Entry>,
+    pub(super) settings: PromptOptions,
+    pub(super) entries: Vec<AnswerDraft>,
     pub(super) page: Page,
-    pub(super) mode: Mode,
+    pub(super) mode: InputMode,
     pub(super) discuss: Text,
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
@@ -156,9 +156,9 @@ const REPEATS_AFTER: Duration = Duration::from_millis(700);
 
 impl Prompt {
     /// A prompt at its first question.
-    pub fn new(set: QuestionSet, settings: Settings) -> Prompt {
+    pub fn new(set: QuestionSet, settings: PromptOptions) -> Prompt {
         let limit = set.limits().typed_chars;
-        let entries = set.questions().iter().map(|question| Entry::new(question, limit)).collect();
+        let entries = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
         Prompt {
             set,
             origin: None,
@@ -166,7 +166,7 @@ impl Prompt {
             settings,
             entries,
             page: Page::Question(0),
-            mode: Mode::Choosing,
+            mode: InputMode::Choosing,
             discuss: Text::new(limit),
             decline: Text::new(limit),
             notice: None,
@@ -231,17 +231,17 @@ impl Prompt {
     }
 
     /// What the keys are for.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> InputMode {
         self.mode
     }
 
     /// What the person has done with question `i`.
-    pub fn entry(&self, i: usize) -> &Entry {
+    pub fn entry(&self, i: usize) -> &AnswerDraft {
         &self.entries[i]
     }
 
     /// The question on the screen with what was done about it; `None` on the review page.
-    pub fn current(&self) -> Option<(&Question, &Entry)> {
+    pub fn current(&self) -> Option<(&Question, &AnswerDraft)> {
         match self.page {
             Page::Question(i) => Some((&self.set.questions()[i], &self.entries[i])),
             Page::Review => None,
@@ -266,18 +266,18 @@ impl Prompt {
     /// The text being typed.
     pub fn text(&self) -> Option<&Text> {
         match self.mode {
-            Mode::Typing(field) => Some(self.field(field)),
-            Mode::Choosing | Mode::Leaving | Mode::Help => None,
+            InputMode::Typing(field) => Some(self.field(field)),
+            InputMode::Choosing | InputMode::Leaving | InputMode::Help => None,
         }
     }
 
     /// The text of a field of the current page.
-    pub fn field(&self, field: Field) -> &Text {
+    pub fn field(&self, field: TextField) -> &Text {
         match (field, self.page) {
-            (Field::Other, Page::Question(i)) => &self.entries[i].other,
-            (Field::Note(row), Page::Question(i)) => &self.entries[i].notes[row],
-            (Field::Decline, _) => &self.decline,
-            (Field::Discuss, _) | (_, Page::Review) => &self.discuss,
+            (TextField::Other, Page::Question(i)) => &self.entries[i].other,
+            (TextField::Note(row), Page::Question(i)) => &self.entries[i].notes[row],
+            (TextField::Decline, _) => &self.decline,
+            (TextField::Discuss, _) | (_, Page::Review) => &self.discuss,
         }
     }
 
@@ -322,19 +322,19 @@ impl Prompt {
     }
 
     /// Where the person is, as far as keys are concerned.
-    pub fn context(&self) -> Context {
+    pub fn context(&self) -> KeyContext {
         match (self.mode, self.current()) {
-            (Mode::Typing(_), _) => Context::Typing,
-            (_, None) => Context::Review,
-            (_, Some((question, _))) if question.is_multi_select() => Context::Multi,
-            (_, Some(_)) => Context::Single,
+            (InputMode::Typing(_), _) => KeyContext::Typing,
+            (_, None) => KeyContext::Review,
+            (_, Some((question, _))) if question.is_multi_select() => KeyContext::Multi,
+            (_, Some(_)) => KeyContext::Single,
         }
     }
 
     /// The footer: keys and what they do here, most useful first.
     pub fn hints(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         // The editor is for text; among options only Other has one.
-        let typing = self.context() == Context::Typing;
+        let typing = self.context() == KeyContext::Typing;
         self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(|row| row.hint)
     }
 
@@ -365,17 +365,17 @@ impl Prompt {
 
     /// Whether closing now would lose something the person did.
     pub(super) fn has_something_to_lose(&self) -> bool {
-        let touched = |entry: &Entry| {
+        let touched = |entry: &AnswerDraft| {
             entry.picked.contains(&true) || !entry.other.is_blank() || entry.notes.iter().any(|note| !note.is_blank())
         };
         self.entries.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
     }
 }
 
-impl Entry {
-    fn new(question: &Question, limit: usize) -> Entry {
+impl AnswerDraft {
+    fn new(question: &Question, limit: usize) -> AnswerDraft {
         let options = question.options().len();
-        Entry {
+        AnswerDraft {
             focus: 0,
             picked: vec![false; options],
             other: Text::new(limit),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::key::{KeyCode, Mods};
-use crate::outcome::{Answer, Ending};
+use crate::outcome::{Answer, Status};
 use crate::question::{QuestionSet, Rules};
 use crate::sanitize::tests::nasty_text;
 use crate::text::Text;
@@ -47,7 +47,7 @@ fn three() -> QuestionSet {
 
 // ---- key scripts ----
 
-const ARMED: Settings = Settings { arm: Duration::ZERO, timeout: None };
+const ARMED: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: None };
 
 /// A prompt under a script, and how much time has passed.
 struct Played {
@@ -132,7 +132,7 @@ impl Played {
     fn line(&self) -> String {
         let (place, answers) = match &self.effect {
             Effect::Interrupt => return "interrupted".into(),
-            Effect::Finish(outcome) => (ending(outcome), outcome.answers().to_vec()),
+            Effect::Finish(outcome) => (status(outcome), outcome.answers().to_vec()),
             Effect::Edit(text) => (format!("editor “{text}”"), self.prompt.answers()),
             Effect::Continue => (self.place(), self.prompt.answers()),
         };
@@ -153,17 +153,17 @@ impl Played {
             Page::Review => "review".into(),
         };
         match self.prompt.mode() {
-            Mode::Choosing => page,
-            Mode::Leaving => format!("{page}, leaving"),
-            Mode::Help => format!("{page}, help"),
-            Mode::Typing(field) => {
+            InputMode::Choosing => page,
+            InputMode::Leaving => format!("{page}, leaving"),
+            InputMode::Help => format!("{page}, help"),
+            InputMode::Typing(field) => {
                 let text = self.prompt.text().expect("a text");
                 let (before, after) = text.as_str().split_at(text.caret());
                 let field = match field {
-                    Field::Other => "other",
-                    Field::Note(_) => "note",
-                    Field::Discuss => "discuss",
-                    Field::Decline => "decline",
+                    TextField::Other => "other",
+                    TextField::Note(_) => "note",
+                    TextField::Discuss => "discuss",
+                    TextField::Decline => "decline",
                 };
                 format!("{page}, {field} “{before}█{after}”")
             }
@@ -171,13 +171,13 @@ impl Played {
     }
 }
 
-fn ending(outcome: &Outcome) -> String {
-    let said = match outcome.ending() {
-        Ending::Declined { reason } => reason.clone(),
-        Ending::Discuss { message } => message.clone(),
+fn status(outcome: &Outcome) -> String {
+    let said = match outcome.status() {
+        Status::Declined { reason } => reason.clone(),
+        Status::Discuss { message } => message.clone(),
         _ => None,
     };
-    format!("{}{}", outcome.status(), said.map(|said| format!(" “{said}”")).unwrap_or_default())
+    format!("{}{}", outcome.status_name(), said.map(|said| format!(" “{said}”")).unwrap_or_default())
 }
 
 fn answer_line(answer: &Answer) -> String {
@@ -193,7 +193,7 @@ fn check(set: QuestionSet, script: &str, expected: &str) {
 }
 
 #[track_caller]
-fn check_with(set: QuestionSet, settings: Settings, script: &str, expected: &str) {
+fn check_with(set: QuestionSet, settings: PromptOptions, script: &str, expected: &str) {
     assert_eq!(play(Prompt::new(set, settings), script).line(), expected, "after {script:?}");
 }
 
@@ -600,7 +600,7 @@ fn ctrl_c_interrupts_everywhere() {
         check(database(), &format!("{before}<c-c>"), "interrupted");
     }
     check(three(), "111<c-c>", "interrupted");
-    check_with(database(), Settings::default(), "<c-c>", "interrupted");
+    check_with(database(), PromptOptions::default(), "<c-c>", "interrupted");
 }
 
 #[test]
@@ -749,14 +749,14 @@ fn an_edit_nobody_asked_for_is_ignored() {
 #[test]
 fn text_that_somebody_asked_to_type_is_not_eaten_while_arming() {
     // The editor is the one way to a text before that.
-    let prompt = Prompt::new(database(), Settings { arm: Duration::from_secs(9), timeout: None });
+    let prompt = Prompt::new(database(), PromptOptions { arm: Duration::from_secs(9), timeout: None });
     let mut played = play(prompt, "<down><down><down><down><c-g>a 1 b");
     assert_eq!(played.prompt.text().map(|text| text.as_str()), Some("a 1 b"));
     played.play("<enter>");
     assert_eq!(played.line(), "answered | Database: “a 1 b”");
 }
 
-const ARMING: Settings = Settings { arm: Duration::from_millis(250), timeout: None };
+const ARMING: PromptOptions = PromptOptions { arm: Duration::from_millis(250), timeout: None };
 
 #[test]
 fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
@@ -830,12 +830,12 @@ fn without_arming_a_prompt_among_keys_takes_every_key_at_once() {
 
 #[test]
 fn arming_is_a_quarter_of_a_second_and_there_is_no_timeout_unless_told() {
-    assert_eq!(Settings::default(), ARMING);
+    assert_eq!(PromptOptions::default(), ARMING);
 }
 
 // ---- time ----
 
-const MINUTE: Settings = Settings { arm: Duration::ZERO, timeout: Some(Duration::from_secs(60)) };
+const MINUTE: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: Some(Duration::from_secs(60)) };
 
 #[test]
 fn time_running_out_is_an_outcome_of_its_own() {
@@ -876,7 +876,7 @@ fn any_key_or_paste_holds_the_time() {
 
 #[test]
 fn a_key_ignored_while_arming_holds_the_time_too() {
-    let settings = Settings { timeout: MINUTE.timeout, ..ARMING };
+    let settings = PromptOptions { timeout: MINUTE.timeout, ..ARMING };
     check_with(database(), settings, "<enter><wait:600000>", "1 on PostgreSQL | ");
 }
 
@@ -888,7 +888,7 @@ fn without_a_timeout_nothing_changes_by_itself() {
 
 #[test]
 fn the_countdown_wakes_by_minutes_and_at_the_end_by_seconds() {
-    let settings = Settings { arm: Duration::ZERO, timeout: Some(Duration::from_millis(150_500)) };
+    let settings = PromptOptions { arm: Duration::ZERO, timeout: Some(Duration::from_millis(150_500)) };
     let mut played = play(Prompt::new(database(), settings), "<wait:0>");
     let mut woken = Vec::new();
     for _ in 0..5 {
@@ -997,7 +997,7 @@ fn a_long_help_page_scrolls_before_it_closes() {
     let mut played = play(Prompt::new(database(), ARMED), "?");
     played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
     played.play("<down>");
-    assert_eq!((played.prompt.mode(), played.prompt.scroll()), (Mode::Help, Scroll::At(9)));
+    assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Help, Scroll::At(9)));
     played.play("<enter>");
     assert_eq!(played.line(), "1 on PostgreSQL | ");
 }
@@ -1159,10 +1159,10 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn any_settings() -> impl Strategy<Value = Settings> {
+fn any_settings() -> impl Strategy<Value = PromptOptions> {
     let timeout = prop::option::weighted(0.2, (0u64..5_000).prop_map(Duration::from_millis));
     (prop::sample::select(vec![0, 250]), timeout)
-        .prop_map(|(arm, timeout)| Settings { arm: Duration::from_millis(arm), timeout })
+        .prop_map(|(arm, timeout)| PromptOptions { arm: Duration::from_millis(arm), timeout })
 }
 
 /// Takes steps until the prompt ends; what it ended with.
@@ -1191,7 +1191,7 @@ fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) ->
 
 /// Everything a person did, question by question.
 fn drafts(prompt: &Prompt) -> Vec<(usize, Vec<bool>, Text, Vec<Text>)> {
-    let draft = |entry: &Entry| {
+    let draft = |entry: &AnswerDraft| {
         let picks = (0..=entry.other_row()).map(|row| entry.is_picked(row)).collect();
         (entry.focus(), picks, entry.other().clone(), entry.notes.clone())
     };
@@ -1202,7 +1202,7 @@ fn is_sound(prompt: &Prompt) {
     let set = prompt.set();
     assert!(set.admits(&prompt.answers()), "{:?}", prompt.answers());
     assert!(prompt.next_change().is_none_or(|at| at >= prompt.now));
-    assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), Mode::Typing(_)));
+    assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), InputMode::Typing(_)));
     assert!(prompt.hints().count() > 0);
     for (i, question) in set.questions().iter().enumerate() {
         let entry = prompt.entry(i);
@@ -1224,7 +1224,7 @@ proptest! {
         let outcome = walk(&mut prompt, steps, is_sound);
         if let Some(outcome) = outcome {
             prop_assert!(prompt.set().admits(outcome.answers()), "{:?}", outcome);
-            if *outcome.ending() == Ending::Answered {
+            if *outcome.status() == Status::Answered {
                 prop_assert_eq!(outcome.answers().len(), prompt.set().questions().len());
             }
         }
@@ -1260,7 +1260,7 @@ proptest! {
         let steps = steps.into_iter().filter(|step| !answers(step)).collect();
         let outcome = walk(&mut prompt, steps, is_sound);
         prop_assert!(prompt.answers().is_empty());
-        prop_assert!(outcome.is_none_or(|outcome| *outcome.ending() == Ending::Cancelled));
+        prop_assert!(outcome.is_none_or(|outcome| *outcome.status() == Status::Cancelled));
     }
 
     #[test]

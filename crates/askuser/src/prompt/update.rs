@@ -3,8 +3,8 @@
 //! Two rules run through all of it: what a person typed is only ever deleted by themselves, and a key answers nothing
 //! that is not on the screen.
 
-use super::keymap::{Action, Context, action};
-use super::state::{Arming, Entry, Field, Mode, Notice, Page, Prompt, Scroll};
+use super::keymap::{Action, KeyContext, action};
+use super::state::{AnswerDraft, Arming, InputMode, Notice, Page, Prompt, Scroll, TextField};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::Outcome;
@@ -54,12 +54,12 @@ impl Prompt {
         }
         self.notice = None;
         match self.mode {
-            Mode::Help => self.read_help(key),
-            Mode::Leaving if key == Key::plain(KeyCode::Esc) => {
+            InputMode::Help => self.read_help(key),
+            InputMode::Leaving if key == Key::plain(KeyCode::Esc) => {
                 return Effect::Finish(Outcome::cancelled(self.so_far()));
             }
-            Mode::Leaving => self.mode = Mode::Choosing,
-            Mode::Choosing | Mode::Typing(_) => {
+            InputMode::Leaving => self.mode = InputMode::Choosing,
+            InputMode::Choosing | InputMode::Typing(_) => {
                 return match action(key, self.context()) {
                     Some(action) => self.act(action),
                     None => Effect::Continue,
@@ -71,12 +71,12 @@ impl Prompt {
 
     /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it.
     fn is_arming(&self) -> bool {
-        self.now < self.armed_at && !matches!(self.mode, Mode::Typing(_))
+        self.now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
     }
 
     /// Whether what is typed now was begun for something else: whoever types can hardly have seen the prompt.
     pub fn is_unseen(&self, now: Duration) -> bool {
-        self.arming == Arming::UntilRest && now < self.armed_at && !matches!(self.mode, Mode::Typing(_))
+        self.arming == Arming::UntilRest && now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
     }
 
     fn put_off(&mut self) {
@@ -88,10 +88,10 @@ impl Prompt {
     fn act(&mut self, action: Action) -> Effect {
         match (self.mode, action) {
             (_, Action::Interrupt) => return Effect::Interrupt,
-            (Mode::Typing(field), Action::Enter) => return self.finish_typing(field),
-            (Mode::Typing(_), Action::Escape) => self.stop_typing(),
-            (Mode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
-            (Mode::Typing(field), Action::Editor) => return Effect::Edit(self.field(field).as_str().to_owned()),
+            (InputMode::Typing(field), Action::Enter) => return self.finish_typing(field),
+            (InputMode::Typing(_), Action::Escape) => self.stop_typing(),
+            (InputMode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
+            (InputMode::Typing(field), Action::Editor) => return Effect::Edit(self.field(field).as_str().to_owned()),
             (_, Action::Enter) => return self.enter(),
             (_, Action::Mark) => self.mark(),
             (_, Action::Number(n)) => return self.number(n),
@@ -103,16 +103,16 @@ impl Prompt {
             (_, Action::Next) => self.turn(1),
             (_, Action::Note) => {
                 let row = self.current().map_or(0, |(_, entry)| entry.focus);
-                self.type_into(Field::Note(row));
+                self.type_into(TextField::Note(row));
             }
-            (_, Action::Discuss) => self.type_into(Field::Discuss),
-            (_, Action::Decline) => self.type_into(Field::Decline),
+            (_, Action::Discuss) => self.type_into(TextField::Discuss),
+            (_, Action::Decline) => self.type_into(TextField::Decline),
             (_, Action::Help) => {
-                self.mode = Mode::Help;
+                self.mode = InputMode::Help;
                 self.scroll = Scroll::At(0);
             }
             (_, Action::Editor) => return self.edit_other(),
-            (_, Action::Escape) if self.has_something_to_lose() => self.mode = Mode::Leaving,
+            (_, Action::Escape) if self.has_something_to_lose() => self.mode = InputMode::Leaving,
             (_, Action::Escape) => return Effect::Finish(Outcome::cancelled(self.so_far())),
             (_, Action::Edit(_)) => {}
         }
@@ -126,7 +126,7 @@ impl Prompt {
         let entry = &self.entries[i];
         let focus = entry.focus;
         if focus == entry.other_row() {
-            self.type_into(Field::Other);
+            self.type_into(TextField::Other);
             return Effect::Continue;
         }
         if !self.is_seen(focus) {
@@ -150,7 +150,7 @@ impl Prompt {
     fn toggle(&mut self, row: usize, multi: bool) {
         let Page::Question(i) = self.page else { return };
         if row == self.entries[i].other_row() && self.entries[i].other.is_blank() {
-            self.type_into(Field::Other);
+            self.type_into(TextField::Other);
             return;
         }
         if !self.is_seen(row) {
@@ -229,7 +229,7 @@ impl Prompt {
     fn open(&mut self, page: Page) {
         self.stop_typing();
         self.page = page;
-        self.mode = Mode::Choosing;
+        self.mode = InputMode::Choosing;
         self.scroll = Scroll::At(0);
         // What the next page shows is not known until it is laid out.
         self.viewport = None;
@@ -318,11 +318,11 @@ impl Prompt {
     /// Any key closes the help page, but for those that scroll it where it is longer than the screen.
     fn read_help(&mut self, key: Key) {
         let long = self.viewport.as_ref().is_some_and(|viewport| viewport.total > viewport.height);
-        match action(key, Context::Review) {
+        match action(key, KeyContext::Review) {
             Some(Action::PageUp) if long => self.scroll_by_page(-1),
             Some(Action::PageDown) if long => self.scroll_by_page(1),
             _ => {
-                self.mode = Mode::Choosing;
+                self.mode = InputMode::Choosing;
                 self.scroll = Scroll::Reveal(0);
             }
         }
@@ -330,13 +330,13 @@ impl Prompt {
 
     // ---- typing ----
 
-    fn type_into(&mut self, field: Field) {
-        if field == Field::Other
+    fn type_into(&mut self, field: TextField) {
+        if field == TextField::Other
             && let Page::Question(i) = self.page
         {
             self.entries[i].focus = self.entries[i].other_row();
         }
-        self.mode = Mode::Typing(field);
+        self.mode = InputMode::Typing(field);
         self.reveal();
     }
 
@@ -345,16 +345,16 @@ impl Prompt {
             // A choice of nothing is no choice.
             self.entries[i].other_picked &= !self.entries[i].other.is_blank();
         }
-        self.mode = Mode::Choosing;
+        self.mode = InputMode::Choosing;
         self.reveal();
     }
 
-    fn finish_typing(&mut self, field: Field) -> Effect {
+    fn finish_typing(&mut self, field: TextField) -> Effect {
         let said = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
         match (field, self.page) {
-            (Field::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.so_far())),
-            (Field::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.so_far())),
-            (Field::Other, Page::Question(i)) => {
+            (TextField::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.so_far())),
+            (TextField::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.so_far())),
+            (TextField::Other, Page::Question(i)) => {
                 if self.entries[i].other.is_blank() {
                     self.reject("Type an answer, or press Esc to go back".into());
                     return Effect::Continue;
@@ -365,17 +365,17 @@ impl Prompt {
                 } else {
                     self.entries[i].pick_only(row);
                 }
-                self.mode = Mode::Choosing;
+                self.mode = InputMode::Choosing;
                 self.go_on(i)
             }
-            (Field::Note(_), _) | (_, Page::Review) => {
+            (TextField::Note(_), _) | (_, Page::Review) => {
                 self.stop_typing();
                 Effect::Continue
             }
         }
     }
 
-    fn edit(&mut self, field: Field, edit: Edit) {
+    fn edit(&mut self, field: TextField, edit: Edit) {
         let refused = match self.field_mut(field).apply(edit) {
             Fit::Kept => None,
             Fit::Refused => Some(self.too_long(field)),
@@ -393,9 +393,9 @@ impl Prompt {
         }
         self.notice = None;
         match self.mode {
-            Mode::Typing(field) => self.edit(field, Edit::Paste(text)),
+            InputMode::Typing(field) => self.edit(field, Edit::Paste(text)),
             // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
-            Mode::Choosing | Mode::Leaving | Mode::Help => {
+            InputMode::Choosing | InputMode::Leaving | InputMode::Help => {
                 self.reject("Choose Other or press n before pasting".into());
             }
         }
@@ -405,8 +405,8 @@ impl Prompt {
     fn edit_other(&mut self) -> Effect {
         match self.current() {
             Some((_, entry)) if entry.focus == entry.other_row() => {
-                self.type_into(Field::Other);
-                Effect::Edit(self.field(Field::Other).as_str().to_owned())
+                self.type_into(TextField::Other);
+                Effect::Edit(self.field(TextField::Other).as_str().to_owned())
             }
             _ => {
                 self.reject("Choose Other or press n to have a text to edit".into());
@@ -416,7 +416,7 @@ impl Prompt {
     }
 
     fn edited(&mut self, text: &str) -> Effect {
-        if let Mode::Typing(field) = self.mode {
+        if let InputMode::Typing(field) = self.mode {
             // Editors end a file with a newline nobody typed.
             if self.field_mut(field).set(text.trim_end_matches(['\n', '\r'])) == Fit::Refused {
                 let notice = self.too_long(field);
@@ -427,17 +427,17 @@ impl Prompt {
         Effect::Continue
     }
 
-    fn too_long(&self, field: Field) -> String {
+    fn too_long(&self, field: TextField) -> String {
         let text = self.field(field);
         format!("At most {} characters and no control characters ({} so far)", text.limit(), text.chars())
     }
 
-    fn field_mut(&mut self, field: Field) -> &mut Text {
+    fn field_mut(&mut self, field: TextField) -> &mut Text {
         match (field, self.page) {
-            (Field::Other, Page::Question(i)) => &mut self.entries[i].other,
-            (Field::Note(row), Page::Question(i)) => &mut self.entries[i].notes[row],
-            (Field::Decline, _) => &mut self.decline,
-            (Field::Discuss, _) | (_, Page::Review) => &mut self.discuss,
+            (TextField::Other, Page::Question(i)) => &mut self.entries[i].other,
+            (TextField::Note(row), Page::Question(i)) => &mut self.entries[i].notes[row],
+            (TextField::Decline, _) => &mut self.decline,
+            (TextField::Discuss, _) | (_, Page::Review) => &mut self.discuss,
         }
     }
 
@@ -451,7 +451,7 @@ impl Prompt {
     }
 }
 
-impl Entry {
+impl AnswerDraft {
     fn pick_only(&mut self, row: usize) {
         self.picked.fill(false);
         self.other_picked = row == self.other_row();

@@ -11,7 +11,7 @@ use super::state::{Away, Effect, Event, Settled, State, Waiting};
 use super::view;
 use super::worker::{FromAgent, Worker};
 use crate::session;
-use askuser::{AskError, Ending, Key, KeyCode, Outcome, Request, Via, sanitize};
+use askuser::{AskError, Key, KeyCode, Outcome, Request, Status, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
@@ -397,7 +397,7 @@ impl Driver {
                 let _ = answer.send(asked);
                 return Ok(Err(End::Signal(signal)));
             }
-            Ok(outcome) if *outcome.ending() != Ending::TimedOut => Settled::Answered,
+            Ok(outcome) if *outcome.status() != Status::TimedOut => Settled::Answered,
             Err(AskError::Interrupted) => Settled::Interrupted,
             Ok(_) | Err(_) => Settled::Otherwise,
         };
@@ -437,7 +437,7 @@ impl Driver {
         };
         out.extend(self.state.update(Event::Settled(settled, began.elapsed()), self.now()));
         let Ok(outcome) = asked else { return Ok(None) };
-        let answer = outcome.answers().first().filter(|_| *outcome.ending() == Ending::Answered);
+        let answer = outcome.answers().first().filter(|_| *outcome.status() == Status::Answered);
         Ok(answer.and_then(|answer| {
             let picked = answer.selected_options.first();
             let place = picked.and_then(|picked| labels.iter().position(|label| label == picked));
@@ -448,7 +448,7 @@ impl Driver {
 
 /// Whether there was no terminal left to answer on.
 fn is_gone(outcome: &Outcome) -> bool {
-    matches!(outcome.via(), Some(Via::Terminal | Via::Line)) && matches!(outcome.ending(), Ending::Unavailable { .. })
+    matches!(outcome.via(), Some(Via::Terminal | Via::Line)) && matches!(outcome.status(), Status::Unavailable { .. })
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {

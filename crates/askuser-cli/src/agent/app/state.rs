@@ -6,7 +6,7 @@ use super::item::{Item, WIDEST};
 use super::markdown::Stream;
 use super::worker::{Order, Session};
 use askuser::Key;
-use askuser_agent::{AgentEvent, Message, Mode, Usage};
+use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
 use askuser_terminal::{Focus, Manner, Role};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub(crate) struct State {
     pub(super) asked: Duration,
     pub(super) ended: Ended,
     /// The mode to go back to from plan mode.
-    pub(super) before_plan: Mode,
+    pub(super) before_plan: PermissionMode,
     /// A diff that was shown with the question about it.
     pub(super) shown_diff: Option<String>,
     pub(super) above: Above,
@@ -260,7 +260,7 @@ impl State {
             quits_until: None,
             asked: Duration::ZERO,
             ended: Ended::Well,
-            before_plan: Mode::Ask,
+            before_plan: PermissionMode::Ask,
             shown_diff: None,
             above: Above::Nothing,
         }
@@ -330,7 +330,7 @@ impl State {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> PermissionMode {
         self.session.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 

@@ -6,7 +6,7 @@ use super::markdown;
 use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
 use super::update::FULL;
 use askuser::{Fit, sanitize};
-use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, Mode, ToolCall, ToolResult};
+use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
 use askuser_terminal::{Manner, Role};
 use serde_json::Value;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl State {
             Event::Session(session, messages) => {
                 self.session = Some(session.clone());
                 self.ended = Ended::Well;
-                if session.mode != Mode::Plan {
+                if session.mode != PermissionMode::Plan {
                     self.before_plan = session.mode;
                 }
                 self.print(Item::Header(session), out);
@@ -319,12 +319,12 @@ fn names(id: &str, call: &Call) -> bool {
     })
 }
 
-fn mode_words(mode: Mode) -> &'static str {
+fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
-        Mode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
-        Mode::Ask => "Whatever changes something asks first.",
-        Mode::AcceptEdits => "Edits in this folder do not ask; everything else that changes something does.",
-        Mode::Allow => "Tools run without asking. Questions are always asked.",
+        PermissionMode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
+        PermissionMode::Ask => "Whatever changes something asks first.",
+        PermissionMode::AcceptEdits => "Edits in this folder do not ask; everything else that changes something does.",
+        PermissionMode::Allow => "Tools run without asking. Questions are always asked.",
     }
 }
 

@@ -12,7 +12,7 @@ fn at(millis: u64) -> Duration {
 /// At work, with nobody typing.
 fn working() -> State {
     let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
-    let session = Session { id: "s1".into(), model: "a/b".into(), mode: Mode::Ask, cwd: "/work".into() };
+    let session = Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into() };
     state.update(Event::Session(session, Vec::new()), at(0));
     state.update(Event::Begins, at(0));
     state

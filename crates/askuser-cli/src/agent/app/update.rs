@@ -7,10 +7,10 @@ use super::state::{
     AGAIN, Above, Away, Called, Detail, Effect, Ended, Event, Notice, Opens, STRAY, Settled, State, Stopping, Turn,
 };
 use super::worker::Order;
-use askuser::prompt::{Action, Context, action};
+use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode};
-use askuser_agent::Mode;
+use askuser_agent::PermissionMode;
 use askuser_terminal::{Focus, Manner, Role};
 use std::time::Duration;
 
@@ -222,7 +222,7 @@ impl State {
                     let _ = self.draft.set(&completed);
                 }
             }
-            _ => match action(key, Context::Typing) {
+            _ => match action(key, KeyContext::Typing) {
                 Some(Action::Edit(Edit::Up)) => self.up(),
                 Some(Action::Edit(Edit::Down)) => self.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
@@ -389,8 +389,8 @@ impl State {
             }
             Command::Plan => {
                 let mode = self.mode();
-                let next = if mode == Mode::Plan { self.before_plan } else { Mode::Plan };
-                if mode != Mode::Plan {
+                let next = if mode == PermissionMode::Plan { self.before_plan } else { PermissionMode::Plan };
+                if mode != PermissionMode::Plan {
                     self.before_plan = mode;
                 }
                 self.order(Order::Mode(next), out);

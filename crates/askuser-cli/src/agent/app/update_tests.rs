@@ -9,14 +9,14 @@ fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn session(mode: Mode) -> Session {
+fn session(mode: PermissionMode) -> Session {
     Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into() }
 }
 
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Manner::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.update(Event::Session(session(Mode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::Session(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
     state.update(Event::Finished, Duration::ZERO);
     state
 }
@@ -494,7 +494,7 @@ fn the_end_of_an_earlier_conversation_is_shown_again() {
         Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
         Message::Results { results: vec![result] },
     ];
-    let told = state.update(Event::Session(session(Mode::Ask), messages), at(0));
+    let told = state.update(Event::Session(session(PermissionMode::Ask), messages), at(0));
     let items = printed(&told);
     assert!(matches!(items[..], [Item::Header(_), Item::Said(_), Item::Rows(_), Item::Call(_)]), "{items:?}");
 }
@@ -511,11 +511,11 @@ fn command(state: &mut State, line: &str) -> Vec<Effect> {
 #[test]
 fn plan_mode_goes_on_and_off_to_where_it_was() {
     let mut state = ready();
-    state.update(Event::Changed(session(Mode::AcceptEdits)), at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(Mode::Plan))]);
-    state.update(Event::Changed(session(Mode::Plan)), at(0));
+    state.update(Event::Changed(session(PermissionMode::AcceptEdits)), at(0));
+    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(PermissionMode::Plan))]);
+    state.update(Event::Changed(session(PermissionMode::Plan)), at(0));
     state.update(Event::Finished, at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(Mode::AcceptEdits))]);
+    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(PermissionMode::AcceptEdits))]);
 }
 
 #[test]

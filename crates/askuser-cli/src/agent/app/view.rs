@@ -6,7 +6,7 @@ use super::item::{WIDEST, call_start, cut, fitting};
 use super::markdown;
 use super::state::{Detail, State, Stopping};
 use askuser::sanitize;
-use askuser_agent::Mode;
+use askuser_agent::PermissionMode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width};
 use std::time::Duration;
@@ -230,12 +230,12 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
 }
 
-fn mode_label(mode: Mode) -> Option<&'static str> {
+fn mode_label(mode: PermissionMode) -> Option<&'static str> {
     match mode {
-        Mode::Ask => None,
-        Mode::Plan => Some("plan mode"),
-        Mode::AcceptEdits => Some("accepts edits"),
-        Mode::Allow => Some("asks no permission"),
+        PermissionMode::Ask => None,
+        PermissionMode::Plan => Some("plan mode"),
+        PermissionMode::AcceptEdits => Some("accepts edits"),
+        PermissionMode::Allow => Some("asks no permission"),
     }
 }
 

@@ -6,13 +6,13 @@ use askuser_agent::{AgentEvent, Usage};
 use askuser_terminal::Manner;
 use serde_json::json;
 
-fn session(mode: Mode) -> Session {
+fn session(mode: PermissionMode) -> Session {
     Session { id: "0199-1".into(), model: "anthropic/some-model".into(), mode, cwd: "/home/ada/notes".into() }
 }
 
 fn idle() -> State {
     let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
-    state.update(Event::Session(session(Mode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::Session(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
     state.update(Event::Finished, Duration::ZERO);
     state
 }
@@ -92,7 +92,7 @@ fn busy_screens() {
 #[test]
 fn screens_in_plan_mode_with_a_command_begun() {
     let mut state = idle();
-    state.session = Some(session(Mode::Plan));
+    state.session = Some(session(PermissionMode::Plan));
     assert_eq!(state.draft.set("/re"), askuser::Fit::Kept);
     check("plan_mode_command", &state);
     assert_eq!(state.draft.set("/"), askuser::Fit::Kept);

@@ -1,11 +1,11 @@
 //! The agent's thread: it takes orders, runs one turn at a time, and tells what happens.
 //!
 //! Orders that come during a turn wait until it is over, but for the one that stops it and the one that ends everything.
-//! Ending cuts a turn off as a crash would, so that it can be taken up again; stopping ends it for good.
+//! Status cuts a turn off as a crash would, so that it can be taken up again; stopping ends it for good.
 
 use super::asker::{Post, Question};
 use crate::session;
-use askuser_agent::{Agent, AgentEvent, Message, Mode, Model, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Say(String),
     /// Go on with what was cut off.
     GoOn,
-    Mode(Mode),
+    Mode(PermissionMode),
     Model(String),
     /// Begin a new conversation.
     Clear,
@@ -60,7 +60,7 @@ pub(crate) enum FromAgent {
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) model: String,
-    pub(crate) mode: Mode,
+    pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
-use askuser::prompt::{Field, Mode, Scroll, Settings};
+use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
 use askuser::{Key, KeyCode};
 use proptest::prelude::*;
 use ratatui_core::buffer::{Cell, CellWidth};
@@ -56,7 +56,7 @@ proptest! {
         mood in any_mood(),
         timeout in prop::option::of(0u64..200),
     ) {
-        let settings = Settings { arm: Duration::ZERO, timeout: timeout.map(Duration::from_secs) };
+        let settings = PromptOptions { arm: Duration::ZERO, timeout: timeout.map(Duration::from_secs) };
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
@@ -86,7 +86,7 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..15),
         (columns, rows) in (1u16..=120, 1u16..=60),
     ) {
-        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let view = View::new(prompt, &Theme::default(), Mood::Asking, columns, rows);
             let (width, height) = view.size();
@@ -100,12 +100,12 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..40),
         size in (10u16..=120, 3u16..=40),
     ) {
-        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         live(&mut prompt, events, size, |prompt, event| {
             let view = view(prompt, &Theme::default(), Mood::Asking, size);
             match (prompt.mode(), prompt.current(), prompt.scroll()) {
-                (Mode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret().is_some(), "no caret after {event:?}"),
-                (Mode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
+                (InputMode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret().is_some(), "no caret after {event:?}"),
+                (InputMode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
                     assert!(view.viewport().shows(entry.focus()), "row {} is hidden after {event:?}", entry.focus());
                 }
                 _ => {}
@@ -115,7 +115,7 @@ proptest! {
 
     #[test]
     fn paging_down_leaves_no_line_out(set in nasty_set(), size in (10u16..=120, 3u16..=40), help in any::<bool>()) {
-        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         look(&mut prompt, size);
         if help {
             press(&mut prompt, Event::Key(KeyCode::Char('?').into()), Duration::ZERO, size);
@@ -135,14 +135,14 @@ proptest! {
 
     #[test]
     fn down_comes_to_every_option(set in nasty_set(), size in (20u16..=120, 5u16..=40)) {
-        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         let all: Vec<usize> = (0..=prompt.entry(0).other_row()).collect();
         prop_assert_eq!(visited(&mut prompt, size), all);
     }
 
     #[test]
     fn no_text_is_cut_off_at_any_width(set in nasty_set(), typed in nasty_text(), columns in 20u16..=120) {
-        let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         let script = [Event::Key(KeyCode::Char('n').into()), Event::Paste(typed), Event::Key(KeyCode::Esc.into())];
         for event in script {
             prompt.update(event, Duration::ZERO);
@@ -165,7 +165,7 @@ proptest! {
 
     #[test]
     fn the_caret_stands_where_the_text_before_it_ends(text in nasty_text(), left in 0usize..10, columns in 30u16..=120) {
-        let mut prompt = Prompt::new(features(), Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(features(), PromptOptions { arm: Duration::ZERO, timeout: None });
         prompt.update(Event::Key(KeyCode::Char('n').into()), Duration::ZERO);
         prompt.update(Event::Paste(text), Duration::ZERO);
         for _ in 0..left {
@@ -174,7 +174,7 @@ proptest! {
         let view = View::new(&prompt, &Theme::default(), Mood::Asking, columns, u16::MAX);
         let caret = view.caret().expect("a caret");
         let buffer = drawn(&view);
-        let text = prompt.field(Field::Note(0));
+        let text = prompt.field(TextField::Note(0));
         let (before, after) = text.as_str().split_at(text.caret());
         let under = &buffer[caret];
         match after.graphemes(true).next() {
@@ -214,7 +214,7 @@ fn assert_all_seen<'a>(seen: &BTreeSet<String>, texts: impl IntoIterator<Item = 
 #[test]
 fn the_longest_question_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
-        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
         let seen = read(&mut prompt, size);
         let question = &prompt.set().questions()[0];
         assert_eq!(question.text().chars().count(), 2_000);
@@ -246,7 +246,7 @@ fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
 #[test]
 fn down_comes_to_every_option_of_the_longest_question() {
     for size in [(80, 24), (79, 23), (60, 20), (40, 12), (41, 13), (39, 11), (30, 8)] {
-        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
         assert_eq!(visited(&mut prompt, size), [0, 1, 2, 3, 4], "{size:?}");
     }
 }
@@ -254,7 +254,7 @@ fn down_comes_to_every_option_of_the_longest_question() {
 #[test]
 fn down_reads_a_long_text_under_other_to_its_end() {
     let size = (40, 12);
-    let mut prompt = Prompt::new(features(), Settings { arm: Duration::ZERO, timeout: None });
+    let mut prompt = Prompt::new(features(), PromptOptions { arm: Duration::ZERO, timeout: None });
     look(&mut prompt, size);
     let typed = crate::fixtures::numbered("w", 1_900);
     for event in events(&format!("<down><down><down><down><enter><paste:{typed}><esc>")) {
@@ -272,7 +272,7 @@ fn down_reads_a_long_text_under_other_to_its_end() {
 #[test]
 fn the_longest_question_can_be_answered_with_arrows_alone() {
     for size in [(80, 24), (40, 12)] {
-        let mut prompt = Prompt::new(long(), Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
         look(&mut prompt, size);
         let mut key = |code: KeyCode| press(&mut prompt, Event::Key(Key::plain(code)), Duration::ZERO, size);
         (0..30).for_each(|_| _ = key(KeyCode::Down));
@@ -287,7 +287,7 @@ fn the_longest_question_can_be_answered_with_arrows_alone() {
 fn the_help_page_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
         for set in [features(), authentication()] {
-            let mut prompt = Prompt::new(set, Settings { arm: Duration::ZERO, timeout: None });
+            let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
             look(&mut prompt, size);
             for event in events("?") {
                 press(&mut prompt, event, Duration::ZERO, size);
@@ -303,7 +303,7 @@ fn the_help_page_is_read_to_its_last_word() {
 fn long_answers_are_reviewed_to_their_last_word() {
     for size in [(80, 24), (40, 12)] {
         let typed = crate::fixtures::numbered("w", 1_900);
-        let mut prompt = Prompt::new(authentication(), Settings { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(authentication(), PromptOptions { arm: Duration::ZERO, timeout: None });
         look(&mut prompt, size);
         let script = format!("<down><down><down><enter><paste:{typed}><enter><enter>");
         for event in events(&script) {
