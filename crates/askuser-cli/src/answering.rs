@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::source;
 use askuser::policy::{Answers, Policy};
 use askuser::{Answer, prompt};
-use askuser_terminal::{Manner, Options};
+use askuser_terminal::{Options, Presentation};
 use std::path::Path;
 
 /// The policy that the settings describe.
@@ -40,7 +40,7 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
 pub fn options(settings: &Settings, known: Vec<Answer>) -> Options {
     let mut options = Options::detect();
     if settings.plain {
-        options.manner = Manner::Line;
+        options.presentation = Presentation::Line;
     }
     if let Some(background) = settings.background {
         options.theme.background = background;

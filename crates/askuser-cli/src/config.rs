@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
-use askuser_terminal::{Background, Confirm, Depth};
+use askuser_terminal::{Background, ColorDepth, Confirm};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fmt;
@@ -188,10 +188,10 @@ impl Layers {
             })?,
             depth: self.read("color", |v| match v {
                 "auto" => Some(None),
-                "none" => Some(Some(Depth::None)),
-                "16" => Some(Some(Depth::Ansi16)),
-                "256" => Some(Some(Depth::Ansi256)),
-                "truecolor" => Some(Some(Depth::TrueColor)),
+                "none" => Some(Some(ColorDepth::None)),
+                "16" => Some(Some(ColorDepth::Ansi16)),
+                "256" => Some(Some(ColorDepth::Ansi256)),
+                "truecolor" => Some(Some(ColorDepth::TrueColor)),
                 _ => None,
             })?,
             model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
@@ -247,7 +247,7 @@ pub struct Settings {
     pub flash: Duration,
     pub confirm: Confirm,
     pub background: Option<Background>,
-    pub depth: Option<Depth>,
+    pub depth: Option<ColorDepth>,
     pub format: Option<Format>,
     pub model: Option<String>,
     pub base_url: Option<String>,

@@ -6,7 +6,7 @@ use askuser::sanitize;
 use askuser_cli::answering;
 use askuser_cli::config::{self, Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
-use askuser_terminal::{Background, Depth, Manner};
+use askuser_terminal::{Background, ColorDepth, Presentation};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
@@ -33,7 +33,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let (surface, code) = match (settings.headless, &terminal) {
         (Some(Headless::Fail), _) => ("nobody: the policy is to fail", exit::NOBODY_THERE),
         (Some(Headless::Recommended), _) => ("policy: recommended options, and nobody is asked", exit::ANSWERED),
-        (None, Ok(())) if options.manner == Manner::Line => ("terminal, line by line", exit::ANSWERED),
+        (None, Ok(())) if options.presentation == Presentation::Line => ("terminal, line by line", exit::ANSWERED),
         (None, Ok(())) => ("terminal", exit::ANSWERED),
         (None, Err(_)) if settings.answers.is_some() => ("the answers file alone", exit::ANSWERED),
         (None, Err(_)) => ("nobody", exit::NOBODY_THERE),
@@ -51,22 +51,22 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     }
     report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
     let colours = match options.theme.depth {
-        Depth::None => "no colours",
-        Depth::Ansi16 => "16 colours",
-        Depth::Ansi256 => "256 colours",
-        Depth::TrueColor => "truecolor",
+        ColorDepth::None => "no colours",
+        ColorDepth::Ansi16 => "16 colours",
+        ColorDepth::Ansi256 => "256 colours",
+        ColorDepth::TrueColor => "truecolor",
     };
     let background = match options.theme.background {
         Background::Dark => "a dark background",
         Background::Light => "a light background",
     };
     report.line("", &format!("{colours}, for {background}"));
-    let manner = match options.manner {
-        Manner::Screen => "drawn inline",
-        Manner::Line if settings.plain => "line by line, by the setting plain",
-        Manner::Line => "line by line, because of ACCESSIBLE or a TERM that is dumb or not set",
+    let presentation = match options.presentation {
+        Presentation::Screen => "drawn inline",
+        Presentation::Line if settings.plain => "line by line, by the setting plain",
+        Presentation::Line => "line by line, because of ACCESSIBLE or a TERM that is dumb or not set",
     };
-    report.line("", manner);
+    report.line("", presentation);
     let editor = environment("VISUAL")
         .or_else(|| environment("EDITOR"))
         .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());

@@ -1,10 +1,10 @@
 //! Asking on the terminal that controls this process: which way, and with what.
 
 use crate::decode::Input;
-use crate::device::{Device, Keys, Watched};
-use crate::environment::{Charset, Environment, Manner, Window};
+use crate::device::{Device, TtyMode, WakeSource};
+use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
-use crate::{line, screen};
+use crate::{inline_prompt, line_prompt};
 use askuser::prompt::PromptOptions;
 use askuser::{Answer, AskError, Outcome, Prompt, QuestionSet, Request};
 use std::io::PipeReader;
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Drawn, or line by line.
-    pub manner: Manner,
+    pub presentation: Presentation,
     /// How it looks.
     pub theme: Theme,
     /// What stays in the scrollback.
@@ -43,7 +43,7 @@ impl Options {
 impl From<Environment> for Options {
     fn from(environment: Environment) -> Options {
         Options {
-            manner: environment.manner,
+            presentation: environment.presentation,
             theme: environment.theme,
             confirm: Confirm::default(),
             settings: PromptOptions::default(),
@@ -65,7 +65,7 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Outcome, AskError> {
 /// Asks until there is an outcome, or until the pipe ends.
 pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
     let unavailable = |what: &str, error| Ok(Outcome::unavailable(format!("{what}: {error}"), options.known.clone()));
-    let mut device = match Device::open(keys(options.manner)) {
+    let mut device = match Device::open(tty_mode(options.presentation)) {
         Ok(device) => device,
         Err(error) => return unavailable("cannot open the terminal", error),
     };
@@ -73,10 +73,10 @@ pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeR
         return unavailable("cannot take over the terminal", error);
     }
     if let Some(withdrawal) = withdrawal {
-        device.watch(Some(Watched::Withdrawal(withdrawal)));
+        device.watch(Some(WakeSource::Withdrawal(withdrawal)));
     }
-    let (context, strays) = (request.context.as_deref(), &mut Vec::new());
-    let result = ask_on(&mut device, request, context, Keyboard::Free, options.manner, options, strays);
+    let (context, type_ahead) = (request.context.as_deref(), &mut Vec::new());
+    let result = ask_on(&mut device, request, context, Keyboard::Free, options.presentation, options, type_ahead);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
@@ -92,20 +92,20 @@ pub(crate) enum Keyboard {
 }
 
 /// Asks on a device that is in use, and leaves it so. What was typed before the prompt can have been seen, by somebody who
-/// was typing anyway, comes back in `strays`.
+/// was typing anyway, comes back in `type_ahead`.
 pub(crate) fn ask_on(
     device: &mut Device,
     request: &Request,
     context: Option<&str>,
     keyboard: Keyboard,
-    manner: Manner,
+    presentation: Presentation,
     options: &Options,
-    strays: &mut Vec<Input>,
+    type_ahead: &mut Vec<Input>,
 ) -> Result<Outcome, AskError> {
-    let settings = match manner {
-        Manner::Screen => options.settings,
+    let settings = match presentation {
+        Presentation::Screen => options.settings,
         // A line takes an Enter of its own, which is guard enough.
-        Manner::Line => PromptOptions { arm: Duration::ZERO, ..options.settings },
+        Presentation::Line => PromptOptions { arm: Duration::ZERO, ..options.settings },
     };
     let prompt = Prompt::new(request.set.clone(), settings);
     let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);
@@ -113,23 +113,23 @@ pub(crate) fn ask_on(
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
-    match manner {
-        Manner::Screen => screen::ask(prompt, context, options, device, strays),
-        Manner::Line => line::ask(prompt, context, options, device),
+    match presentation {
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device),
     }
 }
 
 /// What is read from the terminal.
-pub(crate) fn keys(manner: Manner) -> Keys {
-    match manner {
-        Manner::Screen => Keys::Each,
-        Manner::Line => Keys::Lines,
+pub(crate) fn tty_mode(presentation: Presentation) -> TtyMode {
+    match presentation {
+        Presentation::Screen => TtyMode::Raw,
+        Presentation::Line => TtyMode::Canonical,
     }
 }
 
 /// Whether this process has a terminal to ask on; the error says why not.
 pub fn has_terminal() -> std::io::Result<()> {
-    Device::open(Keys::Each).map(drop)
+    Device::open(TtyMode::Raw).map(drop)
 }
 
 pub(crate) fn surface(what: &'static str) -> impl Fn(std::io::Error) -> AskError {

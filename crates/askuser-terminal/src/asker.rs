@@ -16,7 +16,7 @@ use std::thread;
 #[derive(Clone, Debug)]
 pub struct TerminalAsker {
     options: Options,
-    queue: Arc<Queue>,
+    queue: Arc<PromptQueue>,
 }
 
 impl TerminalAsker {
@@ -36,115 +36,115 @@ impl Asker for TerminalAsker {
 }
 
 impl TerminalAsker {
-    fn start(&self, request: Request) -> Result<Asked, AskError> {
+    fn start(&self, request: Request) -> Result<PromptFuture, AskError> {
         let failed = crate::ask::surface("cannot start asking");
         let (withdrawal, wanted) = io::pipe().map_err(&failed)?;
-        let (options, turn) = (self.options.clone(), self.queue.join());
-        let pending = Arc::new(Mutex::new(Pending::default()));
-        let answer = Answer(pending.clone());
-        // Waiting for a person blocks; an executor's thread is not ours to block.
+        let (options, ticket) = (self.options.clone(), self.queue.join());
+        let slot = Arc::new(Mutex::new(ResultSlot::default()));
+        let sender = ResultSender(slot.clone());
+        // Waiting for a person blocks, which must not happen on an executor's thread.
         let thread = thread::Builder::new().name("askuser".into());
         let spawned = thread.spawn(move || {
-            turn.wait();
-            if Arc::strong_count(&answer.0) > 1 {
-                answer.give(crate::ask::run(&request, &options, Some(withdrawal)));
+            ticket.wait();
+            if Arc::strong_count(&sender.0) > 1 {
+                sender.send(crate::ask::run(&request, &options, Some(withdrawal)));
             }
         });
         spawned.map_err(&failed)?;
-        Ok(Asked { pending, _wanted: wanted })
+        Ok(PromptFuture { slot, _wanted: wanted })
     }
 }
 
 /// Where the thread puts what came of asking. Whatever happens to it, somebody is told.
-struct Answer(Arc<Mutex<Pending>>);
+struct ResultSender(Arc<Mutex<ResultSlot>>);
 
-impl Answer {
-    fn give(&self, result: Result<Outcome, AskError>) {
-        let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.result.get_or_insert(result);
-        if let Some(waker) = pending.waker.take() {
+impl ResultSender {
+    fn send(&self, result: Result<Outcome, AskError>) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.result.get_or_insert(result);
+        if let Some(waker) = slot.waker.take() {
             waker.wake();
         }
     }
 }
 
-impl Drop for Answer {
+impl Drop for ResultSender {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.give(Err(crate::ask::surface("the prompt failed")(io::Error::other("it panicked"))));
+            self.send(Err(crate::ask::surface("the prompt failed")(io::Error::other("it panicked"))));
         }
     }
 }
 
 /// Who waits for the terminal; the first of them has it.
 #[derive(Debug, Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
-    moved: Condvar,
+struct PromptQueue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    numbers: VecDeque<u64>,
+struct QueueState {
+    tickets: VecDeque<u64>,
     last: u64,
 }
 
 /// A place in the queue, given up when dropped.
-struct Turn {
-    queue: Arc<Queue>,
+struct QueueTicket {
+    queue: Arc<PromptQueue>,
     number: u64,
 }
 
-impl Queue {
-    fn join(self: &Arc<Queue>) -> Turn {
-        let mut waiting = self.waiting();
-        waiting.last += 1;
-        let number = waiting.last;
-        waiting.numbers.push_back(number);
-        Turn { queue: self.clone(), number }
+impl PromptQueue {
+    fn join(self: &Arc<PromptQueue>) -> QueueTicket {
+        let mut state = self.state();
+        state.last += 1;
+        let number = state.last;
+        state.tickets.push_back(number);
+        QueueTicket { queue: self.clone(), number }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn {
+impl QueueTicket {
     fn wait(&self) {
-        let others_first = |waiting: &mut Waiting| waiting.numbers.front() != Some(&self.number);
-        let waited = self.queue.moved.wait_while(self.queue.waiting(), others_first);
+        let not_first = |state: &mut QueueState| state.tickets.front() != Some(&self.number);
+        let waited = self.queue.changed.wait_while(self.queue.state(), not_first);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueTicket {
     fn drop(&mut self) {
-        self.queue.waiting().numbers.retain(|number| *number != self.number);
-        self.queue.moved.notify_all();
+        self.queue.state().tickets.retain(|number| *number != self.number);
+        self.queue.changed.notify_all();
     }
 }
 
 #[derive(Default)]
-struct Pending {
+struct ResultSlot {
     result: Option<Result<Outcome, AskError>>,
     waker: Option<Waker>,
 }
 
-struct Asked {
-    pending: Arc<Mutex<Pending>>,
+struct PromptFuture {
+    slot: Arc<Mutex<ResultSlot>>,
     // The prompt sees this end of the pipe go, and goes too.
     _wanted: PipeWriter,
 }
 
-impl Future for Asked {
+impl Future for PromptFuture {
     type Output = Result<Outcome, AskError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        match pending.result.take() {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.result.take() {
             Some(result) => Poll::Ready(result),
             None => {
-                pending.waker = Some(context.waker().clone());
+                slot.waker = Some(context.waker().clone());
                 Poll::Pending
             }
         }
@@ -157,13 +157,13 @@ mod tests {
 
     #[test]
     fn turns_come_in_the_order_of_joining_whoever_waits_first() {
-        let (queue, order) = (Arc::new(Queue::default()), Arc::new(Mutex::new(Vec::new())));
-        let turns: Vec<Turn> = (0..5).map(|_| queue.join()).collect();
-        let threads = turns.into_iter().rev().map(|turn| {
+        let (queue, order) = (Arc::new(PromptQueue::default()), Arc::new(Mutex::new(Vec::new())));
+        let tickets: Vec<QueueTicket> = (0..5).map(|_| queue.join()).collect();
+        let threads = tickets.into_iter().rev().map(|ticket| {
             let order = order.clone();
             thread::spawn(move || {
-                turn.wait();
-                order.lock().unwrap().push(turn.number);
+                ticket.wait();
+                order.lock().unwrap().push(ticket.number);
             })
         });
         threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_place_given_up_holds_nobody() {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(PromptQueue::default());
         let (first, second, third) = (queue.join(), queue.join(), queue.join());
         drop(second);
         drop(first);
@@ -188,8 +188,8 @@ mod tests {
             let mut options = Options::detect();
             (options.settings.arm, options.flash) = (std::time::Duration::ZERO, std::time::Duration::ZERO);
             let request = Request::new(database()).with_context("The plan:\x1b[2J\n1. look");
-            for manner in [crate::Manner::Screen, crate::Manner::Line] {
-                let options = Options { manner, ..options.clone() };
+            for presentation in [crate::Presentation::Screen, crate::Presentation::Line] {
+                let options = Options { presentation, ..options.clone() };
                 crate::ask::run(&request, &options, None).expect("an outcome");
             }
             return;

@@ -4,12 +4,12 @@
 //! terminal and the alternate screen is never used. Bytes are collected and go out in one write when the console waits, so
 //! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread.
 
-use crate::ask::{Keyboard, ask_on, keys, surface};
+use crate::ask::{Keyboard, ask_on, surface, tty_mode};
 use crate::decode::Input;
-use crate::device::{Calls, Device, Wake, Waker, Watched};
-use crate::paint::{Painter, WIPE};
+use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::width;
-use crate::{Charset, Manner, Options, Window, editor};
+use crate::{Charset, Options, Presentation, Window, editor};
 use askuser::{AskError, Key, Outcome, Request, sanitize};
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
@@ -22,25 +22,25 @@ pub struct Console {
     device: Device,
     painter: Painter,
     waker: Waker,
-    manner: Manner,
+    presentation: Presentation,
     charset: Charset,
     window: Window,
     reflows: bool,
     size: (u16, u16),
-    title: Title,
+    title: TitleState,
     /// Whether there is something to take off the screen before anything is printed.
-    region: Region,
+    live_region: LiveRegion,
     /// Where the cursor is in it.
     cursor_row: u16,
     /// The live region goes and comes back, which should be seen as one.
-    held: bool,
+    synchronize: bool,
     /// When the last question was over.
-    asked: Option<Instant>,
+    last_question: Option<Instant>,
 }
 
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Woken {
+pub enum ConsoleEvent {
     /// There is input.
     Input,
     /// The time given is over.
@@ -50,13 +50,13 @@ pub enum Woken {
     /// The process was stopped and goes on; there is no live region.
     Resumed,
     /// A [`Waker`] was used.
-    Called,
+    Woken,
     /// The process was asked to end, by this signal.
     Signal(i32),
     /// The terminal is gone.
     Closed,
     /// The person has nothing more to say (Ctrl-D); only in line mode, elsewhere that is a key.
-    Ended,
+    EndOfInput,
 }
 
 /// What came of editing a text elsewhere.
@@ -70,16 +70,16 @@ pub enum Edited {
 
 /// What is under the scrollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Region {
+enum LiveRegion {
     Empty,
     Painted,
 }
 
 /// Whose the window's title is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Title {
-    Theirs,
-    Ours,
+enum TitleState {
+    Unchanged,
+    Replaced,
 }
 
 /// No wrapping in the live region, pasted text marked as such, and a cursor: who was killed here may have left none.
@@ -87,44 +87,44 @@ const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h\x1b[?25h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h\x1b[?25h";
 const WRAP: &[u8] = b"\x1b[?7h";
 const NO_WRAP: &[u8] = b"\x1b[?7l";
-const TELL_FOCUS: &[u8] = b"\x1b[?1004h";
-const HIDE_FOCUS: &[u8] = b"\x1b[?1004l";
+const REPORT_FOCUS: &[u8] = b"\x1b[?1004h";
+const IGNORE_FOCUS: &[u8] = b"\x1b[?1004l";
 /// Terminals that know these show what is between them at once; the others pay them no heed.
-const BEGIN: &[u8] = b"\x1b[?2026h";
-const END: &[u8] = b"\x1b[?2026l";
+const BEGIN_SYNC: &[u8] = b"\x1b[?2026h";
+const END_SYNC: &[u8] = b"\x1b[?2026l";
 /// The title is put aside and taken up again, where the terminal can do that; elsewhere it ends up empty.
-const KEEP_TITLE: &[u8] = b"\x1b[22;2t";
+const SAVE_TITLE: &[u8] = b"\x1b[22;2t";
 const RESTORE_TITLE: &[u8] = b"\x1b]2;\x07\x1b[23;2t";
 /// What is left to say if the process panics.
-const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l";
+const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l";
 
 impl Console {
     /// Takes over the terminal that controls this process, whatever its standard streams are.
     pub fn open(options: &Options) -> io::Result<Console> {
-        let (waker, calls) = Calls::new()?;
-        let mut device = Device::open(keys(options.manner))?;
-        device.watch(Some(Watched::Calls(calls)));
+        let (waker, wake_pipe) = WakePipe::new()?;
+        let mut device = Device::open(tty_mode(options.presentation))?;
+        device.watch(Some(WakeSource::Waker(wake_pipe)));
         device.start()?;
         let mut console = Console {
             size: device.size(),
             device,
-            painter: painter(options.manner, options.charset),
+            painter: painter(options.presentation, options.charset),
             waker,
-            manner: options.manner,
+            presentation: options.presentation,
             charset: options.charset,
             window: options.window,
             reflows: options.reflows,
-            title: Title::Theirs,
-            region: Region::Empty,
+            title: TitleState::Unchanged,
+            live_region: LiveRegion::Empty,
             cursor_row: 0,
-            held: false,
-            asked: None,
+            synchronize: false,
+            last_question: None,
         };
-        if options.manner == Manner::Screen {
+        if options.presentation == Presentation::Screen {
             // What stands on this line before the cursor stays as it is. What was killed here may have left its rows behind
             // the cursor and below.
             console.painter.raw(b"\x1b[K\r\n");
-            console.painter.raw(WIPE);
+            console.painter.raw(CLEAR_BELOW);
         }
         console.enter();
         Ok(console)
@@ -136,8 +136,8 @@ impl Console {
     }
 
     /// Whether it is drawn on, or spoken to line by line. There is no live region then.
-    pub fn manner(&self) -> Manner {
-        self.manner
+    pub fn presentation(&self) -> Presentation {
+        self.presentation
     }
 
     /// What wakes this console from other threads.
@@ -156,7 +156,7 @@ impl Console {
         self.clear_live();
         let columns = usize::from(self.size.0);
         let long = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>() >= columns;
-        let wraps = self.manner == Manner::Screen && lines.iter().any(long);
+        let wraps = self.presentation == Presentation::Screen && lines.iter().any(long);
         if wraps {
             self.painter.raw(WRAP);
         }
@@ -167,14 +167,14 @@ impl Console {
     }
 
     /// Words that end where the person's line begins, in line mode.
-    pub fn invite(&mut self, words: &str) {
+    pub fn print_prompt(&mut self, words: &str) {
         let words = self.charset.encode(&sanitize::line(words));
         self.painter.raw(&words);
     }
 
     /// Replaces the live region by these lines. Of more lines than fit, the last are shown.
-    pub fn live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
-        if self.manner == Manner::Line {
+    pub fn set_live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
+        if self.presentation == Presentation::Line {
             return;
         }
         // The last column stays free, so that no line is ever exactly full, and one row stays with what is above.
@@ -185,26 +185,26 @@ impl Console {
             Some(Position { x: x.min(columns), y })
         });
         self.painter.paint(&lines[over..], columns, caret);
-        self.region = Region::Painted;
-        self.abandon_from(caret.map_or(0, |caret| caret.y));
+        self.live_region = LiveRegion::Painted;
+        self.set_panic_restore(caret.map_or(0, |caret| caret.y));
     }
 
     /// If the process panics, the region goes from its first row on; the cursor is in this one.
-    fn abandon_from(&mut self, row: u16) {
+    fn set_panic_restore(&mut self, row: u16) {
         if self.cursor_row != row {
             self.cursor_row = row;
             let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
-            self.device.on_abandon([up.as_bytes(), ABANDON].concat());
+            self.device.on_panic([up.as_bytes(), RESTORE_ON_PANIC].concat());
         }
     }
 
     /// Takes the live region off the screen; the next one is painted whole.
     pub fn clear_live(&mut self) {
-        if self.region == Region::Painted {
+        if self.live_region == LiveRegion::Painted {
             self.painter.erase();
-            self.region = Region::Empty;
-            self.held = true;
-            self.abandon_from(0);
+            self.live_region = LiveRegion::Empty;
+            self.synchronize = true;
+            self.set_panic_restore(0);
         }
     }
 
@@ -214,22 +214,22 @@ impl Console {
     }
 
     /// Names the window, where there is one.
-    pub fn title(&mut self, title: &str) {
-        if self.window == Window::Titled && self.manner == Manner::Screen {
-            if self.title == Title::Theirs {
-                self.painter.raw(KEEP_TITLE);
-                self.title = Title::Ours;
+    pub fn set_title(&mut self, title: &str) {
+        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+            if self.title == TitleState::Unchanged {
+                self.painter.raw(SAVE_TITLE);
+                self.title = TitleState::Replaced;
             }
             self.command("2", title);
             // A shell has a title of its own.
-            let again = [KEEP_TITLE, &self.encoded("2", title)].concat();
+            let again = [SAVE_TITLE, &self.encoded("2", title)].concat();
             self.device.on_suspend(RESTORE_TITLE.to_vec(), again);
         }
     }
 
     /// Passes a notification on, where the terminal does that.
     pub fn notify(&mut self, text: &str) {
-        if self.window == Window::Titled && self.manner == Manner::Screen {
+        if self.window == Window::Titled && self.presentation == Presentation::Screen {
             self.command("9", text);
         }
     }
@@ -248,8 +248,8 @@ impl Console {
     /// Writes what has been collected.
     pub fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
-        if std::mem::take(&mut self.held) && !bytes.is_empty() {
-            return self.device.write(&[BEGIN, &bytes, END].concat());
+        if std::mem::take(&mut self.synchronize) && !bytes.is_empty() {
+            return self.device.write(&[BEGIN_SYNC, &bytes, END_SYNC].concat());
         }
         self.device.write(&bytes)
     }
@@ -258,74 +258,74 @@ impl Console {
 
     /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`. Ctrl-Z
     /// suspends the process in here and is no input.
-    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Woken> {
+    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
         self.flush()?;
         let before = inputs.len();
         Ok(match self.device.wait(timeout, inputs)? {
-            Wake::Input => {
+            DeviceEvent::Input => {
                 let is_stop = |input: &Input| *input == Input::Key(Key::ctrl('z'));
-                if self.manner == Manner::Screen && inputs[before..].iter().any(is_stop) {
+                if self.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
                     inputs.retain(|input| !is_stop(input));
                     self.suspend()?;
                 }
-                if inputs.len() > before { Woken::Input } else { Woken::Resumed }
+                if inputs.len() > before { ConsoleEvent::Input } else { ConsoleEvent::Resumed }
             }
-            Wake::TimedOut => Woken::TimedOut,
-            Wake::Resized => {
+            DeviceEvent::TimedOut => ConsoleEvent::TimedOut,
+            DeviceEvent::Resized => {
                 self.size = self.device.size();
-                if self.manner == Manner::Screen {
+                if self.presentation == Presentation::Screen {
                     self.painter.resized(self.size.0, self.reflows);
-                    self.abandon_from(0);
-                    self.region = Region::Empty;
-                    self.held = true;
+                    self.set_panic_restore(0);
+                    self.live_region = LiveRegion::Empty;
+                    self.synchronize = true;
                 }
-                Woken::Resized
+                ConsoleEvent::Resized
             }
-            Wake::Resumed => {
-                self.start_over();
-                Woken::Resumed
+            DeviceEvent::Resumed => {
+                self.reset_screen();
+                ConsoleEvent::Resumed
             }
-            Wake::Suspend => {
+            DeviceEvent::Suspend => {
                 self.suspend()?;
-                Woken::Resumed
+                ConsoleEvent::Resumed
             }
-            Wake::Terminated(signal) => Woken::Signal(signal),
-            Wake::Closed => Woken::Closed,
-            Wake::Ended => Woken::Ended,
+            DeviceEvent::Terminated(signal) => ConsoleEvent::Signal(signal),
+            DeviceEvent::Closed => ConsoleEvent::Closed,
+            DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
             // Nobody can withdraw from it what it has not been asked.
-            Wake::Called | Wake::Withdrawn => Woken::Called,
+            DeviceEvent::Woken | DeviceEvent::Withdrawn => ConsoleEvent::Woken,
         })
     }
 
     /// Takes what was typed and not waited for yet. In line mode that is also the beginning of a line, which is not the
     /// terminal's to edit any more.
-    pub fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
-        self.device.typed(inputs)
+    pub fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        self.device.drain_input(inputs)
     }
 
     // ---- stepping aside ----
 
     /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
-    /// was typed before the question cannot answer it and is appended to `before`. The request's context is the caller's
+    /// was typed before the question cannot answer it and is appended to `type_ahead`. The request's context is the caller's
     /// to show. The end of `withdrawal` takes the question off the screen.
     pub fn ask(
         &mut self,
         request: &Request,
         options: &Options,
         withdrawal: Option<PipeReader>,
-        before: &mut Vec<Input>,
+        type_ahead: &mut Vec<Input>,
     ) -> Result<Outcome, AskError> {
         let failed = surface("the terminal failed");
         self.leave().map_err(&failed)?;
-        self.device.typed(before).map_err(&failed)?;
-        // Calls wait: what they announce is looked at when the question is over.
-        let calls = self.device.watch(withdrawal.map(Watched::Withdrawal));
-        let keyboard = Keyboard::InUse(self.asked.map(|asked| asked.elapsed()));
-        let result = ask_on(&mut self.device, request, None, keyboard, self.manner, options, before);
-        self.asked = Some(Instant::now());
-        self.device.watch(calls);
-        self.painter = painter(self.manner, self.charset);
-        self.region = Region::Empty;
+        self.device.drain_input(type_ahead).map_err(&failed)?;
+        // A wake during the question is noticed when the question is over.
+        let wake_pipe = self.device.watch(withdrawal.map(WakeSource::Withdrawal));
+        let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
+        let result = ask_on(&mut self.device, request, None, keyboard, self.presentation, options, type_ahead);
+        self.last_question = Some(Instant::now());
+        self.device.watch(wake_pipe);
+        self.painter = painter(self.presentation, self.charset);
+        self.live_region = LiveRegion::Empty;
         self.size = self.device.size();
         self.enter();
         result
@@ -337,7 +337,7 @@ impl Console {
         self.device.lend()?;
         let edited = editor::edit(text);
         self.device.start()?;
-        self.start_over();
+        self.reset_screen();
         let (text, file) = edited?;
         let text = text.trim_end_matches(['\r', '\n']);
         let chars = text.chars().count();
@@ -348,28 +348,28 @@ impl Console {
     fn suspend(&mut self) -> io::Result<()> {
         self.leave()?;
         self.device.suspend()?;
-        self.start_over();
+        self.reset_screen();
         Ok(())
     }
 
     /// Takes up the modes that painting needs.
     fn enter(&mut self) {
-        if self.manner == Manner::Screen {
+        if self.presentation == Presentation::Screen {
             self.cursor_row = 0;
-            self.device.on_abandon(ABANDON.to_vec());
+            self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.painter.raw(ENTER);
             if self.window == Window::Titled {
-                self.painter.raw(TELL_FOCUS);
+                self.painter.raw(REPORT_FOCUS);
             }
         }
     }
 
     /// Takes the live region off and the modes back.
     fn leave(&mut self) -> io::Result<()> {
-        if self.manner == Manner::Screen {
+        if self.presentation == Presentation::Screen {
             self.clear_live();
             if self.window == Window::Titled {
-                self.painter.raw(HIDE_FOCUS);
+                self.painter.raw(IGNORE_FOCUS);
             }
             self.painter.raw(LEAVE);
         }
@@ -377,20 +377,20 @@ impl Console {
     }
 
     /// The screen is anybody's: paint everything anew from where the cursor is.
-    fn start_over(&mut self) {
+    fn reset_screen(&mut self) {
         self.size = self.device.size();
-        if self.manner == Manner::Screen {
+        if self.presentation == Presentation::Screen {
             self.painter = Painter::new(self.charset);
-            self.region = Region::Empty;
+            self.live_region = LiveRegion::Empty;
             self.painter.raw(b"\r");
-            self.painter.raw(WIPE);
+            self.painter.raw(CLEAR_BELOW);
             self.enter();
         }
     }
 
-    fn give_back(&mut self) -> io::Result<()> {
-        if self.title == Title::Ours {
-            self.title = Title::Theirs;
+    fn restore(&mut self) -> io::Result<()> {
+        if self.title == TitleState::Replaced {
+            self.title = TitleState::Unchanged;
             self.painter.raw(RESTORE_TITLE);
         }
         let left = self.leave();
@@ -399,14 +399,14 @@ impl Console {
 
     /// Gives the terminal back; what has been collected is written first.
     pub fn close(mut self) -> io::Result<()> {
-        self.give_back()
+        self.restore()
     }
 }
 
-fn painter(manner: Manner, charset: Charset) -> Painter {
-    match manner {
-        Manner::Screen => Painter::new(charset),
-        Manner::Line => Painter::plain(charset),
+fn painter(presentation: Presentation, charset: Charset) -> Painter {
+    match presentation {
+        Presentation::Screen => Painter::new(charset),
+        Presentation::Line => Painter::plain(charset),
     }
 }
 
@@ -414,7 +414,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         // In a panic the terminal has been given back already, and the message stands where the frame was.
         if self.device.is_in_use() && !std::thread::panicking() {
-            let _ = self.give_back();
+            let _ = self.restore();
         }
     }
 }

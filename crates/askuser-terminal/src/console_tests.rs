@@ -31,7 +31,7 @@ fn screen(output: &str) -> String {
 /// Waits until something is typed.
 fn typed(console: &mut Console) -> Vec<Input> {
     let mut inputs = Vec::new();
-    while console.wait(None, &mut inputs).expect("a terminal") != Woken::Input {}
+    while console.wait(None, &mut inputs).expect("a terminal") != ConsoleEvent::Input {}
     inputs
 }
 
@@ -39,10 +39,10 @@ fn typed(console: &mut Console) -> Vec<Input> {
 fn what_is_printed_stays_above_what_is_live() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("LIVE 1")], None);
+        console.set_live(&[Line::raw("LIVE 1")], None);
         console.flush().unwrap();
         console.print(&[Line::raw("FIRST"), Line::raw("SECOND")]);
-        console.live(&[Line::raw("LIVE 2"), Line::raw("below")], None);
+        console.set_live(&[Line::raw("LIVE 2"), Line::raw("below")], None);
         typed(&mut console);
         console.print(&[Line::raw("THIRD")]);
         return console.close().unwrap();
@@ -60,11 +60,11 @@ fn what_is_printed_stays_above_what_is_live() {
 fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("LIVE")], None);
+        console.set_live(&[Line::raw("LIVE")], None);
         let request = Request::new(database()).with_context("shown by the caller");
         let outcome = console.ask(&request, &options(), None, &mut Vec::new()).expect("an outcome");
         console.print(&[Line::raw(format!("OUTCOME {}", outcome.status_name()))]);
-        console.live(&[Line::raw("LIVE AGAIN")], None);
+        console.set_live(&[Line::raw("LIVE AGAIN")], None);
         typed(&mut console);
         return;
     }
@@ -92,7 +92,7 @@ fn a_question_can_be_withdrawn_and_the_console_goes_on() {
         });
         let asked = console.ask(&Request::new(database()), &options(), Some(withdrawal), &mut Vec::new());
         assert!(matches!(asked, Err(AskError::Withdrawn)), "{asked:?}");
-        assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), Woken::Called);
+        assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), ConsoleEvent::Woken);
         console.print(&[Line::raw("WITHDRAWN")]);
         return;
     }
@@ -105,7 +105,7 @@ fn a_question_can_be_withdrawn_and_the_console_goes_on() {
 fn focus_is_told_where_there_is_a_window() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("READY")], None);
+        console.set_live(&[Line::raw("READY")], None);
         let inputs = typed(&mut console);
         console.print(&[Line::raw(format!("{inputs:?}"))]);
         return;
@@ -120,7 +120,7 @@ fn focus_is_told_where_there_is_a_window() {
 fn titles_and_notifications_carry_no_control_characters_and_the_title_is_given_back() {
     if is_inside() {
         let mut console = open();
-        console.title("a\x07b\x1b]2;evil\x07");
+        console.set_title("a\x07b\x1b]2;evil\x07");
         console.notify("c\u{9c}d\ne");
         return;
     }
@@ -134,7 +134,7 @@ fn titles_and_notifications_carry_no_control_characters_and_the_title_is_given_b
 fn a_panic_gives_the_terminal_back_and_hides_nothing() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("LIVE 1"), Line::raw("LIVE 2")], Some(Position::new(3, 1)));
+        console.set_live(&[Line::raw("LIVE 1"), Line::raw("LIVE 2")], Some(Position::new(3, 1)));
         console.flush().unwrap();
         panic!("on purpose");
     }
@@ -150,7 +150,7 @@ fn more_lines_than_there_are_rows_show_their_end() {
     if is_inside() {
         let mut console = open();
         let lines: Vec<Line<'_>> = (0..30).map(|i| Line::raw(format!("row {i}."))).collect();
-        console.live(&lines, Some(Position::new(2, 29)));
+        console.set_live(&lines, Some(Position::new(2, 29)));
         typed(&mut console);
         return;
     }
@@ -162,7 +162,7 @@ fn more_lines_than_there_are_rows_show_their_end() {
 fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
     if is_inside() {
         let mut console = open();
-        console.live(&[Line::raw("READY")], None);
+        console.set_live(&[Line::raw("READY")], None);
         console.flush().unwrap();
         // Long enough to be typed.
         std::thread::sleep(Duration::from_millis(500));

@@ -31,16 +31,16 @@ pub enum Focus {
 #[derive(Debug, Default)]
 pub struct Decoder {
     state: State,
-    /// Parameters of the sequence being read, at most [`PARAMS_KEPT`] bytes.
+    /// Parameters of the sequence being read, at most [`MAX_PARAM_BYTES`] bytes.
     params: Vec<u8>,
-    /// What has been pasted so far, at most [`PASTE_KEPT`] bytes.
+    /// What has been pasted so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
 }
 
 /// The longest key sequence has some thirty bytes; of a longer one only the end matters.
-const PARAMS_KEPT: usize = 64;
+const MAX_PARAM_BYTES: usize = 64;
 /// Far above what a prompt takes as text; the rest of a longer paste is dropped.
-const PASTE_KEPT: usize = 1 << 20;
+const MAX_PASTE_BYTES: usize = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 const ESC: u8 = 0x1b;
@@ -61,7 +61,7 @@ enum State {
     /// Inside `ESC [ …`, `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
     /// Inside a string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL.
-    Text { after_esc: bool },
+    ControlString { after_esc: bool },
     /// So many more bytes belong to a report without a final byte.
     Skip { left: u8 },
     /// Inside a bracketed paste, with so many bytes of its end mark seen.
@@ -125,11 +125,11 @@ impl Decoder {
                 out.push(Input::Key(Key::ctrl('c')));
             }
             State::Escape { lead } => {
-                self.release(lead, out);
+                self.emit_esc(lead, out);
                 out.push(Input::Key(KeyCode::Esc.into()));
             }
-            State::Sequence { lead, .. } => self.release(lead, out),
-            State::Utf8 { .. } | State::Text { .. } | State::Skip { .. } => {}
+            State::Sequence { lead, .. } => self.emit_esc(lead, out),
+            State::Utf8 { .. } | State::ControlString { .. } | State::Skip { .. } => {}
         }
         self.state = State::Ground;
     }
@@ -137,16 +137,16 @@ impl Decoder {
     fn step(&mut self, byte: u8, out: &mut Vec<Input>) {
         match self.state {
             State::Ground if byte == ESC => self.state = State::Escape { lead: Lead::None },
-            State::Ground => self.plain(byte, Lead::None, out),
+            State::Ground => self.plain_byte(byte, Lead::None, out),
             State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead, out),
             State::Escape { lead } => self.after_escape(byte, lead, out),
             State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
-            State::Text { after_esc } => match byte {
+            State::ControlString { after_esc } => match byte {
                 b'\\' if after_esc => self.state = State::Ground,
                 BEL | CAN | SUB => self.state = State::Ground,
                 // Any other sequence breaks the string off.
                 _ if after_esc => self.after_escape(byte, Lead::None, out),
-                _ => self.state = State::Text { after_esc: byte == ESC },
+                _ => self.state = State::ControlString { after_esc: byte == ESC },
             },
             State::Skip { left } => {
                 self.state = if left > 1 { State::Skip { left: left - 1 } } else { State::Ground };
@@ -156,7 +156,7 @@ impl Decoder {
     }
 
     /// A byte that is no part of a sequence.
-    fn plain(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn plain_byte(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
         self.state = State::Ground;
         let need = match byte {
             0x00..=0x7f => {
@@ -211,11 +211,11 @@ impl Decoder {
             return;
         }
         // Two escape bytes before anything but a sequence: the first was the Esc key.
-        self.release(lead, out);
+        self.emit_esc(lead, out);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
-            b']' | b'P' | b'_' | b'^' | b'X' => self.state = State::Text { after_esc: false },
-            _ => self.plain(byte, Lead::Escape, out),
+            b']' | b'P' | b'_' | b'^' | b'X' => self.state = State::ControlString { after_esc: false },
+            _ => self.plain_byte(byte, Lead::Escape, out),
         }
     }
 
@@ -228,7 +228,7 @@ impl Decoder {
             }
             0x20..=0x3f => {
                 // One byte more than is kept marks the sequence as too long.
-                if self.params.len() <= PARAMS_KEPT {
+                if self.params.len() <= MAX_PARAM_BYTES {
                     self.params.push(byte);
                 }
             }
@@ -236,18 +236,18 @@ impl Decoder {
             b'M' if is_csi && self.params.is_empty() => self.skip(3, lead, out),
             b'[' if is_csi && self.params.is_empty() => self.skip(1, lead, out),
             b'~' if is_csi && self.params == b"200" => {
-                self.release(lead, out);
+                self.emit_esc(lead, out);
                 self.state = State::Paste { matched: 0 };
             }
             b'I' | b'O' if is_csi && self.params.is_empty() => {
-                self.release(lead, out);
+                self.emit_esc(lead, out);
                 self.state = State::Ground;
                 out.push(Input::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
             0x40..=0x7e => self.finish(byte, kind, lead, out),
             // Broken off: the sequence is dropped, the byte is not.
             _ => {
-                self.release(lead, out);
+                self.emit_esc(lead, out);
                 self.state = State::Ground;
                 match byte {
                     CAN | SUB => {}
@@ -260,7 +260,7 @@ impl Decoder {
     fn finish(&mut self, end: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
         self.state = State::Ground;
         let key = match kind {
-            _ if self.params.len() > PARAMS_KEPT => None,
+            _ if self.params.len() > MAX_PARAM_BYTES => None,
             Kind::Csi => csi_key(&self.params, end),
             Kind::Ss3 => ss3_key(&self.params, end),
         };
@@ -269,17 +269,17 @@ impl Decoder {
                 key.mods.alt |= lead == Lead::Escape;
                 out.push(Input::Key(key));
             }
-            None => self.release(lead, out),
+            None => self.emit_esc(lead, out),
         }
     }
 
     fn skip(&mut self, left: u8, lead: Lead, out: &mut Vec<Input>) {
-        self.release(lead, out);
+        self.emit_esc(lead, out);
         self.state = State::Skip { left };
     }
 
     /// What followed an escape byte is no key that Alt could go with: it was the Esc key.
-    fn release(&self, lead: Lead, out: &mut Vec<Input>) {
+    fn emit_esc(&self, lead: Lead, out: &mut Vec<Input>) {
         if lead == Lead::Escape {
             out.push(Input::Key(KeyCode::Esc.into()));
         }
@@ -301,7 +301,7 @@ impl Decoder {
             let bytes = std::mem::take(&mut self.paste);
             let mut text = String::from_utf8_lossy(&bytes).into_owned();
             // A character cut in two by the limit is no character.
-            if bytes.len() == PASTE_KEPT && text.ends_with(char::REPLACEMENT_CHARACTER) {
+            if bytes.len() == MAX_PASTE_BYTES && text.ends_with(char::REPLACEMENT_CHARACTER) {
                 text.pop();
             }
             out.push(Input::Paste(text));
@@ -309,7 +309,7 @@ impl Decoder {
     }
 
     fn keep_pasted(&mut self, bytes: &[u8]) {
-        let room = PASTE_KEPT - self.paste.len();
+        let room = MAX_PASTE_BYTES - self.paste.len();
         self.paste.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
@@ -388,8 +388,8 @@ fn numbered(number: u32) -> Option<KeyCode> {
 }
 
 /// The key for a code point as modifyOtherKeys and the kitty protocol report it.
-fn character_key(code: u32, shifted: Option<u32>, mods: Reported) -> Option<Key> {
-    let Reported { known, caps, foreign } = mods;
+fn character_key(code: u32, shifted: Option<u32>, mods: ReportedMods) -> Option<Key> {
+    let ReportedMods { known, caps, foreign } = mods;
     let code = match code {
         13 | 57414 => KeyCode::Enter,
         27 => KeyCode::Esc,
@@ -439,7 +439,7 @@ fn single(mut chars: impl Iterator<Item = char>) -> Option<char> {
 
 /// Modifiers as a terminal reports them.
 #[derive(Clone, Copy)]
-struct Reported {
+struct ReportedMods {
     known: Mods,
     caps: bool,
     /// Super or Hyper is held.
@@ -477,7 +477,7 @@ impl Params {
     }
 
     /// The modifiers in that place; nothing if it says that the key was let go.
-    fn mods(&self, index: usize) -> Option<Reported> {
+    fn mods(&self, index: usize) -> Option<ReportedMods> {
         if self.sub(index) == Some(3) {
             return None;
         }
@@ -485,7 +485,7 @@ impl Params {
         let held = |bit: u32| bits & bit != 0;
         // Bit 8 is Meta (Option on a Mac) to some and Super to others; only for characters does the difference matter.
         let known = Mods { shift: held(1), alt: held(2 | 8 | 32), ctrl: held(4) };
-        Some(Reported { known, caps: held(64), foreign: held(8 | 16) })
+        Some(ReportedMods { known, caps: held(64), foreign: held(8 | 16) })
     }
 }
 

@@ -293,7 +293,7 @@ fn a_huge_paste_is_cut_at_a_character() {
         decoder.feed("漢".repeat(2000).as_bytes(), &mut out);
     }
     decoder.feed(b"\x1b[201~", &mut out);
-    assert_eq!(out, [Input::Paste("漢".repeat(PASTE_KEPT / 3))]);
+    assert_eq!(out, [Input::Paste("漢".repeat(MAX_PASTE_BYTES / 3))]);
 }
 
 /// Bytes as they could come: arbitrary ones, and pieces of sequences in any order.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Opens `$VISUAL` or `$EDITOR` on a text and returns what was saved, with the file it is in.
-pub(crate) fn edit(text: &str) -> io::Result<(String, Draft)> {
-    let file = Draft::create(text)?;
+pub(crate) fn edit(text: &str) -> io::Result<(String, DraftFile)> {
+    let file = DraftFile::create(text)?;
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
     let status = command(editor.as_deref(), &file.0)?.status()?;
@@ -42,16 +42,16 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
 }
 
 /// A file nobody else can read, gone when dropped.
-pub(crate) struct Draft(PathBuf);
+pub(crate) struct DraftFile(PathBuf);
 
-impl Draft {
+impl DraftFile {
     /// Leaves the file where it is.
     pub(crate) fn keep(self) -> PathBuf {
         let mut kept = std::mem::ManuallyDrop::new(self);
         std::mem::take(&mut kept.0)
     }
 
-    fn create(text: &str) -> io::Result<Draft> {
+    fn create(text: &str) -> io::Result<DraftFile> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -59,7 +59,7 @@ impl Draft {
         for attempt in 0u32.. {
             let path = std::env::temp_dir().join(format!("askuser-{}-{attempt}.md", std::process::id()));
             match options.open(&path) {
-                Ok(file) => return Draft(path).filled(file, text),
+                Ok(file) => return DraftFile(path).filled(file, text),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
                 Err(error) => return Err(error),
             }
@@ -67,13 +67,13 @@ impl Draft {
         unreachable!("the loop above ends by returning")
     }
 
-    fn filled(self, mut file: File, text: &str) -> io::Result<Draft> {
+    fn filled(self, mut file: File, text: &str) -> io::Result<DraftFile> {
         file.write_all(text.as_bytes())?;
         Ok(self)
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }

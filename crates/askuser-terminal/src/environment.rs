@@ -1,11 +1,11 @@
 //! What the environment says about the terminal. Nothing is asked of the terminal itself: an answer could take a
 //! round trip, or never come.
 
-use crate::view::{Background, Depth, Signs, Theme};
+use crate::view::{Background, ColorDepth, Signs, Theme};
 
 /// How a prompt is presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Manner {
+pub enum Presentation {
     /// Drawn, with a cursor to move.
     #[default]
     Screen,
@@ -47,7 +47,7 @@ impl Charset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// How to present a prompt.
-    pub manner: Manner,
+    pub presentation: Presentation,
     /// What it looks like.
     pub theme: Theme,
     /// Whether lines are rewrapped on a resize.
@@ -66,7 +66,7 @@ impl Environment {
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
         // A terminal nobody names is one nobody knows how to draw on.
         let unknown = term == "dumb" || (term.is_empty() && cfg!(unix));
-        let manner = if accessible || unknown { Manner::Line } else { Manner::Screen };
+        let presentation = if accessible || unknown { Presentation::Line } else { Presentation::Screen };
         let charset = charset(get);
         let modest = charset == Charset::Ascii || term.starts_with("vt");
         let signs = if modest { Signs::ASCII } else { Signs::UNICODE };
@@ -75,23 +75,23 @@ impl Environment {
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
         let window = if bare { Window::Bare } else { Window::Titled };
-        Environment { manner, theme, reflows: !keeps_lines, charset, window }
+        Environment { presentation, theme, reflows: !keeps_lines, charset, window }
     }
 }
 
-fn depth(term: &str, get: impl Fn(&str) -> Option<String>) -> Depth {
+fn depth(term: &str, get: impl Fn(&str) -> Option<String>) -> ColorDepth {
     let colorterm = get("COLORTERM").unwrap_or_default();
     if get("NO_COLOR").is_some() || term == "dumb" || term.starts_with("vt") || term.ends_with("-m") {
-        Depth::None
+        ColorDepth::None
     } else if matches!(colorterm.as_str(), "truecolor" | "24bit")
         || term.ends_with("-direct")
         || get("WT_SESSION").is_some()
     {
-        Depth::TrueColor
+        ColorDepth::TrueColor
     } else if term.contains("256color") {
-        Depth::Ansi256
+        ColorDepth::Ansi256
     } else {
-        Depth::Ansi16
+        ColorDepth::Ansi16
     }
 }
 
@@ -123,12 +123,12 @@ mod tests {
     fn colours_are_as_many_as_the_terminal_has() {
         let check =
             |variables: &[(&str, &str)], expected| assert_eq!(read(variables).theme.depth, expected, "{variables:?}");
-        check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], Depth::TrueColor);
-        check(&[("TERM", "tmux-256color")], Depth::Ansi256);
-        check(&[("TERM", "linux")], Depth::Ansi16);
-        check(&[("TERM", "vt100")], Depth::None);
-        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")], Depth::None);
-        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "")], Depth::Ansi256);
+        check(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], ColorDepth::TrueColor);
+        check(&[("TERM", "tmux-256color")], ColorDepth::Ansi256);
+        check(&[("TERM", "linux")], ColorDepth::Ansi16);
+        check(&[("TERM", "vt100")], ColorDepth::None);
+        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "1")], ColorDepth::None);
+        check(&[("TERM", "xterm-256color"), ("NO_COLOR", "")], ColorDepth::Ansi256);
     }
 
     #[test]
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn screen_readers_and_dumb_terminals_get_lines() {
-        assert_eq!(read(&[("TERM", "dumb")]).manner, Manner::Line);
-        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "1")]).manner, Manner::Line);
-        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "0")]).manner, Manner::Screen);
+        assert_eq!(read(&[("TERM", "dumb")]).presentation, Presentation::Line);
+        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "1")]).presentation, Presentation::Line);
+        assert_eq!(read(&[("TERM", "xterm"), ("ACCESSIBLE", "0")]).presentation, Presentation::Screen);
     }
 
     #[test]

@@ -24,21 +24,21 @@ mod environment;
 mod fixtures;
 #[cfg(all(test, unix))]
 mod in_a_terminal;
-mod line;
+mod inline_prompt;
+mod line_prompt;
 mod paint;
-mod screen;
 mod view;
 
 pub use ask::{Options, ask, has_terminal};
 pub use asker::TerminalAsker;
-pub use console::{Console, Edited, Woken};
+pub use console::{Console, ConsoleEvent, Edited};
 #[cfg(any(not(unix), feature = "crossterm"))]
 pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, Input};
 pub use device::Waker;
-pub use environment::{Charset, Environment, Manner, Window};
-pub use line::Dialogue;
-pub use view::{Background, Confirm, Depth, Mood, PromptWidget, Role, Signs, Theme, width, wrap};
+pub use environment::{Charset, Environment, Presentation, Window};
+pub use line_prompt::LinePrompt;
+pub use view::{Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, width, wrap};
 
 /// What a [`Console`] is given to show.
 pub mod text {

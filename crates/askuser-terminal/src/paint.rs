@@ -18,11 +18,11 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug)]
 pub(crate) struct Painter {
     charset: Charset,
-    ink: Ink,
+    styling: Styling,
     /// What is on the screen.
     shown: Vec<Row>,
     /// How many rows below the frame's top the terminal is known to have.
-    room: u16,
+    known_rows: u16,
     row: u16,
     /// `None` when a character's width on this terminal is anybody's guess.
     column: Option<u16>,
@@ -37,7 +37,7 @@ type Row = Vec<Cell>;
 
 /// Whether text is styled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
+enum Styling {
     Styled,
     /// Not at all: a dumb terminal would show the sequences, a screen reader may speak them.
     Plain,
@@ -53,7 +53,7 @@ struct Pen {
 /// Clears from the start of this row to the end of the screen. The space is for tmux, which takes clearing from the very
 /// first cell for clearing the whole screen, and keeps what was there in its history. The last clearing is for it too: it
 /// takes this row for a full one otherwise, and breaks it where the terminal is made narrower.
-pub(crate) const WIPE: &[u8] = b" \x1b[J\r\x1b[K";
+pub(crate) const CLEAR_BELOW: &[u8] = b" \x1b[J\r\x1b[K";
 
 const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
@@ -61,9 +61,9 @@ impl Painter {
     pub(crate) fn new(charset: Charset) -> Painter {
         Painter {
             charset,
-            ink: Ink::Styled,
+            styling: Styling::Styled,
             shown: Vec::new(),
-            room: 1,
+            known_rows: 1,
             row: 0,
             column: Some(0),
             pen: PLAIN,
@@ -75,7 +75,7 @@ impl Painter {
 
     /// For what is spoken line by line: no styles at all.
     pub(crate) fn plain(charset: Charset) -> Painter {
-        Painter { ink: Ink::Plain, ..Painter::new(charset) }
+        Painter { styling: Styling::Plain, ..Painter::new(charset) }
     }
 
     /// The bytes made since the last call.
@@ -95,7 +95,7 @@ impl Painter {
         }
         let mut changed = self.changed_rows(lines, columns);
         // Rows above `room` exist, so they may be painted in either order: begin with what suits the pen.
-        if lines.len() <= usize::from(self.room) && self.last_suits_pen(&changed) {
+        if lines.len() <= usize::from(self.known_rows) && self.last_suits_pen(&changed) {
             changed.reverse();
         }
         let surplus = self.shown.len() > lines.len();
@@ -106,46 +106,46 @@ impl Painter {
             self.shown[y] = row;
         }
         if surplus {
-            self.go(lines.len() as u16, 0);
-            self.put_pen(PLAIN);
+            self.move_to(lines.len() as u16, 0);
+            self.set_pen(PLAIN);
             self.raw(b"\x1b[J");
         }
         self.caret = caret;
         if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
-            self.put_pen(PLAIN);
+            self.set_pen(PLAIN);
         }
         match caret {
             Some(Position { x, y }) => {
-                self.go(y, x);
+                self.move_to(y, x);
                 self.show_cursor(true);
             }
-            None => self.go(0, 0),
+            None => self.move_to(0, 0),
         }
     }
 
     /// Takes up the first of these colours, unless the pen has one of them: the next change is likely to want it, and
     /// an arrow key then costs one change of colour, not two.
-    pub(crate) fn rest_in(&mut self, colours: [Color; 2]) {
+    pub(crate) fn preset_foreground(&mut self, colours: [Color; 2]) {
         if !colours.contains(&self.pen.fg) {
-            self.put_pen(Pen { fg: colours[0], ..self.pen });
+            self.set_pen(Pen { fg: colours[0], ..self.pen });
         }
     }
 
     /// Takes the frame off the screen and leaves the terminal's modes plain, the cursor where the frame began.
     pub(crate) fn erase(&mut self) {
-        self.go(0, 0);
-        self.put_pen(PLAIN);
-        self.raw(WIPE);
-        self.forget();
+        self.move_to(0, 0);
+        self.set_pen(PLAIN);
+        self.raw(CLEAR_BELOW);
+        self.reset();
         self.show_cursor(true);
     }
 
     /// Leaves the frame where it is and goes below it.
     pub(crate) fn leave(&mut self) {
         let below = self.shown.len() as u16;
-        self.put_pen(PLAIN);
-        self.go(below, 0);
-        self.forget();
+        self.set_pen(PLAIN);
+        self.move_to(below, 0);
+        self.reset();
         self.show_cursor(true);
     }
 
@@ -165,10 +165,10 @@ impl Painter {
         if up > 0 {
             let _ = write!(self.out, "\x1b[{up}A");
         }
-        self.put_pen(PLAIN);
+        self.set_pen(PLAIN);
         self.raw(b"\r");
-        self.raw(WIPE);
-        self.forget();
+        self.raw(CLEAR_BELOW);
+        self.reset();
     }
 
     /// Writes lines that stay, each ended.
@@ -176,22 +176,22 @@ impl Painter {
         for line in lines {
             for span in &line.spans {
                 let style = line.style.patch(span.style);
-                self.put_pen(Pen {
+                self.set_pen(Pen {
                     fg: style.fg.unwrap_or(Color::Reset),
                     bg: style.bg.unwrap_or(Color::Reset),
                     modifier: style.add_modifier,
                 });
                 self.out.extend(self.charset.encode(&span.content));
             }
-            self.put_pen(PLAIN);
+            self.set_pen(PLAIN);
             self.raw(b"\r\n");
         }
     }
 
-    fn forget(&mut self) {
+    fn reset(&mut self) {
         let cursor_visible = self.cursor_visible;
         let out = self.take();
-        *self = Painter { out, cursor_visible, ink: self.ink, ..Painter::new(self.charset) };
+        *self = Painter { out, cursor_visible, styling: self.styling, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {
@@ -226,8 +226,8 @@ impl Painter {
             x = end;
         }
         if usize::from(length(old)).max(stale) > x {
-            self.go(y, x as u16);
-            self.put_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
+            self.move_to(y, x as u16);
+            self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
             self.raw(b"\x1b[K");
         }
     }
@@ -244,7 +244,7 @@ impl Painter {
                 gap.iter().for_each(|cell| self.put_cell(cell, 1));
             }
         }
-        self.go(y, x);
+        self.move_to(y, x);
     }
 
     /// Whether a cell can be drawn without touching the pen, for one byte.
@@ -256,9 +256,9 @@ impl Painter {
     fn put_cell(&mut self, cell: &Cell, wide: u16) {
         let blank = is_blank(cell);
         if blank && (self.pen.bg != Color::Reset || !self.pen.modifier.is_empty()) {
-            self.put_pen(PLAIN);
+            self.set_pen(PLAIN);
         } else if !blank {
-            self.put_pen(pen_of(cell));
+            self.set_pen(pen_of(cell));
         }
         self.write(cell.symbol(), wide);
         // Terminals disagree about the width of clusters and of emoji; where in doubt, find the column anew.
@@ -286,16 +286,16 @@ impl Painter {
         }
     }
 
-    fn go(&mut self, row: u16, column: u16) {
+    fn move_to(&mut self, row: u16, column: u16) {
         if row > self.row {
             let down = row - self.row;
             // Only a line feed makes a row that is not there yet.
-            if row >= self.room || down <= 3 {
+            if row >= self.known_rows || down <= 3 {
                 (0..down).for_each(|_| self.out.push(b'\n'));
             } else {
                 let _ = write!(self.out, "\x1b[{down}B");
             }
-            self.room = self.room.max(row + 1);
+            self.known_rows = self.known_rows.max(row + 1);
         } else if row < self.row {
             self.sequence(self.row - row, b'A');
         }
@@ -322,8 +322,8 @@ impl Painter {
         self.out.push(end);
     }
 
-    fn put_pen(&mut self, pen: Pen) {
-        if pen == self.pen || self.ink == Ink::Plain {
+    fn set_pen(&mut self, pen: Pen) {
+        if pen == self.pen || self.styling == Styling::Plain {
             return;
         }
         if pen == PLAIN {

@@ -2,7 +2,7 @@
 
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
-use askuser_terminal::{Mood, PromptWidget, Theme};
+use askuser_terminal::{PromptPhase, PromptWidget, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
@@ -77,7 +77,7 @@ fn a_program_may_show_the_end_too() {
     let mut prompt = prompt();
     press(&mut prompt, KeyCode::Char(' '));
     let mut terminal = Terminal::new(TestBackend::new(60, 18)).expect("a terminal");
-    let widget = PromptWidget::new(Theme::default()).mood(Mood::Expired);
+    let widget = PromptWidget::new(Theme::default()).phase(PromptPhase::Expired);
     terminal.draw(|frame| frame.render_stateful_widget(widget, frame.area(), &mut prompt)).expect("a frame");
     assert!(terminal.backend().to_string().contains("Time ran out"));
 }

@@ -9,37 +9,37 @@ use std::panic;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
-mod calls;
 #[cfg(any(not(unix), feature = "crossterm"))]
 #[cfg_attr(unix, allow(dead_code))]
 mod portable;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
-mod turn;
+mod tty_lock;
 #[cfg(unix)]
 mod unix;
+mod waker;
 
-pub(crate) use calls::Calls;
-pub use calls::Waker;
 #[cfg(not(unix))]
 pub(crate) use portable::Device;
 #[cfg(unix)]
 pub(crate) use unix::Device;
+pub(crate) use waker::WakePipe;
+pub use waker::Waker;
 
 /// What is read from the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keys {
+pub(crate) enum TtyMode {
     /// Each key, as it is pressed.
-    Each,
+    Raw,
     /// Whole lines, edited and echoed by the terminal itself; each ends with Ctrl-J.
-    Lines,
+    Canonical,
 }
 
 /// Why waiting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(unix), allow(dead_code))]
-pub(crate) enum Wake {
+pub(crate) enum DeviceEvent {
     /// There is input.
     Input,
     /// The terminal has another size now.
@@ -55,20 +55,20 @@ pub(crate) enum Wake {
     /// The terminal is gone.
     Closed,
     /// The person has nothing more to say (Ctrl-D); only where lines are read.
-    Ended,
+    EndOfInput,
     /// Whoever asked has withdrawn the question.
     Withdrawn,
     /// Another thread calls.
-    Called,
+    Woken,
 }
 
 /// A pipe that wakes whoever waits.
 #[derive(Debug)]
-pub(crate) enum Watched {
+pub(crate) enum WakeSource {
     /// Ends when whoever asked has withdrawn the question.
     Withdrawal(PipeReader),
     /// Has something in it when another thread calls.
-    Calls(Calls),
+    Waker(WakePipe),
 }
 
 /// The signal of Ctrl-C, the same number everywhere.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event};
 use crossterm::terminal;
 
-use super::{Keys, Wake, Watched};
+use super::{DeviceEvent, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
 use crate::decode::Input;
 use askuser::{Key, KeyCode};
@@ -18,12 +18,12 @@ use askuser::{Key, KeyCode};
 /// The terminal this process was started on.
 pub(crate) struct Device {
     output: Arc<Output>,
-    keys: Keys,
-    abandon: Arc<Mutex<Vec<u8>>>,
+    tty_mode: TtyMode,
+    panic_bytes: Arc<Mutex<Vec<u8>>>,
     active: bool,
     /// A change of size that came with input; it is told after that.
     resized: bool,
-    watched: Option<Watched>,
+    wake_source: Option<WakeSource>,
 }
 
 /// How often to look for what cannot be waited for.
@@ -74,9 +74,9 @@ impl Output {
 
 impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`].
-    pub(crate) fn open(keys: Keys) -> io::Result<Device> {
+    pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
-        Ok(Device { output, keys, abandon: Arc::default(), active: false, resized: false, watched: None })
+        Ok(Device { output, tty_mode, panic_bytes: Arc::default(), active: false, resized: false, wake_source: None })
     }
 
     /// Columns and rows, never zero.
@@ -90,13 +90,13 @@ impl Device {
         if self.active {
             return Ok(());
         }
-        let (output, abandon) = (self.output.clone(), self.abandon.clone());
+        let (output, panic_bytes) = (self.output.clone(), self.panic_bytes.clone());
         super::claim(Box::new(move || {
-            let _ = output.write(&abandon.try_lock().map(|bytes| bytes.clone()).unwrap_or_default());
+            let _ = output.write(&panic_bytes.try_lock().map(|bytes| bytes.clone()).unwrap_or_default());
             let _ = terminal::disable_raw_mode();
         }))?;
         self.active = true;
-        if self.keys == Keys::Lines {
+        if self.tty_mode == TtyMode::Canonical {
             return Ok(());
         }
         if let Err(error) = terminal::enable_raw_mode() {
@@ -113,14 +113,14 @@ impl Device {
     }
 
     /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
-        *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
+        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
     /// Wakes also because of this, and no longer because of what it returns. There is nothing to wait for two things at
     /// once with here: calls are looked for now and then, and a question asked stays.
-    pub(crate) fn watch(&mut self, watched: Option<Watched>) -> Option<Watched> {
-        std::mem::replace(&mut self.watched, watched)
+    pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
+        std::mem::replace(&mut self.wake_source, wake_source)
     }
 
     /// Does nothing for a while.
@@ -130,31 +130,31 @@ impl Device {
     }
 
     /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
-        if self.keys == Keys::Lines {
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+        if self.tty_mode == TtyMode::Canonical {
             return read_line(inputs);
         }
         if std::mem::take(&mut self.resized) {
-            return Ok(Wake::Resized);
+            return Ok(DeviceEvent::Resized);
         }
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let before = inputs.len();
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if let Some(Watched::Calls(calls)) = &mut self.watched {
-                if calls.take()? {
-                    return Ok(Wake::Called);
+            if let Some(WakeSource::Waker(wake_pipe)) = &mut self.wake_source {
+                if wake_pipe.take()? {
+                    return Ok(DeviceEvent::Woken);
                 }
                 if !event::poll(left.unwrap_or(GLANCE).min(GLANCE))? {
                     match left {
-                        Some(left) if left <= GLANCE => return Ok(Wake::TimedOut),
+                        Some(left) if left <= GLANCE => return Ok(DeviceEvent::TimedOut),
                         _ => continue,
                     }
                 }
             } else if let Some(left) = left
                 && !event::poll(left)?
             {
-                return Ok(Wake::TimedOut);
+                return Ok(DeviceEvent::TimedOut);
             }
             // Without a deadline reading is the waiting; then take whatever else has come along.
             self.take(event::read()?, inputs);
@@ -162,10 +162,10 @@ impl Device {
                 self.take(event::read()?, inputs);
             }
             if inputs.len() > before {
-                return Ok(Wake::Input);
+                return Ok(DeviceEvent::Input);
             }
             if std::mem::take(&mut self.resized) {
-                return Ok(Wake::Resized);
+                return Ok(DeviceEvent::Resized);
             }
         }
     }
@@ -180,7 +180,7 @@ impl Device {
         if !std::mem::take(&mut self.active) {
             return Ok(());
         }
-        let restored = if self.keys == Keys::Each { terminal::disable_raw_mode() } else { Ok(()) };
+        let restored = if self.tty_mode == TtyMode::Raw { terminal::disable_raw_mode() } else { Ok(()) };
         super::release();
         restored
     }
@@ -206,8 +206,8 @@ impl Device {
     }
 
     /// Takes what was typed and not read yet.
-    pub(crate) fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
-        while self.keys == Keys::Each && event::poll(Duration::ZERO)? {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
         }
         Ok(())
@@ -222,14 +222,14 @@ impl Device {
 }
 
 /// The console edits lines by itself, but only for whoever reads without end: a time limit does not apply here.
-fn read_line(inputs: &mut Vec<Input>) -> io::Result<Wake> {
+fn read_line(inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
-        return Ok(Wake::Ended);
+        return Ok(DeviceEvent::EndOfInput);
     }
     let keys = line.trim_end_matches(['\r', '\n']).chars().map(|c| Key::plain(KeyCode::Char(c)));
     inputs.extend(keys.chain([Key::ctrl('j')]).map(Input::Key));
-    Ok(Wake::Input)
+    Ok(DeviceEvent::Input)
 }
 
 impl Drop for Device {

@@ -12,11 +12,11 @@ use signal_hook::low_level::emulate_default_handler;
 
 /// Whose the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum TtyState {
     /// Not ours.
     Idle,
     /// Ours, and raw.
-    Raw,
+    Held,
     /// Lent to a program that we started.
     Lent,
     /// The shell took it back and we are about to end: it must not be touched any more.
@@ -24,7 +24,7 @@ pub(super) enum Mode {
 }
 
 /// The signals that ask a process to end, the most final one first.
-pub(super) const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
+pub(super) const TERMINATION: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
 const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
 
 /// The signals a prompt has to know about, noted and announced through one pipe.
@@ -37,10 +37,10 @@ const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, S
 /// A handler installed *after* the first prompt is called too, but does not prevent the default action.
 pub(super) struct Signals {
     pipe: OwnedFd,
-    watched: Vec<Watched>,
+    watched: Vec<WatchedSignal>,
 }
 
-struct Watched {
+struct WatchedSignal {
     signal: i32,
     arrived: Arc<AtomicBool>,
     /// `None` if the default action is not ours to carry out.
@@ -84,7 +84,7 @@ impl Signals {
             // Actions run in this order: the flag is up before the pipe wakes anybody.
             signal_hook::flag::register(signal, arrived.clone())?;
             signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
-            watched.push(Watched { signal, arrived, default });
+            watched.push(WatchedSignal { signal, arrived, default });
         }
         Ok(Signals { pipe, watched })
     }
@@ -94,14 +94,14 @@ impl Signals {
         &self.pipe
     }
 
-    pub(super) fn set_defaults(&self, mode: Mode) {
+    pub(super) fn set_defaults(&self, state: TtyState) {
         for watched in &self.watched {
             let Some(default) = &watched.default else { continue };
-            let applies = match (mode, watched.signal) {
-                (Mode::Idle | Mode::Lent, SIGTSTP) => self.can_stop(),
-                (Mode::Idle, _) => true,
-                (Mode::Lent, signal) => !matches!(signal, SIGINT | SIGQUIT),
-                (Mode::Raw | Mode::Lost, _) => false,
+            let applies = match (state, watched.signal) {
+                (TtyState::Idle | TtyState::Lent, SIGTSTP) => self.can_stop(),
+                (TtyState::Idle, _) => true,
+                (TtyState::Lent, signal) => !matches!(signal, SIGINT | SIGQUIT),
+                (TtyState::Held | TtyState::Lost, _) => false,
             };
             default.store(applies, Ordering::SeqCst);
         }
@@ -118,18 +118,20 @@ impl Signals {
         self.watched.iter().any(|watched| watched.signal == signal && watched.arrived.swap(false, Ordering::SeqCst))
     }
 
-    pub(super) fn end_is_asked_for(&self) -> bool {
-        self.watched.iter().any(|watched| ENDING.contains(&watched.signal) && watched.arrived.load(Ordering::SeqCst))
+    pub(super) fn termination_requested(&self) -> bool {
+        self.watched
+            .iter()
+            .any(|watched| TERMINATION.contains(&watched.signal) && watched.arrived.load(Ordering::SeqCst))
     }
 
-    pub(super) fn forget(&self, which: impl Fn(i32) -> bool) {
+    pub(super) fn clear(&self, which: impl Fn(i32) -> bool) {
         for watched in self.watched.iter().filter(|watched| which(watched.signal)) {
             watched.arrived.store(false, Ordering::SeqCst);
         }
     }
 
     /// Carries out what was noted but not told to anybody, as if it arrived now.
-    pub(super) fn catch_up(&self) {
+    pub(super) fn deliver_pending(&self) {
         for watched in &self.watched {
             let applies = watched.default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst));
             if watched.arrived.swap(false, Ordering::SeqCst) && applies {

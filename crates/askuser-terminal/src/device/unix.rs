@@ -20,9 +20,9 @@ use rustix::termios::{
 use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
 
-use super::signals::{ENDING, Mode, Signals};
-use super::turn::{Taken, Turn};
-use super::{Keys, Wake, Watched};
+use super::signals::{Signals, TERMINATION, TtyState};
+use super::tty_lock::{LockError, TtyLock};
+use super::{DeviceEvent, TtyMode, WakeSource};
 use crate::decode::{Decoder, Input};
 
 /// How long the rest of a key sequence may take to arrive.
@@ -33,41 +33,41 @@ const READ_SIZE: usize = 4096;
 /// The terminal that controls this process, whatever its standard streams are.
 pub(crate) struct Device {
     tty: Arc<File>,
-    keys: Keys,
-    mode: Mode,
+    tty_mode: TtyMode,
+    state: TtyState,
     /// How the terminal was before [`Device::start`].
     saved: Option<Termios>,
     /// Bytes to write if the process panics.
-    abandon: Arc<Mutex<Vec<u8>>>,
+    panic_bytes: Arc<Mutex<Vec<u8>>>,
     decoder: Decoder,
     buffer: Box<[u8]>,
     /// The caller knows that the process is to end.
-    told_to_end: bool,
+    termination_reported: bool,
     /// That no other prompt has the terminal.
-    turn: Option<Turn>,
+    lock: Option<TtyLock>,
     /// What else wakes it.
-    watched: Option<Watched>,
+    wake_source: Option<WakeSource>,
     /// Bytes to write before the process stops, and when it goes on.
-    aside: (Vec<u8>, Vec<u8>),
+    suspend_bytes: (Vec<u8>, Vec<u8>),
 }
 
 impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`].
-    pub(crate) fn open(keys: Keys) -> io::Result<Device> {
+    pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
         let tty = open_terminal()?;
         rustix::io::ioctl_fionbio(&tty, true)?;
         Ok(Device {
             tty: Arc::new(tty),
-            keys,
-            mode: Mode::Idle,
+            tty_mode,
+            state: TtyState::Idle,
             saved: None,
-            abandon: Arc::default(),
+            panic_bytes: Arc::default(),
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
-            told_to_end: false,
-            turn: None,
-            watched: None,
-            aside: Default::default(),
+            termination_reported: false,
+            lock: None,
+            wake_source: None,
+            suspend_bytes: Default::default(),
         })
     }
 
@@ -79,23 +79,23 @@ impl Device {
 
     /// Takes over the terminal and the signals: raw mode if keys are wanted, with what was typed before discarded.
     pub(crate) fn start(&mut self) -> io::Result<()> {
-        if matches!(self.mode, Mode::Raw | Mode::Lost) {
+        if matches!(self.state, TtyState::Held | TtyState::Lost) {
             return Ok(());
         }
-        self.come_to_the_front()?;
+        self.wait_for_foreground()?;
         let saved = retry_on_intr(|| tcgetattr(&self.tty))?;
         let signals = Signals::get()?;
-        if self.mode == Mode::Idle {
+        if self.state == TtyState::Idle {
             self.claim(saved.clone())?;
             self.saved = Some(saved);
-            self.told_to_end = false;
-            signals.forget(|_| true);
+            self.termination_reported = false;
+            signals.clear(|_| true);
         } else {
             // What the keyboard sent to the borrower as well was meant for it.
-            signals.forget(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
+            signals.clear(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
         }
-        self.set_mode(Mode::Raw, signals);
-        let entered = self.enter_raw();
+        self.set_state(TtyState::Held, signals);
+        let entered = self.set_tty_modes();
         if entered.is_err() {
             let _ = self.stop();
         }
@@ -104,34 +104,34 @@ impl Device {
 
     /// Whether it is this device that has the terminal.
     pub(crate) fn is_in_use(&self) -> bool {
-        self.mode != Mode::Idle
+        self.state != TtyState::Idle
     }
 
     /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_abandon(&mut self, bytes: Vec<u8>) {
-        *self.abandon.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
+    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
+        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
     /// What to write before the process is stopped from here, and when it goes on.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
-        self.aside = (before, after);
+        self.suspend_bytes = (before, after);
     }
 
     /// Wakes also because of this, and no longer because of what it returns.
-    pub(crate) fn watch(&mut self, watched: Option<Watched>) -> Option<Watched> {
-        std::mem::replace(&mut self.watched, watched)
+    pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
+        std::mem::replace(&mut self.wake_source, wake_source)
     }
 
     /// Takes what was typed and not read yet. Of keys, it forgets what is no input so far, an unfinished sequence; an
     /// unfinished line is taken as far as it goes.
-    pub(crate) fn typed(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
-        match self.keys {
-            Keys::Each => {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        match self.tty_mode {
+            TtyMode::Raw => {
                 self.read(inputs)?;
                 self.decoder = Decoder::default();
                 Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
             }
-            Keys::Lines => {
+            TtyMode::Canonical => {
                 self.read(inputs)?;
                 let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
                 let mut keys = lines.clone();
@@ -154,8 +154,8 @@ impl Device {
         let signals = Signals::get()?;
         let deadline = Instant::now() + duration;
         loop {
-            if signals.end_is_asked_for() {
-                self.told_to_end = true;
+            if signals.termination_requested() {
+                self.termination_reported = true;
                 return Ok(());
             }
             let left = timespec(deadline.saturating_duration_since(Instant::now()));
@@ -169,7 +169,7 @@ impl Device {
     }
 
     /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<Wake> {
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
         let signals = Signals::get()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let before = inputs.len();
@@ -180,14 +180,14 @@ impl Device {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             // Without a third descriptor the second stands in its place: polling it twice does no harm.
-            let third = match &self.watched {
-                Some(Watched::Withdrawal(pipe)) => pipe.as_fd(),
-                Some(Watched::Calls(calls)) => calls.pipe.as_fd(),
+            let third = match &self.wake_source {
+                Some(WakeSource::Withdrawal(pipe)) => pipe.as_fd(),
+                Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
                 None => signals.pipe().as_fd(),
             };
             let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
             match poll(&mut fds, left.map(timespec).as_ref()) {
-                Ok(0) => return Ok(Wake::TimedOut),
+                Ok(0) => return Ok(DeviceEvent::TimedOut),
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
@@ -197,12 +197,12 @@ impl Device {
                 signals.drain();
                 continue;
             }
-            match &mut self.watched {
-                Some(Watched::Withdrawal(_)) if !third.is_empty() => return Ok(Wake::Withdrawn),
+            match &mut self.wake_source {
+                Some(WakeSource::Withdrawal(_)) if !third.is_empty() => return Ok(DeviceEvent::Withdrawn),
                 // The person comes first: what they typed is told before anything else.
-                Some(Watched::Calls(calls)) if !third.is_empty() && tty.is_empty() => {
-                    calls.answer()?;
-                    return Ok(Wake::Called);
+                Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
+                    wake_pipe.drain()?;
+                    return Ok(DeviceEvent::Woken);
                 }
                 _ => {}
             }
@@ -211,27 +211,27 @@ impl Device {
             }
             let open = self.read(inputs)?;
             if inputs.len() > before {
-                return Ok(Wake::Input);
+                return Ok(DeviceEvent::Input);
             }
             if open == Reading::AtEnd {
                 // A line that is ended before it begins reads the same as a terminal that is gone.
-                if self.keys == Keys::Lines && !self.is_gone() {
-                    return Ok(Wake::Ended);
+                if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
+                    return Ok(DeviceEvent::EndOfInput);
                 }
-                self.told_to_end = true;
-                return Ok(Wake::Closed);
+                self.termination_reported = true;
+                return Ok(DeviceEvent::Closed);
             }
         }
     }
 
     /// Writes all of it. Fails if the terminal takes no more and a signal asks the process to end.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut rest = if self.mode == Mode::Lost { &[] } else { bytes };
+        let mut rest = if self.state == TtyState::Lost { &[] } else { bytes };
         while !rest.is_empty() {
             match rustix::io::write(&self.tty, rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => self.await_room()?,
+                Err(Errno::AGAIN) => self.wait_writable()?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -241,17 +241,17 @@ impl Device {
     /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
     /// meanwhile stays for whoever reads next. A signal that came too late to be told takes its usual effect now.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
-        if self.mode == Mode::Idle {
+        if self.state == TtyState::Idle {
             return Ok(());
         }
-        let restored = self.leave_raw();
+        let restored = self.restore_tty_modes();
         let signals = Signals::get()?;
-        self.set_mode(Mode::Idle, signals);
+        self.set_state(TtyState::Idle, signals);
         self.decoder = Decoder::default();
-        self.turn = None;
+        self.lock = None;
         super::release();
-        if !self.told_to_end {
-            signals.catch_up();
+        if !self.termination_reported {
+            signals.deliver_pending();
         }
         restored
     }
@@ -259,12 +259,12 @@ impl Device {
     /// Gives the terminal to a program started from here, such as an editor, until [`Device::start`]. Unlike after
     /// [`Device::stop`], Ctrl-C and Ctrl-\ concern only that program; Ctrl-Z stops both.
     pub(crate) fn lend(&mut self) -> io::Result<()> {
-        if self.mode != Mode::Raw {
+        if self.state != TtyState::Held {
             return Ok(());
         }
-        let restored = self.leave_raw();
+        let restored = self.restore_tty_modes();
         self.decoder = Decoder::default();
-        self.set_mode(Mode::Lent, Signals::get()?);
+        self.set_state(TtyState::Lent, Signals::get()?);
         restored
     }
 
@@ -272,38 +272,38 @@ impl Device {
     /// goes on. Does nothing where nobody could continue it.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         let signals = Signals::get()?;
-        signals.forget(|signal| signal == SIGTSTP);
-        if self.mode != Mode::Raw || !signals.can_stop() || signals.end_is_asked_for() {
+        signals.clear(|signal| signal == SIGTSTP);
+        if self.state != TtyState::Held || !signals.can_stop() || signals.termination_requested() {
             return Ok(());
         }
-        let (before, after) = self.aside.clone();
+        let (before, after) = self.suspend_bytes.clone();
         self.write(&before)?;
-        self.leave_raw()?;
+        self.restore_tty_modes()?;
         // Others may ask while this one is stopped.
-        self.turn = None;
-        signals.forget(|signal| signal == SIGCONT);
+        self.lock = None;
+        signals.clear(|signal| signal == SIGCONT);
         // The others get the signal that they know. Ours is caught and only noted, so we stop by ourselves, in this very
         // call: whichever thread it were delivered to, we would be in raw mode again before it took effect.
         kill_current_process_group(Signal::TSTP)?;
         emulate_default_handler(SIGTSTP)?;
         signals.drain();
-        signals.forget(|signal| matches!(signal, SIGTSTP | SIGCONT));
+        signals.clear(|signal| matches!(signal, SIGTSTP | SIGCONT));
         self.resume(signals)?;
         self.write(&after)
     }
 
     /// Returns once this process is in the foreground and no other prompt has the terminal, while the signals still have
     /// their usual effect and before the modes are looked at: until then those are the shell's, or the other prompt's.
-    fn come_to_the_front(&mut self) -> io::Result<()> {
+    fn wait_for_foreground(&mut self) -> io::Result<()> {
         loop {
             // A process in the background is stopped here until it comes to the front.
             retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
-            if self.turn.is_none() {
-                self.turn = Turn::take(&self.tty);
+            if self.lock.is_none() {
+                self.lock = TtyLock::acquire(&self.tty);
             }
             // Stopped with the turn it would keep all others waiting.
             if self.in_background() {
-                self.turn = None;
+                self.lock = None;
             } else {
                 return Ok(());
             }
@@ -311,27 +311,27 @@ impl Device {
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
-        let (tty, abandon) = (self.tty.clone(), self.abandon.clone());
+        let (tty, panic_bytes) = (self.tty.clone(), self.panic_bytes.clone());
         super::claim(Box::new(move || {
             // In a panic, nothing may block or fail: one attempt each.
-            if let Ok(bytes) = abandon.try_lock() {
+            if let Ok(bytes) = panic_bytes.try_lock() {
                 let _ = rustix::io::write(&tty, &bytes);
             }
             let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
         }))
     }
 
-    fn set_mode(&mut self, mode: Mode, signals: &Signals) {
-        self.mode = mode;
-        signals.set_defaults(mode);
+    fn set_state(&mut self, state: TtyState, signals: &Signals) {
+        self.state = state;
+        signals.set_defaults(state);
     }
 
-    fn enter_raw(&self) -> io::Result<()> {
+    fn set_tty_modes(&self) -> io::Result<()> {
         let Some(mut modes) = self.saved.clone() else { return Ok(()) };
-        match self.keys {
-            Keys::Each => modes.make_raw(),
+        match self.tty_mode {
+            TtyMode::Raw => modes.make_raw(),
             // Whoever had the terminal before may have left it raw.
-            Keys::Lines => {
+            TtyMode::Canonical => {
                 modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
                 modes.input_modes |= InputModes::ICRNL;
                 modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
@@ -344,9 +344,9 @@ impl Device {
     /// Output is processed when it is written, not when it is sent, so there is no need to drain it first; that could
     /// hang on a terminal that has been stopped. In the background the modes are the shell's, and setting them would
     /// stop the process.
-    fn leave_raw(&self) -> io::Result<()> {
+    fn restore_tty_modes(&self) -> io::Result<()> {
         match &self.saved {
-            Some(saved) if self.mode == Mode::Raw && !self.in_background() => {
+            Some(saved) if self.state == TtyState::Held && !self.in_background() => {
                 Ok(retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, saved))?)
             }
             _ => Ok(()),
@@ -361,8 +361,8 @@ impl Device {
     fn resume(&mut self, signals: &Signals) -> io::Result<()> {
         self.decoder = Decoder::default();
         while self.in_background() {
-            if signals.end_is_asked_for() {
-                self.mode = Mode::Lost;
+            if signals.termination_requested() {
+                self.state = TtyState::Lost;
                 return Ok(());
             }
             kill_current_process_group(Signal::TTOU)?;
@@ -372,37 +372,37 @@ impl Device {
             }
         }
         // Another prompt may have taken its turn meanwhile. Signals are only noted here, so a blocking wait would be deaf.
-        while self.turn.is_none() && !signals.end_is_asked_for() {
-            match Turn::try_take(&self.tty) {
-                Ok(turn) => self.turn = Some(turn),
-                Err(Taken::ByAnother) => std::thread::sleep(Duration::from_millis(100)),
-                Err(Taken::NoTurns) => break,
+        while self.lock.is_none() && !signals.termination_requested() {
+            match TtyLock::try_acquire(&self.tty) {
+                Ok(lock) => self.lock = Some(lock),
+                Err(LockError::Held) => std::thread::sleep(Duration::from_millis(100)),
+                Err(LockError::Unsupported) => break,
             }
         }
-        self.enter_raw()
+        self.set_tty_modes()
     }
 
     /// What a signal that arrived means to the caller. The most final one first.
-    fn take_signal(&mut self, signals: &Signals) -> io::Result<Option<Wake>> {
-        for signal in ENDING {
+    fn take_signal(&mut self, signals: &Signals) -> io::Result<Option<DeviceEvent>> {
+        for signal in TERMINATION {
             if signals.take(signal) {
-                self.told_to_end = true;
+                self.termination_reported = true;
                 if self.in_background() {
-                    self.mode = Mode::Lost;
+                    self.state = TtyState::Lost;
                 }
-                return Ok(Some(Wake::Terminated(signal)));
+                return Ok(Some(DeviceEvent::Terminated(signal)));
             }
         }
         if signals.take(SIGCONT) {
             // A request to stop from before that is over.
             signals.take(SIGTSTP);
             self.resume(signals)?;
-            return Ok(Some(Wake::Resumed));
+            return Ok(Some(DeviceEvent::Resumed));
         }
         if signals.take(SIGTSTP) {
-            return Ok(Some(Wake::Suspend));
+            return Ok(Some(DeviceEvent::Suspend));
         }
-        Ok(signals.take(SIGWINCH).then_some(Wake::Resized))
+        Ok(signals.take(SIGWINCH).then_some(DeviceEvent::Resized))
     }
 
     /// Reads and decodes all that is there, and what follows at once if it ends inside a sequence.
@@ -438,7 +438,7 @@ impl Device {
     }
 
     /// Waits until the terminal takes output again.
-    fn await_room(&self) -> io::Result<()> {
+    fn wait_writable(&self) -> io::Result<()> {
         let signals = Signals::get()?;
         loop {
             let mut fds = [PollFd::new(&*self.tty, PollFlags::OUT), PollFd::new(signals.pipe(), PollFlags::IN)];
@@ -451,7 +451,7 @@ impl Device {
             }
             signals.drain();
             // Only noted so far: waiting on would make the process deaf to it.
-            if self.mode == Mode::Raw && signals.end_is_asked_for() {
+            if self.state == TtyState::Held && signals.termination_requested() {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }
         }
@@ -512,8 +512,8 @@ mod tests {
     #[test]
     fn a_panic_gives_the_terminal_back() {
         if is_inside() {
-            let mut device = Device::open(Keys::Each).expect("a terminal");
-            device.on_abandon(b"ABANDONED\r\n".to_vec());
+            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+            device.on_panic(b"ABANDONED\r\n".to_vec());
             device.start().expect("raw mode");
             panic!("on purpose");
         }
@@ -528,7 +528,7 @@ mod tests {
     #[test]
     fn a_pause_ends_when_the_process_is_asked_to_end_and_what_is_being_finished_is_finished() {
         if is_inside() {
-            let mut device = Device::open(Keys::Each).expect("a terminal");
+            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
             device.start().expect("raw mode");
             signal_hook::low_level::raise(signal_hook::consts::SIGTERM).expect("a signal");
             let started = Instant::now();

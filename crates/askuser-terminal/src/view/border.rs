@@ -1,7 +1,7 @@
 //! The bottom border, and what it says about the time and about lines that are hidden.
 
 use super::wrap::width;
-use super::{Mood, Role, Signs, Theme};
+use super::{PromptPhase, Role, Signs, Theme};
 use askuser::Prompt;
 use askuser::prompt::Viewport;
 use ratatui_core::text::{Line, Span};
@@ -14,7 +14,7 @@ const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 pub(super) fn bottom<'a>(
     prompt: &Prompt,
     theme: &Theme,
-    mood: Mood,
+    phase: PromptPhase,
     viewport: &Viewport,
     columns: usize,
     lines: &[Line<'a>],
@@ -23,8 +23,8 @@ pub(super) fn bottom<'a>(
     let muted = theme.style(Role::Muted);
     // The border has the colour of the frame, whatever that is just now.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
-    let left = prompt.time_left().filter(|_| mood == Mood::Asking);
-    let page = if mood == Mood::Asking { PAGE_KEYS } else { ("", "") };
+    let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
+    let page = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
     let (time, more) = marks(left, viewport, page, &signs, columns.saturating_sub(2 + 2 + 2));
     let rule = |count: usize| signs.horizontal.repeat(count);
     let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));

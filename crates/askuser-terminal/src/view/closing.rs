@@ -18,7 +18,7 @@ pub enum Confirm {
 }
 
 /// The lines to leave behind, none wider than the terminal.
-pub(crate) fn closing(
+pub(crate) fn closing_lines(
     set: &QuestionSet,
     outcome: &Outcome,
     confirm: Confirm,
@@ -71,7 +71,7 @@ pub(crate) fn closing(
 }
 
 /// What questions are about, as it stands above them.
-pub(crate) fn quoted(context: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+pub(crate) fn context_lines(context: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
     let style = theme.style(Role::Muted);
     wrapped(&sanitize::block(context), columns, columns).map(|words| Line::styled(words, style)).collect()

@@ -2,31 +2,31 @@
 
 mod border;
 mod closing;
-mod sheet;
+mod prompt_lines;
 mod theme;
 mod widget;
 mod wrap;
 
 pub use closing::Confirm;
-pub(crate) use closing::{closing, quoted};
-pub use theme::{Background, Depth, Role, Signs, Theme};
+pub(crate) use closing::{closing_lines, context_lines};
+pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::is_plain;
 pub use wrap::{width, wrap};
 
 use askuser::Prompt;
 use askuser::prompt::{InputMode, Scroll, Viewport};
+use prompt_lines::{FooterKind, PromptLines, compose};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::Line;
-use sheet::{Foot, Sheet, compose};
 
 /// Lines longer than this are hard to read.
-const WIDEST: u16 = 100;
+const MAX_COLUMNS: u16 = 100;
 
 /// What the prompt is showing besides its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum PromptPhase {
     /// Waiting for the person.
     #[default]
     Asking,
@@ -53,54 +53,65 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// Lays a prompt out in at most `columns` × `rows`.
-    pub(crate) fn new(prompt: &'a Prompt, theme: &Theme, mood: Mood, columns: u16, rows: u16) -> View<'a> {
-        let columns = columns.min(WIDEST);
-        let theme = Theme { dimmed: theme.dimmed || mood == Mood::Expired, ..*theme };
+    pub(crate) fn new(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, columns: u16, rows: u16) -> View<'a> {
+        let columns = columns.min(MAX_COLUMNS);
+        let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
         let rows = usize::from(rows.max(1));
-        let mut sheet = compose(prompt, &theme, mood, Spacing::Airy, usize::from(columns));
-        // One line more than the sheet has: the bottom border.
-        if sheet.head.len() + sheet.body.len() + 1 + sheet.foot.len() > rows {
-            sheet = compose(prompt, &theme, mood, Spacing::Dense, usize::from(columns));
+        let mut content = compose(prompt, &theme, phase, Spacing::Airy, usize::from(columns));
+        // One line more than the content has: the bottom border.
+        if content.head.len() + content.body.len() + 1 + content.footer.len() > rows {
+            content = compose(prompt, &theme, phase, Spacing::Dense, usize::from(columns));
         }
-        View::fit(sheet, prompt, &theme, mood, columns, rows)
+        View::fit(content, prompt, &theme, phase, columns, rows)
     }
 
-    fn fit(mut sheet: Sheet<'a>, prompt: &Prompt, theme: &Theme, mood: Mood, columns: u16, rows: usize) -> View<'a> {
+    fn fit(
+        mut content: PromptLines<'a>,
+        prompt: &Prompt,
+        theme: &Theme,
+        phase: PromptPhase,
+        columns: u16,
+        rows: usize,
+    ) -> View<'a> {
         // On a screen of a few rows the frame gives way to what is asked, and to what has to be said.
         let mut border = 1;
-        let notice = if sheet.foot_says == Foot::Notice { sheet.foot.len() } else { 0 };
-        while sheet.head.len() + border + sheet.foot.len() + 2 > rows {
-            if sheet.foot.len() > notice {
-                sheet.foot.pop();
+        let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
+        while content.head.len() + border + content.footer.len() + 2 > rows {
+            if content.footer.len() > notice {
+                content.footer.pop();
             } else if border == 1 {
                 border = 0;
-            } else if sheet.head.pop().is_none() {
+            } else if content.head.pop().is_none() {
                 break;
             }
         }
         // The first line of a notice outlasts everything but one line of what is asked.
-        sheet.foot.truncate(rows.saturating_sub(1));
-        let total = sheet.body.len();
-        let height = (rows - sheet.head.len() - border - sheet.foot.len()).min(total);
-        let offset = offset(prompt, &sheet, height);
+        content.footer.truncate(rows.saturating_sub(1));
+        let total = content.body.len();
+        let height = (rows - content.head.len() - border - content.footer.len()).min(total);
+        let offset = offset(prompt, &content, height);
         let shown = offset..offset + height;
-        let viewport = Viewport { offset, height, total, rows: sheet.rows };
+        let viewport = Viewport { offset, height, total, rows: content.rows };
         // Enter answers nothing that is not on the screen, so it is not offered before it is.
         let focused = prompt.current().and_then(|(_, entry)| viewport.rows.get(entry.focus()));
         let unread = focused.is_some_and(|row| row.start >= shown.end);
-        if unread && prompt.mode() == InputMode::Choosing && sheet.foot_says == Foot::Hints && !sheet.foot.is_empty() {
-            sheet.foot = vec![sheet::read_on(theme)];
+        if unread
+            && prompt.mode() == InputMode::Choosing
+            && content.footer_kind == FooterKind::Hints
+            && !content.footer.is_empty()
+        {
+            content.footer = vec![prompt_lines::read_on(theme)];
         }
-        let caret = sheet.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
+        let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
             let column = (column as u16).min(columns.saturating_sub(1));
-            Position::new(column, (sheet.head.len() + line - offset) as u16)
+            Position::new(column, (content.head.len() + line - offset) as u16)
         });
-        let mut lines = sheet.head;
-        lines.extend(sheet.body.into_iter().skip(offset).take(height));
+        let mut lines = content.head;
+        lines.extend(content.body.into_iter().skip(offset).take(height));
         if border == 1 {
-            lines.push(border::bottom(prompt, theme, mood, &viewport, usize::from(columns), &lines));
+            lines.push(border::bottom(prompt, theme, phase, &viewport, usize::from(columns), &lines));
         }
-        lines.extend(sheet.foot);
+        lines.extend(content.footer);
         View { lines, viewport, caret, columns }
     }
 
@@ -133,11 +144,11 @@ impl<'a> View<'a> {
 }
 
 /// The first line of the body that is seen.
-fn offset(prompt: &Prompt, sheet: &Sheet, height: usize) -> usize {
-    let end = sheet.body.len() - height;
-    let target = match (sheet.caret, prompt.current()) {
+fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
+    let end = content.body.len() - height;
+    let target = match (content.caret, prompt.current()) {
         (Some((line, _)), _) => line..line + 1,
-        (None, Some((_, entry))) => sheet.rows.get(entry.focus()).cloned().unwrap_or(0..0),
+        (None, Some((_, entry))) => content.rows.get(entry.focus()).cloned().unwrap_or(0..0),
         (None, None) => 0..0,
     };
     let offset = match prompt.scroll() {

@@ -14,8 +14,8 @@ use wrap::width;
 type Size = (u16, u16);
 
 /// What the terminal driver shows on a terminal of this size: a column and a row are left free.
-fn view<'a>(prompt: &'a Prompt, theme: &Theme, mood: Mood, (columns, rows): Size) -> View<'a> {
-    View::new(prompt, theme, mood, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
+fn view<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Size) -> View<'a> {
+    View::new(prompt, theme, phase, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
 }
 
 fn drawn(view: &View<'_>) -> Buffer {
@@ -34,7 +34,7 @@ fn press(prompt: &mut Prompt, event: Event, now: Duration, size: Size) -> Effect
 }
 
 fn look(prompt: &mut Prompt, size: Size) {
-    let viewport = view(prompt, &Theme::default(), Mood::Asking, size).viewport().clone();
+    let viewport = view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().clone();
     prompt.look(viewport);
 }
 

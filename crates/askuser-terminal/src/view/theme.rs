@@ -37,7 +37,7 @@ pub enum Background {
 /// How many colours the terminal has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Depth {
+pub enum ColorDepth {
     None,
     #[default]
     Ansi16,
@@ -124,7 +124,7 @@ pub struct Theme {
     /// For which background.
     pub background: Background,
     /// In how many colours.
-    pub depth: Depth,
+    pub depth: ColorDepth,
     /// With which characters.
     pub signs: Signs,
     /// Everything faint: the time is up.
@@ -133,19 +133,19 @@ pub struct Theme {
 
 impl Default for Theme {
     fn default() -> Theme {
-        Theme { background: Background::Dark, depth: Depth::TrueColor, signs: Signs::UNICODE, dimmed: false }
+        Theme { background: Background::Dark, depth: ColorDepth::TrueColor, signs: Signs::UNICODE, dimmed: false }
     }
 }
 
 /// A role's colour: exact, and by name where there are only sixteen.
-struct Ink(u32, Color);
+struct RoleColor(u32, Color);
 
 impl Theme {
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
         let style = Style::new().fg(self.colour(role));
         let style = match role {
-            Role::Chip if self.depth == Depth::TrueColor || self.depth == Depth::Ansi256 => {
+            Role::Chip if self.depth == ColorDepth::TrueColor || self.depth == ColorDepth::Ansi256 => {
                 style.bg(self.shade(chip_background(self.background))).add_modifier(Modifier::BOLD)
             }
             Role::Chip => style.add_modifier(Modifier::BOLD),
@@ -156,43 +156,43 @@ impl Theme {
 
     /// The colour of a role's letters.
     pub fn colour(&self, role: Role) -> Color {
-        self.shade(ink(role, self.background))
+        self.shade(role_color(role, self.background))
     }
 
-    fn shade(&self, Ink(rgb, named): Ink) -> Color {
+    fn shade(&self, RoleColor(rgb, named): RoleColor) -> Color {
         let [_, r, g, b] = rgb.to_be_bytes();
         match self.depth {
-            Depth::None => Color::Reset,
-            Depth::Ansi16 => named,
-            Depth::Ansi256 => Color::Indexed(nearest_256(r, g, b)),
-            Depth::TrueColor => Color::Rgb(r, g, b),
+            ColorDepth::None => Color::Reset,
+            ColorDepth::Ansi16 => named,
+            ColorDepth::Ansi256 => Color::Indexed(nearest_256(r, g, b)),
+            ColorDepth::TrueColor => Color::Rgb(r, g, b),
         }
     }
 }
 
-fn ink(role: Role, background: Background) -> Ink {
+fn role_color(role: Role, background: Background) -> RoleColor {
     match (background, role) {
-        (Background::Dark, Role::Primary | Role::Chip) => Ink(0x818CF8, Color::LightBlue),
-        (Background::Dark, Role::Text) => Ink(0xF1F5F9, Color::White),
-        (Background::Dark, Role::Secondary) => Ink(0x94A3B8, Color::Gray),
-        (Background::Dark, Role::Muted) => Ink(0x64748B, Color::DarkGray),
-        (Background::Dark, Role::Success) => Ink(0x34D399, Color::LightGreen),
-        (Background::Dark, Role::Warning) => Ink(0xFBBF24, Color::LightYellow),
-        (Background::Dark, Role::Danger) => Ink(0xF87171, Color::LightRed),
-        (Background::Light, Role::Primary | Role::Chip) => Ink(0x4F46E5, Color::Blue),
-        (Background::Light, Role::Text) => Ink(0x0F172A, Color::Black),
-        (Background::Light, Role::Secondary) => Ink(0x334155, Color::Black),
-        (Background::Light, Role::Muted) => Ink(0x64748B, Color::DarkGray),
-        (Background::Light, Role::Success) => Ink(0x047857, Color::Green),
-        (Background::Light, Role::Warning) => Ink(0xB45309, Color::Yellow),
-        (Background::Light, Role::Danger) => Ink(0xDC2626, Color::Red),
+        (Background::Dark, Role::Primary | Role::Chip) => RoleColor(0x818CF8, Color::LightBlue),
+        (Background::Dark, Role::Text) => RoleColor(0xF1F5F9, Color::White),
+        (Background::Dark, Role::Secondary) => RoleColor(0x94A3B8, Color::Gray),
+        (Background::Dark, Role::Muted) => RoleColor(0x64748B, Color::DarkGray),
+        (Background::Dark, Role::Success) => RoleColor(0x34D399, Color::LightGreen),
+        (Background::Dark, Role::Warning) => RoleColor(0xFBBF24, Color::LightYellow),
+        (Background::Dark, Role::Danger) => RoleColor(0xF87171, Color::LightRed),
+        (Background::Light, Role::Primary | Role::Chip) => RoleColor(0x4F46E5, Color::Blue),
+        (Background::Light, Role::Text) => RoleColor(0x0F172A, Color::Black),
+        (Background::Light, Role::Secondary) => RoleColor(0x334155, Color::Black),
+        (Background::Light, Role::Muted) => RoleColor(0x64748B, Color::DarkGray),
+        (Background::Light, Role::Success) => RoleColor(0x047857, Color::Green),
+        (Background::Light, Role::Warning) => RoleColor(0xB45309, Color::Yellow),
+        (Background::Light, Role::Danger) => RoleColor(0xDC2626, Color::Red),
     }
 }
 
-fn chip_background(background: Background) -> Ink {
+fn chip_background(background: Background) -> RoleColor {
     match background {
-        Background::Dark => Ink(0x1E293B, Color::Reset),
-        Background::Light => Ink(0xE0E7FF, Color::Reset),
+        Background::Dark => RoleColor(0x1E293B, Color::Reset),
+        Background::Light => RoleColor(0xE0E7FF, Color::Reset),
     }
 }
 
@@ -216,27 +216,27 @@ fn nearest_256(r: u8, g: u8, b: u8) -> u8 {
 mod tests {
     use super::*;
 
-    fn check(depth: Depth, role: Role, expected: Color) {
+    fn check(depth: ColorDepth, role: Role, expected: Color) {
         let theme = Theme { depth, ..Theme::default() };
         assert_eq!(theme.style(role).fg, Some(expected));
     }
 
     #[test]
     fn truecolor_terminals_get_the_hex_values_of_the_proposals() {
-        check(Depth::TrueColor, Role::Primary, Color::Rgb(0x81, 0x8C, 0xF8));
-        check(Depth::TrueColor, Role::Text, Color::Rgb(0xF1, 0xF5, 0xF9));
-        check(Depth::TrueColor, Role::Secondary, Color::Rgb(0x94, 0xA3, 0xB8));
-        check(Depth::TrueColor, Role::Muted, Color::Rgb(0x64, 0x74, 0x8B));
-        check(Depth::TrueColor, Role::Success, Color::Rgb(0x34, 0xD3, 0x99));
+        check(ColorDepth::TrueColor, Role::Primary, Color::Rgb(0x81, 0x8C, 0xF8));
+        check(ColorDepth::TrueColor, Role::Text, Color::Rgb(0xF1, 0xF5, 0xF9));
+        check(ColorDepth::TrueColor, Role::Secondary, Color::Rgb(0x94, 0xA3, 0xB8));
+        check(ColorDepth::TrueColor, Role::Muted, Color::Rgb(0x64, 0x74, 0x8B));
+        check(ColorDepth::TrueColor, Role::Success, Color::Rgb(0x34, 0xD3, 0x99));
         let chip = Theme::default().style(Role::Chip);
         assert_eq!((chip.fg, chip.bg), (Some(Color::Rgb(0x81, 0x8C, 0xF8)), Some(Color::Rgb(0x1E, 0x29, 0x3B))));
     }
 
     #[test]
     fn other_terminals_get_the_nearest() {
-        check(Depth::Ansi256, Role::Primary, Color::Indexed(105));
-        check(Depth::Ansi256, Role::Text, Color::Indexed(255));
-        check(Depth::Ansi16, Role::Success, Color::LightGreen);
-        check(Depth::None, Role::Danger, Color::Reset);
+        check(ColorDepth::Ansi256, Role::Primary, Color::Indexed(105));
+        check(ColorDepth::Ansi256, Role::Text, Color::Indexed(255));
+        check(ColorDepth::Ansi16, Role::Success, Color::LightGreen);
+        check(ColorDepth::None, Role::Danger, Color::Reset);
     }
 }

@@ -1,6 +1,6 @@
 //! The prompt as a widget, for programs that draw with ratatui.
 
-use super::{Mood, Theme, View};
+use super::{PromptPhase, Theme, View};
 use askuser::Prompt;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
@@ -24,28 +24,28 @@ use ratatui_core::widgets::StatefulWidget;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptWidget {
     theme: Theme,
-    mood: Mood,
+    phase: PromptPhase,
 }
 
 impl PromptWidget {
     /// A widget in a theme.
     pub fn new(theme: Theme) -> PromptWidget {
-        PromptWidget { theme, mood: Mood::Asking }
+        PromptWidget { theme, phase: PromptPhase::Asking }
     }
 
     /// What to show besides the state.
-    pub fn mood(self, mood: Mood) -> PromptWidget {
-        PromptWidget { mood, ..self }
+    pub fn phase(self, phase: PromptPhase) -> PromptWidget {
+        PromptWidget { phase, ..self }
     }
 
     /// The rows the prompt would like in a width; give it fewer and it scrolls.
     pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
-        View::new(prompt, &self.theme, self.mood, columns, u16::MAX).size().1
+        View::new(prompt, &self.theme, self.phase, columns, u16::MAX).size().1
     }
 
     /// Where the hardware cursor belongs while text is typed, so that input methods show up in the right place.
     pub fn cursor(&self, prompt: &Prompt, area: Rect) -> Option<Position> {
-        let caret = View::new(prompt, &self.theme, self.mood, area.width, area.height).caret()?;
+        let caret = View::new(prompt, &self.theme, self.phase, area.width, area.height).caret()?;
         Some(Position::new(area.x + caret.x, area.y + caret.y))
     }
 }
@@ -57,7 +57,7 @@ impl StatefulWidget for PromptWidget {
         if area.is_empty() {
             return;
         }
-        let view = View::new(prompt, &self.theme, self.mood, area.width, area.height);
+        let view = View::new(prompt, &self.theme, self.phase, area.width, area.height);
         view.render(area, buffer);
         let viewport = view.viewport().clone();
         prompt.look(viewport);

@@ -1,8 +1,8 @@
-//! Hands questions from the agent's thread to the person's.
+//! Hands questions from the agent thread to the UI thread.
 //!
-//! All that the agent tells travels in one channel, in order: a question comes after everything that happened before it.
+//! Everything from the agent goes through one channel, in order: a question arrives after all events that preceded it.
 
-use super::worker::FromAgent;
+use super::agent_thread::AgentUpdate;
 use askuser::asker::Asking;
 use askuser::{AskError, Asker, Outcome, Request};
 use askuser_terminal::Waker;
@@ -11,73 +11,74 @@ use std::sync::mpsc::Sender;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// What the end of the terminal means to who asks, the same number everywhere.
+/// Reported to the agent when the terminal goes away; the number is the same on all systems.
 pub(crate) const SIGHUP: i32 = 1;
 
-/// A question on its way to the person.
+/// A question waiting for the person, with the channel for its answer.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct QueuedQuestion {
     pub(crate) request: Request,
-    /// Ends when nobody waits for the answer any more.
+    /// Reaches its end when the agent no longer waits for the answer.
     pub(crate) withdrawal: PipeReader,
     pub(crate) answer: oneshot::Sender<Result<Outcome, AskError>>,
 }
 
-impl Question {
+impl QueuedQuestion {
     pub(crate) fn is_withdrawn(&self) -> bool {
         self.answer.is_closed()
     }
 }
 
-/// Whatever is told to the person's thread, which is woken for it.
+/// Sends updates to the UI thread and wakes it.
 #[derive(Clone, Debug)]
-pub(crate) struct Post {
-    sender: Sender<(Instant, FromAgent)>,
+pub(crate) struct UiSender {
+    sender: Sender<(Instant, AgentUpdate)>,
     waker: Waker,
 }
 
-impl Post {
-    pub(crate) fn new(sender: Sender<(Instant, FromAgent)>, waker: Waker) -> Post {
-        Post { sender, waker }
+impl UiSender {
+    pub(crate) fn new(sender: Sender<(Instant, AgentUpdate)>, waker: Waker) -> UiSender {
+        UiSender { sender, waker }
     }
 
-    /// Tells it. If nobody is left to be told, the process is about to end.
-    pub(crate) fn tell(&self, news: FromAgent) {
-        // It may be looked at late: while a question is open nothing else is.
-        let _ = self.sender.send((Instant::now(), news));
+    /// Sends an update. Without a receiver the process is about to end, so that is no error.
+    pub(crate) fn send(&self, updates: AgentUpdate) {
+        // Stamped here, because updates are not received while a question is open.
+        let _ = self.sender.send((Instant::now(), updates));
         self.waker.wake();
     }
 }
 
-/// Asks the person in front of the terminal. Dropping the future takes the question off the screen, or out of the queue.
+/// Asks in the app's terminal. Dropping the future takes the question off the screen, or out of the queue.
 #[derive(Debug)]
-pub(crate) struct AtTheTerminal {
-    pub(crate) post: Post,
+pub(crate) struct AppAsker {
+    pub(crate) ui: UiSender,
 }
 
-/// Tells that nobody waits any more. Without this, a question that has not been shown yet would be noticed late.
-struct Wanted {
-    post: Post,
+/// Wakes the UI thread when the agent stops waiting, so that a question still in the queue is removed at once.
+struct WakeOnDrop {
+    ui: UiSender,
     _pipe: PipeWriter,
 }
 
-impl Drop for Wanted {
+impl Drop for WakeOnDrop {
     fn drop(&mut self) {
-        self.post.waker.wake();
+        self.ui.waker.wake();
     }
 }
 
-impl Asker for AtTheTerminal {
+impl Asker for AppAsker {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
             let failed = |source| AskError::Surface { what: "cannot start asking", source };
             let (withdrawal, pipe) = io::pipe().map_err(failed)?;
             let (answer, outcome) = oneshot::channel();
-            self.post.tell(FromAgent::Asks(Question { request: request.clone(), withdrawal, answer }));
-            // Declared first, so dropped last: whoever is woken by it finds the question withdrawn.
-            let _wanted = Wanted { post: self.post.clone(), _pipe: pipe };
+            self.ui.send(AgentUpdate::Question(QueuedQuestion { request: request.clone(), withdrawal, answer }));
+            // Declared before the future that holds the receiver, so dropped after it: the UI thread, once awake, finds the
+            // question withdrawn.
+            let _wanted = WakeOnDrop { ui: self.ui.clone(), _pipe: pipe };
             let asked = outcome.await;
-            // Nobody has said no: the turn breaks off and asks again when it is taken up.
+            // No answer, so no refusal either: the turn breaks off and asks again when it is resumed.
             asked.unwrap_or(Err(AskError::Signal(SIGHUP)))
         })
     }

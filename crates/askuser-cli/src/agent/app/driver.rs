@@ -1,20 +1,19 @@
-//! The person's thread: waits at the terminal, lets the state decide, and carries out what it says.
+//! The UI thread's loop: waits for input and updates, passes them to the state, and carries out its effects.
 //!
-//! One wait takes all that was typed and all that was told, one write shows what has become of it. Nothing runs while
-//! nothing happens.
+//! One wait takes all pending input and updates; one write shows the result. There is no polling.
 
-use super::asker::{Question, SIGHUP};
-use super::choice;
-use super::history::Keeper;
-use super::item::{self, Item};
-use super::state::{Away, Effect, Event, Settled, State, Waiting};
+use super::agent_thread::{AgentThread, AgentUpdate};
+use super::asker::{QueuedQuestion, SIGHUP};
+use super::history::HistoryFile;
+use super::scrollback::{self, Item};
+use super::session_choice;
+use super::state::{Effect, Event, PendingQuestion, Presence, QuestionEnd, State};
 use super::view;
-use super::worker::{FromAgent, Worker};
 use crate::session;
 use askuser::{AskError, Key, KeyCode, Outcome, Request, Status, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
-use askuser_terminal::{Console, Edited, Input, Manner, Options, Role, Woken};
+use askuser_terminal::{Console, ConsoleEvent, Edited, Input, Options, Presentation, Role};
 use std::collections::VecDeque;
 use std::io::{self, PipeReader};
 use std::sync::mpsc::Receiver;
@@ -24,21 +23,21 @@ pub(super) struct Driver {
     console: Console,
     options: Options,
     state: State,
-    worker: Worker,
-    news: Receiver<(Instant, FromAgent)>,
-    /// In the order of `State::waiting`.
-    questions: VecDeque<Question>,
-    keeper: Option<Keeper>,
-    kept: Option<String>,
-    /// Whether the person wants to be told that a question waits.
+    agent_thread: AgentThread,
+    updates: Receiver<(Instant, AgentUpdate)>,
+    /// In the order of `State::pending_questions`.
+    questions: VecDeque<QueuedQuestion>,
+    history_file: Option<HistoryFile>,
+    last_saved: Option<String>,
+    /// Whether to set the window title and notify when a question arrives.
     notify: bool,
     started: Instant,
-    /// What was typed right before a question opened.
-    early: Vec<Input>,
-    /// What has been typed of a line, in line mode.
+    /// Input from before a question was visible: it goes to the draft afterwards.
+    type_ahead: Vec<Input>,
+    /// The unfinished line, in line mode.
     line: String,
-    /// Whether the person has been invited to say something, in line mode.
-    invited: bool,
+    /// Whether the `> ` of the current input line has been printed, in line mode.
+    input_prompt_shown: bool,
 }
 
 /// How the conversation ended.
@@ -51,7 +50,7 @@ enum End {
 }
 
 const SIGINT: i32 = 2;
-/// The window's name while nothing waits.
+/// The window's title while no question is pending.
 const TITLE: &str = "askuser";
 
 impl Driver {
@@ -59,9 +58,9 @@ impl Driver {
         console: Console,
         options: Options,
         state: State,
-        worker: Worker,
-        news: Receiver<(Instant, FromAgent)>,
-        keeper: Option<Keeper>,
+        agent_thread: AgentThread,
+        updates: Receiver<(Instant, AgentUpdate)>,
+        history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
         let (questions, started) = (VecDeque::new(), Instant::now());
@@ -69,32 +68,32 @@ impl Driver {
             console,
             options,
             state,
-            worker,
-            news,
+            agent_thread,
+            updates,
             questions,
-            keeper,
-            kept: None,
+            history_file,
+            last_saved: None,
             notify,
             started,
-            early: Vec::new(),
+            type_ahead: Vec::new(),
             line: String::new(),
-            invited: false,
+            input_prompt_shown: false,
         }
     }
 
     pub(super) fn run(mut self) -> Result<u8, Failure> {
-        let end = self.converse().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
-        // What was typed and not sent is there again after Up.
+        let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
+        // An unsent draft goes into the history, so that Up brings it back next time.
         if !self.state.draft.is_blank() {
             let draft = self.state.draft.as_str().to_owned();
-            self.keep(&draft);
+            self.save_history(&draft);
         }
-        self.worker.end();
-        if let (End::Quit, true, Some(session)) = (&end, self.state.said > 0, &self.state.session) {
+        self.agent_thread.end();
+        if let (End::Quit, true, Some(session)) = (&end, self.state.message_count > 0, &self.state.session) {
             let words = format!("To go on with this session: askuser agent --resume {}", session.id);
             let columns = usize::from(self.console.size().0);
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
-                self.console.print(&item::lines(&item, &self.options.theme, columns));
+                self.console.print(&scrollback::lines(&item, &self.options.theme, columns));
             }
         }
         let closed = self.console.close();
@@ -110,27 +109,27 @@ impl Driver {
         }
     }
 
-    fn converse(&mut self) -> io::Result<End> {
+    fn event_loop(&mut self) -> io::Result<End> {
         let mut inputs = Vec::new();
         loop {
-            if let Some(end) = self.take_early()? {
+            if let Some(end) = self.replay_type_ahead()? {
                 return Ok(end);
             }
-            self.show();
+            self.render();
             let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
             let woken = self.console.wait(timeout, &mut inputs)?;
             let end = match woken {
-                Woken::Input => self.take_inputs(&mut inputs)?,
-                Woken::TimedOut => self.happen(Event::Tick)?,
-                Woken::Called => self.take_news()?,
-                Woken::Resized | Woken::Resumed => None,
-                Woken::Signal(SIGINT) => {
+                ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
+                ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
+                ConsoleEvent::Woken => self.take_updates()?,
+                ConsoleEvent::Resized | ConsoleEvent::Resumed => None,
+                ConsoleEvent::Signal(SIGINT) => {
                     self.line.clear();
-                    self.happen(Event::Key(Key::ctrl('c')))?
+                    self.handle(Event::Key(Key::ctrl('c')))?
                 }
-                Woken::Signal(signal) => Some(End::Signal(signal)),
-                Woken::Ended => Some(End::Quit),
-                Woken::Closed => Some(End::Closed),
+                ConsoleEvent::Signal(signal) => Some(End::Signal(signal)),
+                ConsoleEvent::EndOfInput => Some(End::Quit),
+                ConsoleEvent::Closed => Some(End::Closed),
             };
             if let Some(end) = end {
                 return Ok(end);
@@ -142,50 +141,50 @@ impl Driver {
         self.started.elapsed()
     }
 
-    fn show(&mut self) {
-        match self.console.manner() {
-            // Before the session is known there is nothing to say anything about.
-            Manner::Screen if self.state.session.is_none() => {}
-            Manner::Screen => {
+    fn render(&mut self) {
+        match self.console.presentation() {
+            // Nothing to show before the session is known.
+            Presentation::Screen if self.state.session.is_none() => {}
+            Presentation::Screen => {
                 let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
-                self.console.live(&live.lines, Some(live.caret));
+                self.console.set_live(&live.lines, Some(live.caret));
             }
-            Manner::Line => {
-                // A line that was begun goes on here, also where a question waits for its end, or the agent works.
-                let begun = !self.state.waiting.is_empty() || !self.state.draft.is_blank();
-                if (self.state.orders == 0 || begun) && !self.invited {
-                    self.invited = true;
-                    self.console.invite(&format!("> {}", self.state.draft.as_str()));
+            Presentation::Line => {
+                // An unfinished line is shown again, also while the agent works or a question is pending.
+                let begun = !self.state.pending_questions.is_empty() || !self.state.draft.is_blank();
+                if (self.state.pending_commands == 0 || begun) && !self.input_prompt_shown {
+                    self.input_prompt_shown = true;
+                    self.console.print_prompt(&format!("> {}", self.state.draft.as_str()));
                 }
             }
         }
     }
 
-    // ---- what happens ----
+    // ---- events ----
 
     fn take_inputs(&mut self, inputs: &mut Vec<Input>) -> io::Result<Option<End>> {
         for input in inputs.drain(..) {
-            let event = match (input, self.console.manner()) {
-                (Input::Key(key), Manner::Screen) => Event::Key(key),
-                (Input::Paste(text), Manner::Screen) => Event::Paste(text),
+            let event = match (input, self.console.presentation()) {
+                (Input::Key(key), Presentation::Screen) => Event::Key(key),
+                (Input::Paste(text), Presentation::Screen) => Event::Paste(text),
                 (Input::Focus(focus), _) => Event::Focus(focus),
-                (input @ (Input::Key(_) | Input::Paste(_)), Manner::Line) => match self.hear(input) {
+                (input @ (Input::Key(_) | Input::Paste(_)), Presentation::Line) => match self.push_line_input(input) {
                     Some(line) => Event::Line(line),
                     None => continue,
                 },
             };
-            if let Some(end) = self.happen(event)? {
+            if let Some(end) = self.handle(event)? {
                 return Ok(Some(end));
             }
         }
         Ok(None)
     }
 
-    /// Takes what was typed of a line, in line mode, and gives the line when it is whole.
-    fn hear(&mut self, input: Input) -> Option<String> {
+    /// Adds input to the unfinished line, in line mode; returns the line on Enter.
+    fn push_line_input(&mut self, input: Input) -> Option<String> {
         match input {
             Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
-                self.invited = false;
+                self.input_prompt_shown = false;
                 return Some(std::mem::take(&mut self.line));
             }
             Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
@@ -196,92 +195,92 @@ impl Driver {
         None
     }
 
-    /// What was typed so far, where lines are read: the rest of a line that was begun for something else would be a line
-    /// of its own to the question that comes.
-    fn typed(&mut self) -> io::Result<Option<Event>> {
-        if self.console.manner() == Manner::Screen {
+    /// In line mode, takes what is typed so far out of the terminal's line buffer, also an unfinished line. Otherwise its
+    /// rest, typed after the question is shown, would be read as an answer.
+    fn drain_typed_lines(&mut self) -> io::Result<Option<Event>> {
+        if self.console.presentation() == Presentation::Screen {
             return Ok(None);
         }
-        let mut inputs = std::mem::take(&mut self.early);
-        self.console.typed(&mut inputs)?;
-        let lines = inputs.into_iter().filter_map(|input| self.hear(input)).collect();
-        Ok(Some(Event::Typed { lines, rest: std::mem::take(&mut self.line) }))
+        let mut inputs = std::mem::take(&mut self.type_ahead);
+        self.console.drain_input(&mut inputs)?;
+        let lines = inputs.into_iter().filter_map(|input| self.push_line_input(input)).collect();
+        Ok(Some(Event::TypeAhead { lines, rest: std::mem::take(&mut self.line) }))
     }
 
-    /// What was typed for the draft when a question came in between is text; what it was to do has been overtaken.
-    fn take_early(&mut self) -> io::Result<Option<End>> {
+    /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
+    fn replay_type_ahead(&mut self) -> io::Result<Option<End>> {
         let is_text = |input: &Input| match input {
             Input::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
             Input::Key(_) => false,
             Input::Paste(_) | Input::Focus(_) => true,
         };
-        let mut early = std::mem::take(&mut self.early);
-        if self.console.manner() == Manner::Screen {
-            early.retain(is_text);
+        let mut type_ahead = std::mem::take(&mut self.type_ahead);
+        if self.console.presentation() == Presentation::Screen {
+            type_ahead.retain(is_text);
         }
-        self.take_inputs(&mut early)
+        self.take_inputs(&mut type_ahead)
     }
 
-    fn take_news(&mut self) -> io::Result<Option<End>> {
+    fn take_updates(&mut self) -> io::Result<Option<End>> {
         if let Some(end) = self.drop_withdrawn()? {
             return Ok(Some(end));
         }
-        while let Ok((told, news)) = self.news.try_recv() {
-            let event = match news {
-                FromAgent::Session(session, messages) => Event::Session(session, messages),
-                FromAgent::Changed(session) => Event::Changed(session),
-                FromAgent::Cleared => Event::Cleared,
-                FromAgent::Failed(message) => Event::Failed(message),
-                FromAgent::Begins => Event::Begins,
-                FromAgent::Finished => Event::Finished,
-                FromAgent::Event(event) => Event::Agent(event),
-                FromAgent::Asks(question) => {
-                    let waiting = Waiting {
+        while let Ok((sent_at, updates)) = self.updates.try_recv() {
+            let event = match updates {
+                AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
+                AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
+                AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
+                AgentUpdate::TurnStarted => Event::TurnStarted,
+                AgentUpdate::CommandDone => Event::CommandDone,
+                AgentUpdate::Event(event) => Event::Agent(event),
+                AgentUpdate::Question(question) => {
+                    let waiting = PendingQuestion {
                         header: question.request.set.questions()[0].header().to_owned(),
                         context: question.request.context.clone(),
                     };
-                    if let Some(typed) = self.typed()?
-                        && let Some(end) = self.happen(typed)?
+                    if let Some(typed) = self.drain_typed_lines()?
+                        && let Some(end) = self.handle(typed)?
                     {
                         return Ok(Some(end));
                     }
                     self.questions.push_back(question);
-                    Event::Asked(waiting)
+                    Event::QuestionArrived(waiting)
                 }
-                FromAgent::Gone => {
+                AgentUpdate::ThreadDied => {
                     let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
                     return Ok(Some(End::Failed(failure)));
                 }
             };
             let at = match event {
-                Event::Agent(_) => told.saturating_duration_since(self.started),
+                Event::Agent(_) => sent_at.saturating_duration_since(self.started),
                 _ => self.now(),
             };
-            if let Some(end) = self.happen_at(event, at)? {
+            if let Some(end) = self.handle_at(event, at)? {
                 return Ok(Some(end));
             }
         }
         Ok(None)
     }
 
-    /// Questions that nobody waits for are gone before they are opened.
+    /// Removes queued questions that the agent no longer waits for.
     fn drop_withdrawn(&mut self) -> io::Result<Option<End>> {
-        while let Some(place) = self.questions.iter().position(Question::is_withdrawn) {
-            self.questions.remove(place);
-            if let Some(end) = self.happen(Event::Withdrawn(place))? {
+        while let Some(index) = self.questions.iter().position(QueuedQuestion::is_withdrawn) {
+            self.questions.remove(index);
+            if let Some(end) = self.handle(Event::QuestionWithdrawn(index))? {
                 return Ok(Some(end));
             }
         }
         Ok(None)
     }
 
-    fn happen(&mut self, event: Event) -> io::Result<Option<End>> {
-        self.happen_at(event, self.now())
+    fn handle(&mut self, event: Event) -> io::Result<Option<End>> {
+        self.handle_at(event, self.now())
     }
 
-    fn happen_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
-        self.state.columns = view::text_room(self.console.size());
-        self.state.room = view::draft_room(&self.options.theme, self.console.size());
+    fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
+        self.state.text_columns = view::text_room(self.console.size());
+        self.state.draft_columns = view::draft_room(&self.options.theme, self.console.size());
         let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
@@ -289,21 +288,21 @@ impl Driver {
                     self.print(&item);
                     continue;
                 }
-                Effect::Order(order) => {
-                    self.worker.order(order);
+                Effect::Command(command) => {
+                    self.agent_thread.send(command);
                     continue;
                 }
-                Effect::Keep(text) => {
-                    self.keep(&text);
+                Effect::SaveHistory(text) => {
+                    self.save_history(&text);
                     continue;
                 }
-                Effect::Announce { header, away } => {
-                    self.announce(&header, away);
+                Effect::Announce { header, presence } => {
+                    self.announce(&header, presence);
                     continue;
                 }
-                Effect::Quiet => {
+                Effect::ClearAnnouncement => {
                     if self.notify {
-                        self.console.title(TITLE);
+                        self.console.set_title(TITLE);
                     }
                     continue;
                 }
@@ -314,7 +313,7 @@ impl Driver {
                 Effect::Edit(text) => Event::Edited(self.edit(&text)?),
                 Effect::Ask => match self.ask()? {
                     Ok(event) => {
-                        if let Some(typed) = self.typed()? {
+                        if let Some(typed) = self.drain_typed_lines()? {
                             effects.extend(self.state.update(typed, self.now()));
                         }
                         event
@@ -328,7 +327,7 @@ impl Driver {
                         Ok(Some(id)) => self.state.resume(id, &mut out),
                         Err(end) => return Ok(Some(end)),
                     }
-                    // What was queued behind it is for the session that was chosen, or for this one if none was.
+                    // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
                     let now = self.now();
                     self.state.send_queued(now, &mut out);
                     effects.extend(out);
@@ -341,27 +340,27 @@ impl Driver {
         Ok(None)
     }
 
-    // ---- what is done about it ----
+    // ---- effects ----
 
     fn print(&mut self, item: &Item) {
-        let lines = item::lines(item, &self.options.theme, usize::from(self.console.size().0));
+        let lines = scrollback::lines(item, &self.options.theme, usize::from(self.console.size().0));
         self.console.print(&lines);
-        self.invited = false;
+        self.input_prompt_shown = false;
     }
 
-    fn keep(&mut self, text: &str) {
-        // Without a memory one can still talk.
-        if let Some(keeper) = self.keeper.as_ref().filter(|_| self.kept.as_deref() != Some(text)) {
-            let _ = keeper.keep(text);
-            self.kept = Some(text.to_owned());
+    fn save_history(&mut self, text: &str) {
+        // A history that cannot be written must not stop the conversation.
+        if let Some(history_file) = self.history_file.as_ref().filter(|_| self.last_saved.as_deref() != Some(text)) {
+            let _ = history_file.append(text);
+            self.last_saved = Some(text.to_owned());
         }
     }
 
-    fn announce(&mut self, header: &str, away: Away) {
+    fn announce(&mut self, header: &str, presence: Presence) {
         if self.notify {
             let words = format!("askuser: {header}");
-            self.console.title(&format!("{} {words}", item::dot(&self.options.theme)));
-            if away == Away::Perhaps {
+            self.console.set_title(&format!("{} {words}", scrollback::dot(&self.options.theme)));
+            if presence == Presence::MaybeAway {
                 self.console.bell();
                 self.console.notify(&words);
             }
@@ -379,16 +378,16 @@ impl Driver {
         })
     }
 
-    /// Asks the first question, and gives the answer to who waits for it.
+    /// Asks the first queued question and sends the answer to the agent.
     fn ask(&mut self) -> io::Result<Result<Event, End>> {
-        let Some(Question { request, withdrawal, answer }) = self.questions.pop_front() else {
-            return Ok(Ok(Event::Settled(Settled::Otherwise, Duration::ZERO)));
+        let Some(QueuedQuestion { request, withdrawal, answer }) = self.questions.pop_front() else {
+            return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
         };
         let began = Instant::now();
-        let asked = self.put(&request, Some(withdrawal));
-        let settled = match &asked {
-            Ok(outcome) if is_gone(outcome) => {
-                // Nobody has said no: the question stays open, to be asked again when the session is taken up.
+        let asked = self.show_question(&request, Some(withdrawal));
+        let end = match &asked {
+            Ok(outcome) if terminal_is_gone(outcome) => {
+                // Nobody declined: the question stays open and is asked again when the session is resumed.
                 let _ = answer.send(Err(AskError::Signal(SIGHUP)));
                 return Ok(Err(End::Closed));
             }
@@ -397,19 +396,19 @@ impl Driver {
                 let _ = answer.send(asked);
                 return Ok(Err(End::Signal(signal)));
             }
-            Ok(outcome) if *outcome.status() != Status::TimedOut => Settled::Answered,
-            Err(AskError::Interrupted) => Settled::Interrupted,
-            Ok(_) | Err(_) => Settled::Otherwise,
+            Ok(outcome) if *outcome.status() != Status::TimedOut => QuestionEnd::Answered,
+            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
+            Ok(_) | Err(_) => QuestionEnd::Unanswered,
         };
-        // If it has been withdrawn at the last moment, nobody is there to take it.
+        // The receiver is gone if the question was withdrawn at the last moment.
         let _ = answer.send(asked);
-        Ok(Ok(Event::Settled(settled, began.elapsed())))
+        Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
     }
 
-    /// Puts a question to the person. What they typed before it was for the draft, and is there afterwards.
-    fn put(&mut self, request: &Request, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
-        let asked = self.console.ask(request, &self.options, withdrawal, &mut self.early);
-        self.invited = false;
+    /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
+    fn show_question(&mut self, request: &Request, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
+        let asked = self.console.ask(request, &self.options, withdrawal, &mut self.type_ahead);
+        self.input_prompt_shown = false;
         asked
     }
 
@@ -420,34 +419,34 @@ impl Driver {
         let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
         let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
         let sessions = sessions.into_iter().filter(said_something).filter(can_be_opened);
-        let sessions: Vec<Session> = sessions.take(choice::MOST).collect();
-        let Some((set, labels)) = choice::of(&sessions, SystemTime::now()) else {
+        let sessions: Vec<Session> = sessions.take(session_choice::MAX_SESSIONS).collect();
+        let Some((set, labels)) = session_choice::question(&sessions, SystemTime::now()) else {
             let words = "There is no other session of this folder that is not open elsewhere.";
             self.state.print(Item::Note(Role::Muted, words.into()), out);
             return Ok(None);
         };
         let began = Instant::now();
-        let asked = self.put(&Request::new(set), None);
-        let settled = match &asked {
-            Ok(outcome) if is_gone(outcome) => return Err(End::Closed),
+        let asked = self.show_question(&Request::new(set), None);
+        let end = match &asked {
+            Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
             Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
-            Ok(_) => Settled::Answered,
-            Err(AskError::Interrupted) => Settled::Interrupted,
-            Err(_) => Settled::Otherwise,
+            Ok(_) => QuestionEnd::Answered,
+            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
+            Err(_) => QuestionEnd::Unanswered,
         };
-        out.extend(self.state.update(Event::Settled(settled, began.elapsed()), self.now()));
+        out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
         let Ok(outcome) = asked else { return Ok(None) };
         let answer = outcome.answers().first().filter(|_| *outcome.status() == Status::Answered);
         Ok(answer.and_then(|answer| {
             let picked = answer.selected_options.first();
-            let place = picked.and_then(|picked| labels.iter().position(|label| label == picked));
-            place.map(|place| sessions[place].id.clone()).or_else(|| answer.custom_input.clone())
+            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
+            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
         }))
     }
 }
 
-/// Whether there was no terminal left to answer on.
-fn is_gone(outcome: &Outcome) -> bool {
+/// Whether the outcome is due to the terminal having gone away.
+fn terminal_is_gone(outcome: &Outcome) -> bool {
     matches!(outcome.via(), Some(Via::Terminal | Via::Line)) && matches!(outcome.status(), Status::Unavailable { .. })
 }
 

@@ -14,15 +14,15 @@ const KEPT_BYTES: usize = 1 << 20;
 
 /// Where texts are kept.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct HistoryFile {
     path: PathBuf,
 }
 
-impl Keeper {
+impl HistoryFile {
     /// The history of a state folder, and what is in it, the oldest first.
-    pub(crate) fn open(folder: &Path) -> (Keeper, Vec<String>) {
-        let keeper = Keeper { path: folder.join("history.jsonl") };
-        let bytes = fs::read(&keeper.path).unwrap_or_default();
+    pub(crate) fn open(folder: &Path) -> (HistoryFile, Vec<String>) {
+        let history_file = HistoryFile { path: folder.join("history.jsonl") };
+        let bytes = fs::read(&history_file.path).unwrap_or_default();
         let read = |line: &[u8]| serde_json::from_slice::<String>(line).ok();
         let mut texts: Vec<String> = bytes.split(|byte| *byte == b'\n').filter_map(read).collect();
         texts.dedup();
@@ -36,13 +36,13 @@ impl Keeper {
         let texts = texts.split_off(texts.len() - kept);
         // Shortened rarely: a rewrite may cost what another session appends at that very moment.
         if bytes.len() > 2 * KEPT_BYTES || bytes.iter().filter(|byte| **byte == b'\n').count() > 2 * KEPT {
-            let _ = keeper.rewrite(&texts);
+            let _ = history_file.rewrite(&texts);
         }
-        (keeper, texts)
+        (history_file, texts)
     }
 
     /// Keeps a text.
-    pub(crate) fn keep(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn append(&self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -79,15 +79,15 @@ mod tests {
     #[test]
     fn texts_come_back_as_they_were_in_a_file_nobody_else_can_read() {
         let folder = tempfile::tempdir().unwrap();
-        let (keeper, texts) = Keeper::open(folder.path());
+        let (history_file, texts) = HistoryFile::open(folder.path());
         assert_eq!(texts, [""; 0]);
-        keeper.keep("one\n\"two\"").unwrap();
-        keeper.keep("drei é").unwrap();
-        assert_eq!(Keeper::open(folder.path()).1, ["one\n\"two\"", "drei é"]);
+        history_file.append("one\n\"two\"").unwrap();
+        history_file.append("drei é").unwrap();
+        assert_eq!(HistoryFile::open(folder.path()).1, ["one\n\"two\"", "drei é"]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(&keeper.path).unwrap().permissions().mode();
+            let mode = fs::metadata(&history_file.path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
     }
@@ -96,7 +96,7 @@ mod tests {
     fn a_line_that_cannot_be_read_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("history.jsonl"), "\"a\"\nhalf a li\n\"b\"\n").unwrap();
-        assert_eq!(Keeper::open(folder.path()).1, ["a", "b"]);
+        assert_eq!(HistoryFile::open(folder.path()).1, ["a", "b"]);
     }
 
     #[test]
@@ -104,8 +104,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let many: String = (0..3 * KEPT).map(|i| format!("\"{i}\"\n")).collect();
         fs::write(folder.path().join("history.jsonl"), many).unwrap();
-        let (keeper, texts) = Keeper::open(folder.path());
+        let (history_file, texts) = HistoryFile::open(folder.path());
         assert_eq!((texts.len(), texts[0].as_str()), (KEPT, "2000"));
-        assert_eq!(fs::read_to_string(&keeper.path).unwrap().lines().count(), KEPT);
+        assert_eq!(fs::read_to_string(&history_file.path).unwrap().lines().count(), KEPT);
     }
 }

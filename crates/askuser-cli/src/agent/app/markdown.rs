@@ -4,14 +4,14 @@
 //! is shown as it was written. All of it goes through `sanitize`. Deliberately absent: a document model; tables, footnotes
 //! and HTML stay text.
 
-mod early;
 mod inline;
+mod partial;
 
 use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span, Style};
 use askuser_terminal::{Role, Theme, width, wrap};
-use early::GoesOn;
 use inline::read_inline;
+use partial::Continuation;
 
 /// A line of Markdown, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(crate) struct Stream {
     partial: String,
     fence: Option<Fence>,
     /// What the line that is not whole yet goes on from, if some of it has been given already.
-    goes_on: Option<GoesOn>,
+    continuation: Option<Continuation>,
     /// What came last, so that blank lines stand between things and nowhere else.
     gap: Gap,
 }
@@ -98,11 +98,11 @@ struct Fence {
 }
 
 /// Of a longer unfinished line, only the end can be seen anyway.
-const TAIL_AT_MOST: usize = 8_000;
+const MAX_TAIL_BYTES: usize = 8_000;
 /// Deeper lists are not moved further in.
-const FURTHEST: usize = 12;
+const MAX_INDENT: usize = 12;
 /// Deeper quotes look like this one.
-const MOST_QUOTES: usize = 6;
+const MAX_QUOTES: usize = 6;
 
 impl Stream {
     /// Takes more text, and gives the rows that are whole now.
@@ -134,7 +134,7 @@ impl Stream {
     pub(crate) fn tail(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         if !self.partial.trim().is_empty() {
-            let skipped = self.partial.len().saturating_sub(TAIL_AT_MOST);
+            let skipped = self.partial.len().saturating_sub(MAX_TAIL_BYTES);
             let start = (skipped..=self.partial.len()).find(|at| self.partial.is_char_boundary(*at)).unwrap_or(0);
             let mut preview = Stream { partial: String::new(), ..*self };
             preview.read(&self.partial[start..], &mut rows);
@@ -151,10 +151,10 @@ impl Stream {
     }
 
     fn read_clean(&mut self, line: &str, rows: &mut Vec<Row>) {
-        if let Some(goes_on) = self.goes_on.take() {
+        if let Some(continuation) = self.continuation.take() {
             let words = line.trim_start_matches(' ');
             if !words.is_empty() {
-                self.put(goes_on.read(words), rows);
+                self.put(continuation.read(words), rows);
             }
             return;
         }
@@ -207,7 +207,7 @@ fn opens(body: &str, indent: usize) -> Option<Fence> {
     let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = body.len() - body.trim_start_matches(mark).len();
     let info = &body[length..];
-    (length >= 3 && !info.contains('`')).then_some(Fence { mark, length, indent: indent.min(FURTHEST) })
+    (length >= 3 && !info.contains('`')).then_some(Fence { mark, length, indent: indent.min(MAX_INDENT) })
 }
 
 fn closes(body: &str, fence: Fence) -> bool {
@@ -252,8 +252,8 @@ impl Row {
             quotes += 1;
         }
         let body = rest.trim_start_matches(' ');
-        let indent = (rest.len() - body.len()).min(FURTHEST);
-        let quotes = quotes.min(MOST_QUOTES);
+        let indent = (rest.len() - body.len()).min(MAX_INDENT);
+        let quotes = quotes.min(MAX_QUOTES);
         if is_rule(body) {
             return (Row { quotes, kind: Kind::Rule, ..Row::blank() }, "");
         }

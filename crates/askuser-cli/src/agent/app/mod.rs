@@ -1,30 +1,31 @@
-//! The conversation in a terminal.
+//! The interactive agent in a terminal.
 //!
 //! ```text
 //! keys, pastes ──▶ State::update ──▶ effects ──▶ driver ──▶ Console (scrollback, live region, questions)
-//! agent's thread ─────▲                            └──────▶ worker: orders
+//! agent updates ──────▲                            └──────▶ AgentThread (commands)
 //! ```
 //!
-//! The person's thread owns the terminal and the state; the agent's thread owns the agent. They share a channel each way
-//! and nothing else. `state`, `update`, `telling` and `view` do no IO and read no clock.
+//! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
+//! direction and nothing else. `state`, `update`, `agent_events` and `view` do no IO and read no clock.
 
+mod agent_events;
+mod agent_thread;
 mod asker;
-mod calls;
-mod choice;
-mod commands;
 mod draft;
 mod driver;
 mod history;
-mod item;
 mod markdown;
+mod scrollback;
+mod session_choice;
+mod slash_commands;
 mod state;
-mod telling;
+mod tool_calls;
 mod update;
 mod view;
-mod worker;
 
 use crate::session;
-use asker::{AtTheTerminal, Post};
+use agent_thread::{AgentThread, AgentUpdate};
+use asker::{AppAsker, UiSender};
 use askuser::Asker;
 use askuser_agent::Agent;
 use askuser_cli::answering;
@@ -32,23 +33,22 @@ use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_terminal::{Console, Options};
 use driver::Driver;
-use history::Keeper;
+use history::HistoryFile;
 use state::{Motion, State};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
-use worker::{FromAgent, Worker};
 
-/// The terminal, before there is an agent to talk to.
+/// The terminal, opened before the agent is built, because the agent needs its asker.
 pub(crate) struct Surface {
     console: Console,
     options: Options,
-    post: Post,
-    news: Receiver<(Instant, FromAgent)>,
+    ui: UiSender,
+    updates: Receiver<(Instant, AgentUpdate)>,
 }
 
 impl Surface {
-    /// Takes the terminal over. It is given back when the surface, or the conversation on it, ends.
+    /// Takes over the terminal. It is restored when the surface, or the app running on it, is dropped.
     pub(crate) fn open(settings: &Settings) -> Result<Surface, Failure> {
         let options = answering::options(settings, Vec::new());
         let console = Console::open(&options).map_err(|error| {
@@ -56,36 +56,37 @@ impl Surface {
                 .hint("without a terminal, use askuser agent -p TEXT")
                 .code(exit::NOBODY_THERE)
         })?;
-        let (sender, news) = channel();
-        let post = Post::new(sender, console.waker());
-        Ok(Surface { console, options, post, news })
+        let (sender, updates) = channel();
+        let ui = UiSender::new(sender, console.waker());
+        Ok(Surface { console, options, ui, updates })
     }
 
-    /// Who asks on it.
+    /// The asker for the agent.
     pub(crate) fn asker(&self) -> Arc<dyn Asker> {
-        Arc::new(AtTheTerminal { post: self.post.clone() })
+        Arc::new(AppAsker { ui: self.ui.clone() })
     }
 }
 
-/// Talks until the person leaves. What was cut off goes on by itself; then `opening` is said for them.
+/// Runs the app until the person quits. A turn that was cut off is resumed first; then `opening` is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
-    let Surface { console, options, post, news } = surface;
-    let (keeper, history) = match session::state_folder() {
+    let Surface { console, options, ui, updates } = surface;
+    let (history_file, history) = match session::state_folder() {
         Ok(folder) => {
-            let (keeper, history) = Keeper::open(&folder);
-            (Some(keeper), history)
+            let (history_file, history) = HistoryFile::open(&folder);
+            (Some(history_file), history)
         }
         Err(_) => (None, Vec::new()),
     };
-    let mut state = State::new(console.manner(), motion(|name| std::env::var(name).ok()), history);
+    let mut state = State::new(console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.queue.extend(opening);
-    let wishes = settings.clone();
-    let connect = Box::new(move |name: &str| crate::connect(name, &wishes));
-    let worker = Worker::start(agent, connect, post).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    Driver::new(console, options, state, worker, news, keeper, settings.notify).run()
+    let connect_settings = settings.clone();
+    let connect = Box::new(move |name: &str| crate::connect(name, &connect_settings));
+    let agent_thread =
+        AgentThread::start(agent, connect, ui).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    Driver::new(console, options, state, agent_thread, updates, history_file, settings.notify).run()
 }
 
-/// There is no one variable for this; what is set to anything but 0 counts.
+/// There is no standard variable for this; any of these set to anything but 0 counts.
 fn motion(variable: impl Fn(&str) -> Option<String>) -> Motion {
     let reduced = ["REDUCED_MOTION", "NO_MOTION", "PREFERS_REDUCED_MOTION"];
     let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");

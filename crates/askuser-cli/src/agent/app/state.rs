@@ -1,70 +1,72 @@
-//! All that the conversation's screen depends on, and what can happen to it. No IO and no clock: time is passed in.
+//! The app's state, its events and its effects. No IO and no clock: time is passed in.
+//!
+//! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
 
-use super::calls::{self, Asks, Call};
+use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
-use super::item::{Item, WIDEST};
 use super::markdown::Stream;
-use super::worker::{Order, Session};
+use super::scrollback::{Item, MAX_COLUMNS};
+use super::tool_calls::{self, RunningCall, WaitingFor};
 use askuser::Key;
 use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
-use askuser_terminal::{Focus, Manner, Role};
+use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The conversation, as the person sees it.
+/// The state of the app.
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(crate) manner: Manner,
+    pub(crate) presentation: Presentation,
     pub(crate) motion: Motion,
     pub(crate) session: Option<Session>,
     pub(crate) draft: Draft,
-    /// How many columns a row of the draft has.
-    pub(crate) room: usize,
-    /// How many columns a row of text has.
-    pub(crate) columns: usize,
-    /// How much has been said in this session.
-    pub(crate) said: usize,
-    /// Messages that are sent when the turn is over, the first one first.
+    /// The width of the draft, for moving between its rows.
+    pub(crate) draft_columns: usize,
+    /// The width of the model's text, for breaking long paragraphs.
+    pub(crate) text_columns: usize,
+    /// How many messages the session has, counting the person's new ones; zero means there is nothing to resume.
+    pub(crate) message_count: usize,
+    /// Messages to send when the turn is over, first in first out.
     pub(crate) queue: VecDeque<String>,
-    /// How many orders have not been carried out yet.
-    pub(crate) orders: usize,
+    /// How many commands the agent thread has not finished yet.
+    pub(crate) pending_commands: usize,
     pub(crate) turn: Option<Turn>,
     pub(crate) stream: Stream,
-    /// Whether the text that is being written has been seen in parts.
-    pub(super) heard: Heard,
-    pub(crate) calls: Vec<Call>,
-    /// What the turn has cost so far, or the last one.
+    /// Whether deltas of the current text have been shown.
+    pub(super) streamed: Streamed,
+    pub(crate) calls: Vec<RunningCall>,
+    /// Tokens used by the current turn, or the last one.
     pub(crate) usage: Usage,
-    /// Questions that have not been opened yet.
-    pub(crate) waiting: VecDeque<Waiting>,
-    /// Whether the person has been called to the first of them.
-    pub(super) called: Called,
+    /// Questions not opened yet, in the order of the driver's queue.
+    pub(crate) pending_questions: VecDeque<PendingQuestion>,
+    /// Whether the person was notified of the first of them.
+    pub(super) notified: Notified,
     pub(crate) notice: Option<Notice>,
     pub(crate) detail: Detail,
-    /// The last call that gave something back.
-    pub(super) last_output: Option<(calls::Ended, String)>,
+    /// The last call whose output was not shown in full, for Ctrl-O.
+    pub(super) last_output: Option<(tool_calls::CallSummary, String)>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
-    /// When a question was answered last: who answers is there.
+    /// When a question was last answered: a sign that the person is there.
     pub(super) last_seen: Option<Duration>,
-    /// Until when a key may still be meant for a question that is over.
+    /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
     pub(super) stray_until: Option<Duration>,
-    /// Until when Ctrl-C quits.
-    pub(super) quits_until: Option<Duration>,
-    /// How long the person has been asked, all in all.
-    pub(super) asked: Duration,
-    pub(super) ended: Ended,
-    /// The mode to go back to from plan mode.
-    pub(super) before_plan: PermissionMode,
-    /// A diff that was shown with the question about it.
+    /// Until when another Ctrl-C quits.
+    pub(super) quit_armed_until: Option<Duration>,
+    /// The total time questions were open.
+    pub(super) question_time: Duration,
+    pub(super) turn_end: TurnEnd,
+    /// The mode to return to from plan mode.
+    pub(super) mode_before_plan: PermissionMode,
+    /// A diff that was shown above its permission question, so that the result does not repeat it.
     pub(super) shown_diff: Option<String>,
-    pub(super) above: Above,
+    pub(super) last_printed: LastPrinted,
 }
 
-/// A turn at work.
+/// A running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// On the clock that stands still while the person is asked.
+    /// On the clock that stops while a question is open, see [`State::clock`].
     pub(crate) since: Duration,
     pub(crate) stopping: Stopping,
 }
@@ -75,7 +77,7 @@ pub(crate) enum Stopping {
     Yes,
 }
 
-/// Whether things may move by themselves.
+/// Whether the spinner is animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
     Full,
@@ -83,36 +85,36 @@ pub(crate) enum Motion {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum Streamed {
     Nothing,
     Parts,
 }
 
 /// A question that has not been opened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingQuestion {
     pub(crate) header: String,
-    /// What it is about, to be shown above it.
+    /// Printed above it when it opens.
     pub(crate) context: Option<String>,
 }
 
-/// What a question that waits waits for.
+/// When a pending question opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opens {
-    /// Nothing is being written: it opens once the keyboard rests.
-    AtRest,
-    /// A text is half written, and who wrote it may go on at any time: it opens when they say so.
-    OnWish,
+pub(crate) enum OpenTrigger {
+    /// The draft is empty: once the keyboard has been idle.
+    WhenIdle,
+    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode.
+    OnRequest,
 }
 
-/// Whether the person was told in a way that is noticed elsewhere.
+/// Whether a notification was sent that is noticed outside this terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Called {
+pub(super) enum Notified {
     No,
     Yes,
 }
 
-/// Words under the box that go by themselves or with the next key.
+/// A message under the input box, removed after a time or by the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) role: Role,
@@ -120,7 +122,7 @@ pub(crate) struct Notice {
     pub(crate) until: Option<Duration>,
 }
 
-/// How much is shown of results.
+/// How much of a tool's output is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
     Short,
@@ -129,82 +131,83 @@ pub(crate) enum Detail {
 
 /// How the last turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    Well,
+pub(super) enum TurnEnd {
+    Completed,
     /// The person stopped it.
     Stopped,
-    /// It broke off, and can be taken up again.
-    Broken,
+    /// It broke off with an error and can be resumed.
+    Failed,
 }
 
-/// What the scrollback ends with.
+/// What was printed last, to decide about blank lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Above {
+pub(super) enum LastPrinted {
     Nothing,
-    /// Text that is still being written.
+    /// The model's text, still incomplete.
     Text,
     Call,
     Other,
 }
 
-/// Something that happened.
+/// Input to [`State::update`].
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Key(Key),
     Paste(String),
-    /// A whole line, in line mode; what was taken of it before is in the draft.
+    /// A complete line, in line mode; a beginning that was taken earlier is in the draft.
     Line(String),
-    /// What had been typed when a question came, in line mode: whole lines, and the beginning of one. It opens nothing.
-    Typed {
+    /// What had been typed when a question arrived, in line mode: complete lines and an unfinished one. Never opens the
+    /// question.
+    TypeAhead {
         lines: Vec<String>,
         rest: String,
     },
     Focus(Focus),
-    /// The editor came back.
+    /// The external editor was closed.
     Edited(Result<String, String>),
-    /// Time has passed.
+    /// Nothing but the passing of time.
     Tick,
-    Session(Session, Vec<Message>),
-    Changed(Session),
+    SessionOpened(Session, Vec<Message>),
+    SessionChanged(Session),
     Cleared,
-    Failed(String),
-    Begins,
-    Finished,
+    CommandFailed(String),
+    TurnStarted,
+    CommandDone,
     Agent(AgentEvent),
-    /// The agent asks.
-    Asked(Waiting),
-    /// The question in this place of the queue is not wanted any more.
-    Withdrawn(usize),
-    /// The first question is over, after so long.
-    Settled(Settled, Duration),
+    /// The agent asks a question.
+    QuestionArrived(PendingQuestion),
+    /// The pending question with this index was withdrawn.
+    QuestionWithdrawn(usize),
+    /// The open question was closed, after this time.
+    QuestionClosed(QuestionEnd, Duration),
 }
 
-/// What became of a question.
+/// How a question was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
+pub(crate) enum QuestionEnd {
     Answered,
     /// The person stopped the turn instead.
     Interrupted,
-    Otherwise,
+    Unanswered,
 }
 
-/// What is to be done about it.
+/// What the driver is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     Print(Item),
-    Order(Order),
-    /// A question has come.
+    Command(AgentCommand),
+    /// Show that a question is pending: window title, and a notification if the person may be away.
     Announce {
         header: String,
-        away: Away,
+        presence: Presence,
     },
-    /// No question waits any more.
-    Quiet,
+    /// No question is pending any more.
+    ClearAnnouncement,
     /// Open the first question.
     Ask,
-    /// Remember what was typed.
-    Keep(String),
-    /// Let the person write in their editor.
+    /// Append to the input history.
+    SaveHistory(String),
+    /// Open the external editor on a text.
     Edit(String),
     Redraw,
     /// Let the person choose a session.
@@ -212,44 +215,44 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// Whether the person may be looking elsewhere.
+/// Whether the person seems to be at this terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Away {
-    No,
-    Perhaps,
+pub(crate) enum Presence {
+    Here,
+    MaybeAway,
 }
 
-/// How long the keyboard has to rest before a question opens.
-pub(crate) const GUARD: Duration = Duration::from_millis(700);
-/// For how long after a question Enter and Esc are taken for one press too many.
-pub(super) const STRAY: Duration = Duration::from_millis(700);
-/// Within what time Ctrl-C has to be pressed again.
-pub(super) const AGAIN: Duration = Duration::from_secs(2);
-/// Who has typed or answered so recently is there.
-const RECENTLY: Duration = Duration::from_secs(5);
+/// How long the keyboard must be idle before a question opens.
+pub(crate) const TYPING_GUARD: Duration = Duration::from_millis(700);
+/// For how long after a question Enter and Esc are ignored.
+pub(super) const STRAY_KEY_WINDOW: Duration = Duration::from_millis(700);
+/// Within what time Ctrl-C has to be pressed again to quit.
+pub(super) const QUIT_WINDOW: Duration = Duration::from_secs(2);
+/// A key or an answer within this time means that the person is here.
+const RECENT_ACTIVITY: Duration = Duration::from_secs(5);
 const FRAME: Duration = Duration::from_millis(125);
 const SECOND: Duration = Duration::from_secs(1);
 
 impl State {
-    /// Nothing has been said; the agent's thread is about to tell what there is.
-    pub(crate) fn new(manner: Manner, motion: Motion, history: Vec<String>) -> State {
+    /// The state before the agent thread has sent its session; that start-up counts as a pending command.
+    pub(crate) fn new(presentation: Presentation, motion: Motion, history: Vec<String>) -> State {
         State {
-            manner,
+            presentation,
             motion,
             session: None,
             draft: Draft::new(history),
-            room: WIDEST,
-            columns: WIDEST,
-            said: 0,
+            draft_columns: MAX_COLUMNS,
+            text_columns: MAX_COLUMNS,
+            message_count: 0,
             queue: VecDeque::new(),
-            orders: 1,
+            pending_commands: 1,
             turn: None,
             stream: Stream::default(),
-            heard: Heard::Nothing,
+            streamed: Streamed::Nothing,
             calls: Vec::new(),
             usage: Usage::default(),
-            waiting: VecDeque::new(),
-            called: Called::Yes,
+            pending_questions: VecDeque::new(),
+            notified: Notified::Yes,
             notice: None,
             detail: Detail::Short,
             last_output: None,
@@ -257,30 +260,30 @@ impl State {
             last_key: None,
             last_seen: None,
             stray_until: None,
-            quits_until: None,
-            asked: Duration::ZERO,
-            ended: Ended::Well,
-            before_plan: PermissionMode::Ask,
+            quit_armed_until: None,
+            question_time: Duration::ZERO,
+            turn_end: TurnEnd::Completed,
+            mode_before_plan: PermissionMode::Ask,
             shown_diff: None,
-            above: Above::Nothing,
+            last_printed: LastPrinted::Nothing,
         }
     }
 
-    /// The clock that stands still while the person is asked.
+    /// A clock that stops while a question is open.
     pub(crate) fn clock(&self, now: Duration) -> Duration {
-        now.saturating_sub(self.asked)
+        now.saturating_sub(self.question_time)
     }
 
-    /// When the screen changes by itself; `None` means never.
+    /// When a `Tick` is due; `None` if only input or updates can change anything.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
-        let waits = self.last_key.filter(|_| !self.waiting.is_empty());
-        let opens = waits.and_then(|key| match self.opens() {
-            Opens::AtRest => Some(key + GUARD),
-            Opens::OnWish => (self.called == Called::No && self.focus.is_none())
-                .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENTLY),
+        let waits = self.last_key.filter(|_| !self.pending_questions.is_empty());
+        let opens = waits.and_then(|key| match self.open_trigger() {
+            OpenTrigger::WhenIdle => Some(key + TYPING_GUARD),
+            OpenTrigger::OnRequest => (self.notified == Notified::No && self.focus.is_none())
+                .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        let moves = self.manner == Manner::Screen && !self.is_paused();
+        let moves = self.presentation == Presentation::Screen && !self.is_paused();
         let frame = self.turn.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
@@ -289,15 +292,15 @@ impl State {
             let steps = now.as_millis() / step.as_millis() + 1;
             step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
         });
-        [opens, notice, self.quits_until, frame].into_iter().flatten().min()
+        [opens, notice, self.quit_armed_until, frame].into_iter().flatten().min()
     }
 
-    /// Whether the agent does nothing but wait for the person; subagents may go on beside a question.
+    /// Whether all running calls wait for the person; subagents may go on beside a question.
     pub(crate) fn is_paused(&self) -> bool {
-        !self.waiting.is_empty() && self.calls.iter().all(|call| call.asks != Asks::Nothing)
+        !self.pending_questions.is_empty() && self.calls.iter().all(|call| call.waiting_for != WaitingFor::Nothing)
     }
 
-    /// Which picture of the spinner to show.
+    /// Which frame of the spinner to show.
     pub(crate) fn frame(&self, now: Duration) -> usize {
         match self.motion {
             Motion::Full => (now.as_millis() / FRAME.as_millis()) as usize,
@@ -305,28 +308,30 @@ impl State {
         }
     }
 
-    /// What a question would wait for.
-    pub(crate) fn opens(&self) -> Opens {
-        if self.draft.is_blank() { Opens::AtRest } else { Opens::OnWish }
+    /// When a pending question opens.
+    pub(crate) fn open_trigger(&self) -> OpenTrigger {
+        if self.draft.is_blank() { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
     }
 
-    /// Whether nothing stands in the way of a question.
+    /// Whether a pending question may open now.
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
-        match (self.opens(), self.manner) {
-            (Opens::OnWish, _) => false,
-            // A line of one's own takes an Enter of its own.
-            (Opens::AtRest, Manner::Line) => true,
-            (Opens::AtRest, Manner::Screen) => self.last_key.is_none_or(|key| now.saturating_sub(key) >= GUARD),
+        match (self.open_trigger(), self.presentation) {
+            (OpenTrigger::OnRequest, _) => false,
+            // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
+            (OpenTrigger::WhenIdle, Presentation::Line) => true,
+            (OpenTrigger::WhenIdle, Presentation::Screen) => {
+                self.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD)
+            }
         }
     }
 
-    pub(super) fn away(&self, now: Duration) -> Away {
+    pub(super) fn presence(&self, now: Duration) -> Presence {
         let last = self.last_key.max(self.last_seen);
-        let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENTLY);
+        let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENT_ACTIVITY);
         match self.focus {
-            Some(Focus::Gained) => Away::No,
-            None if was_here => Away::No,
-            Some(Focus::Lost) | None => Away::Perhaps,
+            Some(Focus::Gained) => Presence::Here,
+            None if was_here => Presence::Here,
+            Some(Focus::Lost) | None => Presence::MaybeAway,
         }
     }
 
@@ -334,8 +339,8 @@ impl State {
         self.session.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
-    /// Whether text that comes now would begin a paragraph of its own.
+    /// Whether the model's next text starts a new paragraph, apart from what was printed before.
     pub(crate) fn begins_text(&self) -> bool {
-        !matches!(self.above, Above::Text | Above::Nothing)
+        !matches!(self.last_printed, LastPrinted::Text | LastPrinted::Nothing)
     }
 }

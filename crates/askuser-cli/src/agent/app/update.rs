@@ -1,40 +1,45 @@
-//! From what happens to what is done about it: the person's side. What the agent tells is in `telling`.
+//! Events from the person: keys, pastes, lines, questions opened and closed. Those from the agent are in `agent_events`.
 
-use super::commands::{self, Command};
+use super::agent_thread::AgentCommand;
 use super::draft::{LIMIT, Moved};
-use super::item::Item;
+use super::scrollback::Item;
+use super::slash_commands::{self, SlashCommand};
 use super::state::{
-    AGAIN, Above, Away, Called, Detail, Effect, Ended, Event, Notice, Opens, STRAY, Settled, State, Stopping, Turn,
+    Detail, Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd,
+    STRAY_KEY_WINDOW, State, Stopping, Turn, TurnEnd,
 };
-use super::worker::Order;
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode};
 use askuser_agent::PermissionMode;
-use askuser_terminal::{Focus, Manner, Role};
+use askuser_terminal::{Focus, Presentation, Role};
 use std::time::Duration;
 
-/// How much of a result is shown in full.
-pub(super) const FULL: usize = 400;
+/// The most lines of a result that are shown, even in full.
+pub(super) const FULL_LINES: usize = 400;
 
 impl State {
-    /// Takes what happened at `now` and says what to do about it.
+    /// Applies an event that happened at `now`; returns what the driver is to do.
     pub(crate) fn update(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         let mut out = Vec::new();
         match event {
             Event::Key(key) => self.key(key, now, &mut out),
             Event::Paste(text) => {
-                self.touched(now);
+                self.key_pressed(now);
                 self.edit(Edit::Paste(text), &mut out);
             }
-            // Enter and nothing else: the text stays for later.
-            Event::Line(line) if self.opens() == Opens::OnWish && !self.waiting.is_empty() && is_blank(&line) => {
+            // A bare Enter opens the pending question; the draft stays.
+            Event::Line(line)
+                if self.open_trigger() == OpenTrigger::OnRequest
+                    && !self.pending_questions.is_empty()
+                    && is_blank(&line) =>
+            {
                 self.open_question(&mut out);
             }
-            // One Enter too many after an answer sends nothing.
+            // A second Enter right after an answer sends nothing.
             Event::Line(line) if is_blank(&line) && self.stray_until.is_some_and(|until| now < until) => {}
             Event::Line(line) => self.line(&line, now, &mut out),
-            Event::Typed { lines, rest } => {
+            Event::TypeAhead { lines, rest } => {
                 lines.iter().filter(|line| !is_blank(line)).for_each(|line| self.line(line, now, &mut out));
                 let _ = self.begin_line(&rest, &mut out);
                 return out;
@@ -42,71 +47,72 @@ impl State {
             Event::Focus(focus) => self.focus = Some(focus),
             Event::Edited(Ok(text)) => {
                 if self.draft.set(&text) == Fit::Refused {
-                    self.refuse(&mut out);
+                    self.reject_too_long(&mut out);
                 }
             }
             Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
             Event::Tick => {}
-            Event::Asked(waiting) => {
-                self.waiting.push_back(waiting);
-                if self.waiting.len() == 1 {
+            Event::QuestionArrived(waiting) => {
+                self.pending_questions.push_back(waiting);
+                if self.pending_questions.len() == 1 {
                     self.announce(now, &mut out);
                 }
             }
-            Event::Withdrawn(place) => {
-                self.waiting.remove(place);
-                self.hush(now, &mut out);
+            Event::QuestionWithdrawn(index) => {
+                self.pending_questions.remove(index);
+                self.question_gone(now, &mut out);
             }
-            Event::Settled(settled, took) => {
-                self.asked += took;
-                self.calls.iter_mut().for_each(|call| call.has_asked(now));
-                self.stray_until = Some(now + STRAY);
-                self.above = Above::Other;
-                // Who answers is there; a terminal that tells so may not tell it again.
-                match settled {
-                    Settled::Answered | Settled::Interrupted => {
+            Event::QuestionClosed(end, took) => {
+                self.question_time += took;
+                self.calls.iter_mut().for_each(|call| call.question_closed(now));
+                self.stray_until = Some(now + STRAY_KEY_WINDOW);
+                self.last_printed = LastPrinted::Other;
+                // An answer proves that the person is here. The terminal may have reported the focus while the question was open,
+                // where it was not read.
+                match end {
+                    QuestionEnd::Answered | QuestionEnd::Interrupted => {
                         self.last_seen = Some(now);
                         self.focus = self.focus.map(|_| Focus::Gained);
                     }
-                    Settled::Otherwise => self.focus = None,
+                    QuestionEnd::Unanswered => self.focus = None,
                 }
-                if settled == Settled::Interrupted {
+                if end == QuestionEnd::Interrupted {
                     self.offer_to_quit(now, &mut out);
                 }
-                self.hush(now, &mut out);
+                self.question_gone(now, &mut out);
             }
-            Event::Session(..)
-            | Event::Changed(_)
+            Event::SessionOpened(..)
+            | Event::SessionChanged(_)
             | Event::Cleared
-            | Event::Failed(_)
-            | Event::Begins
-            | Event::Finished
-            | Event::Agent(_) => self.told(event, now, &mut out),
+            | Event::CommandFailed(_)
+            | Event::TurnStarted
+            | Event::CommandDone
+            | Event::Agent(_) => self.agent_update(event, now, &mut out),
         }
         self.pass_time(now);
         if self.is_quiet(now) {
             self.open_question(&mut out);
-        } else if self.called == Called::No && self.away(now) == Away::Perhaps {
-            // They have left their half-written text alone, and may not know that it is waited for them.
+        } else if self.notified == Notified::No && self.presence(now) == Presence::MaybeAway {
+            // They left a draft some time ago and may not know that a question is pending.
             self.announce(now, &mut out);
         }
         out
     }
 
-    /// What is over by itself.
+    /// Drops what has expired.
     fn pass_time(&mut self, now: Duration) {
-        if self.quits_until.is_some_and(|until| now >= until) {
-            self.quits_until = None;
+        if self.quit_armed_until.is_some_and(|until| now >= until) {
+            self.quit_armed_until = None;
         }
         if self.notice.as_ref().and_then(|notice| notice.until).is_some_and(|until| now >= until) {
             self.notice = None;
         }
     }
 
-    /// Opens the first question, if one waits. That is done where nothing that was typed for something else can answer it.
+    /// Opens the first pending question, if any. Callers make sure that no key meant for the draft can answer it.
     fn open_question(&mut self, out: &mut Vec<Effect>) {
-        if let Some(waiting) = self.waiting.pop_front() {
-            self.called = Called::Yes;
+        if let Some(waiting) = self.pending_questions.pop_front() {
+            self.notified = Notified::Yes;
             if let Some(context) = waiting.context {
                 self.show_context(context, out);
             }
@@ -114,61 +120,63 @@ impl State {
         }
     }
 
-    /// A question is over: the next one is announced, if one waits.
-    fn hush(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.called = Called::Yes;
-        if self.waiting.is_empty() {
-            out.push(Effect::Quiet);
+    /// A question was closed or withdrawn: announces the next one.
+    fn question_gone(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        self.notified = Notified::Yes;
+        if self.pending_questions.is_empty() {
+            out.push(Effect::ClearAnnouncement);
         } else {
             self.announce(now, out);
         }
     }
 
-    /// Tells that the first question waits.
+    /// Announces the first pending question.
     fn announce(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if let Some(waiting) = self.waiting.front() {
-            let away = self.away(now);
-            self.called = if away == Away::Perhaps { Called::Yes } else { Called::No };
+        if let Some(waiting) = self.pending_questions.front() {
+            let presence = self.presence(now);
+            self.notified = if presence == Presence::MaybeAway { Notified::Yes } else { Notified::No };
             let header = waiting.header.clone();
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
-            out.push(Effect::Announce { header, away });
-            // On a screen the live region says so.
-            if self.manner == Manner::Line && self.opens() == Opens::OnWish {
+            out.push(Effect::Announce { header, presence });
+            // On a screen the live region shows it.
+            if self.presentation == Presentation::Line && self.open_trigger() == OpenTrigger::OnRequest {
                 self.print(Item::Note(Role::Warning, note), out);
             }
         }
     }
 
-    /// Puts something into the scrollback, apart from what it does not belong to.
+    /// Prints into the scrollback, with a blank line before what does not belong to the item above.
     pub(super) fn print(&mut self, item: Item, out: &mut Vec<Effect>) {
-        let (above, apart) = match &item {
-            Item::Rows(_) => (Above::Text, self.begins_text()),
-            Item::Call(_) => (Above::Call, !matches!(self.above, Above::Call | Above::Nothing)),
-            // These go with the call they are about.
-            Item::Output { .. } | Item::Diff { .. } => {
-                (Above::Call, !matches!(self.above, Above::Call | Above::Nothing))
+        let (last_printed, with_gap) = match &item {
+            Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
+            Item::Call(_) => {
+                (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
             }
-            Item::Gap | Item::Header(_) | Item::Said(_) | Item::Note(..) | Item::Help(_) => {
-                (Above::Other, self.above != Above::Nothing)
+            // These belong to the call above.
+            Item::Output { .. } | Item::Diff { .. } => {
+                (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
+            }
+            Item::Gap | Item::Header(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
+                (LastPrinted::Other, self.last_printed != LastPrinted::Nothing)
             }
         };
-        if apart {
+        if with_gap {
             out.push(Effect::Print(Item::Gap));
         }
-        self.above = above;
+        self.last_printed = last_printed;
         out.push(Effect::Print(item));
     }
 
-    /// Says something that is not part of the conversation; on a screen it goes with the next key.
+    /// Shows a message that is not part of the conversation; on a screen the next key removes it.
     pub(super) fn warn(&mut self, role: Role, text: impl Into<String>, out: &mut Vec<Effect>) {
-        match self.manner {
-            Manner::Screen => self.notice = Some(Notice { role, text: text.into(), until: None }),
-            Manner::Line => self.print(Item::Note(role, text.into()), out),
+        match self.presentation {
+            Presentation::Screen => self.notice = Some(Notice { role, text: text.into(), until: None }),
+            Presentation::Line => self.print(Item::Note(role, text.into()), out),
         }
     }
 
-    fn refuse(&mut self, out: &mut Vec<Effect>) {
+    fn reject_too_long(&mut self, out: &mut Vec<Effect>) {
         self.warn(Role::Danger, format!("A message has at most {LIMIT} characters; this was not taken."), out);
     }
 
@@ -183,29 +191,29 @@ impl State {
     fn begin_line(&mut self, text: &str, out: &mut Vec<Effect>) -> Fit {
         let fit = self.draft.set(&format!("{}{text}", self.draft.as_str()));
         if fit == Fit::Refused {
-            self.refuse(out);
+            self.reject_too_long(out);
         }
         fit
     }
 
     // ---- keys ----
 
-    fn touched(&mut self, now: Duration) {
+    fn key_pressed(&mut self, now: Duration) {
         self.last_key = Some(now);
         self.notice = None;
     }
 
     fn key(&mut self, key: Key, now: Duration, out: &mut Vec<Effect>) {
-        self.touched(now);
+        self.key_pressed(now);
         if key == Key::ctrl('c') {
             return self.interrupt(now, out);
         }
-        self.quits_until = None;
-        // It would send half a draft, or stop the turn that was just answered.
+        self.quit_armed_until = None;
+        // Meant for the question that just closed, it would send half a draft or stop the turn.
         let stray = self.stray_until.is_some_and(|until| now < until);
         if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
-            // A key that is held goes on until it is let go.
-            self.stray_until = Some(now + STRAY);
+            // A held key repeats: ignore it until it is released.
+            self.stray_until = Some(now + STRAY_KEY_WINDOW);
             return;
         }
         self.stray_until = None;
@@ -216,9 +224,9 @@ impl State {
             _ if key == Key::ctrl('o') => self.toggle_detail(out),
             _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.as_str().to_owned())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
-            Key { code: KeyCode::Tab, .. } if !self.waiting.is_empty() => self.open_question(out),
+            Key { code: KeyCode::Tab, .. } if !self.pending_questions.is_empty() => self.open_question(out),
             Key { code: KeyCode::Tab, .. } => {
-                if let Some(completed) = commands::complete(self.draft.as_str()) {
+                if let Some(completed) = slash_commands::complete(self.draft.as_str()) {
                     let _ = self.draft.set(&completed);
                 }
             }
@@ -234,18 +242,18 @@ impl State {
     fn edit(&mut self, edit: Edit, out: &mut Vec<Effect>) {
         let grows = matches!(edit, Edit::Insert(_) | Edit::Paste(_) | Edit::Newline);
         if self.draft.edit(edit) == Fit::Refused && grows {
-            // What cannot be seen is refused as well; there is nothing to say about that.
+            // Control characters are rejected as well as texts that are too long.
             if self.draft.text().chars() + 1 >= LIMIT {
-                self.refuse(out);
+                self.reject_too_long(out);
             } else {
                 self.warn(Role::Warning, format!("Not taken: invisible, or over {LIMIT} characters."), out);
             }
         }
     }
 
-    /// In the first row: back in time. A message that waits comes back before older ones do.
+    /// In the first row, goes back in the history; the last queued message comes before it.
     fn up(&mut self) {
-        if self.draft.up(self.room) == Moved::Yes {
+        if self.draft.up(self.draft_columns) == Moved::Yes {
             return;
         }
         if self.draft.is_blank()
@@ -257,9 +265,9 @@ impl State {
         }
     }
 
-    /// In the last row: forward in time.
+    /// In the last row, goes forward in the history.
     fn down(&mut self) {
-        if self.draft.down(self.room) == Moved::No && self.draft.newer() == Moved::No {
+        if self.draft.down(self.draft_columns) == Moved::No && self.draft.newer() == Moved::No {
             let _ = self.draft.edit(Edit::Finish);
         }
     }
@@ -272,7 +280,7 @@ impl State {
         match (self.detail, self.last_output.clone()) {
             (Detail::Full, Some((call, text))) => {
                 self.print(Item::Call(call), out);
-                self.print(Item::Output { text, role: Role::Secondary, most: FULL }, out);
+                self.print(Item::Output { text, role: Role::Secondary, max_lines: FULL_LINES }, out);
                 self.warn(Role::Muted, "Results are shown in full; Ctrl-O shortens them again.", out);
             }
             (Detail::Full, None) => self.warn(Role::Muted, "Results will be shown in full.", out),
@@ -288,7 +296,7 @@ impl State {
             && turn.stopping == Stopping::No
         {
             turn.stopping = Stopping::Yes;
-            out.push(Effect::Order(Order::Stop));
+            out.push(Effect::Command(AgentCommand::Stop));
             if self.queue.len() > 1 {
                 let text = format!("Your {} queued messages come back as one text.", self.queue.len());
                 self.warn(Role::Muted, text, out);
@@ -297,25 +305,27 @@ impl State {
     }
 
     fn interrupt(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if self.quits_until.is_some_and(|until| now < until) {
+        if self.quit_armed_until.is_some_and(|until| now < until) {
             return out.push(Effect::Quit);
         }
         if self.turn.is_some() {
             self.stop(out);
         } else if !self.draft.is_blank() {
-            // Cleared, not lost: Up brings it back.
-            out.push(Effect::Keep(self.draft.take()));
+            // Up brings the cleared draft back.
+            out.push(Effect::SaveHistory(self.draft.take()));
         }
         self.offer_to_quit(now, out);
     }
 
     /// Ctrl-C was pressed once.
     fn offer_to_quit(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.quits_until = Some(now + AGAIN);
+        self.quit_armed_until = Some(now + QUIT_WINDOW);
         let text = "Press Ctrl-C again to quit.".to_owned();
-        match self.manner {
-            Manner::Screen => self.notice = Some(Notice { role: Role::Warning, text, until: self.quits_until }),
-            Manner::Line => self.print(Item::Note(Role::Muted, text), out),
+        match self.presentation {
+            Presentation::Screen => {
+                self.notice = Some(Notice { role: Role::Warning, text, until: self.quit_armed_until })
+            }
+            Presentation::Line => self.print(Item::Note(Role::Muted, text), out),
         }
     }
 
@@ -323,35 +333,35 @@ impl State {
 
     fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
         if self.draft.is_blank() {
-            if self.ended == Ended::Broken && self.orders == 0 {
-                self.order(Order::GoOn, out);
+            if self.turn_end == TurnEnd::Failed && self.pending_commands == 0 {
+                self.command(AgentCommand::Resume, out);
             }
             return;
         }
-        let command = commands::read(self.draft.as_str());
+        let command = slash_commands::read(self.draft.as_str());
         if let Some(Err(message)) = command {
             self.warn(Role::Danger, message, out);
-            // A line that has been entered is gone; a draft can be mended.
-            if self.manner == Manner::Line {
+            // A submitted line cannot be edited any more; a draft can.
+            if self.presentation == Presentation::Line {
                 let _ = self.draft.set("");
             }
             return;
         }
         let text = self.draft.take();
-        out.push(Effect::Keep(text.clone()));
-        let at_once = matches!(command, Some(Ok(Command::Help | Command::Quit | Command::Model(None))));
-        if self.orders > 0 && !at_once {
+        out.push(Effect::SaveHistory(text.clone()));
+        let at_once = matches!(command, Some(Ok(SlashCommand::Help | SlashCommand::Quit | SlashCommand::Model(None))));
+        if self.pending_commands > 0 && !at_once {
             self.queue.push_back(text);
             match command {
-                // It looks as if it were a switch.
-                Some(Ok(Command::Plan)) => {
+                // People expect /plan to act at once.
+                Some(Ok(SlashCommand::Plan)) => {
                     self.warn(
                         Role::Warning,
                         "From the next turn on: plan mode is switched when this turn is over.",
                         out,
                     );
                 }
-                _ if self.manner == Manner::Line => {
+                _ if self.presentation == Presentation::Line => {
                     self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
                 }
                 _ => {}
@@ -361,62 +371,62 @@ impl State {
         }
     }
 
-    /// Carries out a command, or says something to the agent.
+    /// Runs a slash command, or sends a message to the agent.
     pub(super) fn send(&mut self, text: &str, now: Duration, out: &mut Vec<Effect>) {
-        let command = match commands::read(text) {
+        let command = match slash_commands::read(text) {
             Some(Ok(command)) => command,
             Some(Err(message)) => return self.warn(Role::Danger, message, out),
             None => {
                 let text = text.trim_end().to_owned();
-                // In line mode it stands there already, as the person typed it.
-                match self.manner {
-                    Manner::Screen => self.print(Item::Said(text.clone()), out),
-                    Manner::Line => self.above = Above::Other,
+                // In line mode the terminal has echoed it.
+                match self.presentation {
+                    Presentation::Screen => self.print(Item::UserMessage(text.clone()), out),
+                    Presentation::Line => self.last_printed = LastPrinted::Other,
                 }
-                self.said += 1;
+                self.message_count += 1;
                 self.begin_turn(now);
-                return self.order(Order::Say(text), out);
+                return self.command(AgentCommand::Send(text), out);
             }
         };
         match command {
-            Command::Help => self.print(Item::Help(self.manner), out),
-            Command::Quit => out.push(Effect::Quit),
-            Command::Clear => self.order(Order::Clear, out),
-            Command::Model(Some(name)) => self.order(Order::Model(name), out),
-            Command::Model(None) => {
+            SlashCommand::Help => self.print(Item::Help(self.presentation), out),
+            SlashCommand::Quit => out.push(Effect::Quit),
+            SlashCommand::Clear => self.command(AgentCommand::Clear, out),
+            SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name), out),
+            SlashCommand::Model(None) => {
                 let model = self.session.as_ref().map(|session| session.model.clone()).unwrap_or_default();
                 self.print(Item::Note(Role::Muted, format!("The model is {model}.")), out);
             }
-            Command::Plan => {
+            SlashCommand::Plan => {
                 let mode = self.mode();
-                let next = if mode == PermissionMode::Plan { self.before_plan } else { PermissionMode::Plan };
+                let next = if mode == PermissionMode::Plan { self.mode_before_plan } else { PermissionMode::Plan };
                 if mode != PermissionMode::Plan {
-                    self.before_plan = mode;
+                    self.mode_before_plan = mode;
                 }
-                self.order(Order::Mode(next), out);
+                self.command(AgentCommand::SetMode(next), out);
             }
-            Command::Resume(None) => out.push(Effect::ChooseSession),
-            Command::Resume(Some(id)) => self.resume(id, out),
+            SlashCommand::Resume(None) => out.push(Effect::ChooseSession),
+            SlashCommand::Resume(Some(id)) => self.resume(id, out),
         }
     }
 
-    /// Goes on with another session.
+    /// Switches to another session.
     pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
         if self.session.as_ref().is_some_and(|session| session.id == id) {
             return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
         }
-        self.order(Order::Open(id), out);
+        self.command(AgentCommand::OpenSession(id), out);
     }
 
     pub(super) fn begin_turn(&mut self, now: Duration) {
         self.turn = Some(Turn { since: self.clock(now), stopping: Stopping::No });
         self.usage = Default::default();
-        self.ended = Ended::Well;
+        self.turn_end = TurnEnd::Completed;
     }
 
-    fn order(&mut self, order: Order, out: &mut Vec<Effect>) {
-        self.orders += 1;
-        out.push(Effect::Order(order));
+    fn command(&mut self, command: AgentCommand, out: &mut Vec<Effect>) {
+        self.pending_commands += 1;
+        out.push(Effect::Command(command));
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::app::calls::Went;
-use crate::app::state::{Away, Motion, Waiting};
-use crate::app::worker::Session;
+use crate::app::agent_thread::Session;
+use crate::app::state::{Motion, PendingQuestion, Presence};
+use crate::app::tool_calls::CallStatus;
 use askuser_agent::{AgentEvent, Block, CallResult, Failure, FailureKind, Message, ToolCall, ToolResult};
 use serde_json::json;
 
@@ -15,9 +15,9 @@ fn session(mode: PermissionMode) -> Session {
 
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
-    let mut state = State::new(Manner::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.update(Event::Session(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
-    state.update(Event::Finished, Duration::ZERO);
+    let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::CommandDone, Duration::ZERO);
     state
 }
 
@@ -45,8 +45,8 @@ fn error(kind: FailureKind) -> AgentEvent {
     AgentEvent::Error { error: Failure { kind, message: "no network".into() } }
 }
 
-fn waiting(context: Option<&str>) -> Waiting {
-    Waiting { header: "Database".into(), context: context.map(str::to_owned) }
+fn waiting(context: Option<&str>) -> PendingQuestion {
+    PendingQuestion { header: "Database".into(), context: context.map(str::to_owned) }
 }
 
 fn printed(effects: &[Effect]) -> Vec<&Item> {
@@ -68,10 +68,10 @@ fn enter_sends_and_remembers() {
     write(&mut state, "go", 0);
     let effects = press(&mut state, KeyCode::Enter, 0);
     let expected = [
-        Effect::Keep("go".into()),
+        Effect::SaveHistory("go".into()),
         Effect::Print(Item::Gap),
-        Effect::Print(Item::Said("go".into())),
-        Effect::Order(Order::Say("go".into())),
+        Effect::Print(Item::UserMessage("go".into())),
+        Effect::Command(AgentCommand::Send("go".into())),
     ];
     assert_eq!(effects, expected);
     assert!(state.turn.is_some() && state.draft.text().is_empty());
@@ -88,11 +88,11 @@ fn blank_lines_are_not_sent() {
 fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
     let mut state = working();
     write(&mut state, "next", 10);
-    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::Keep("next".into())]);
+    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("next".into())]);
     assert_eq!(state.queue, ["next"]);
     tell(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.update(Event::Finished, at(20));
-    assert!(effects.contains(&Effect::Order(Order::Say("next".into()))), "{effects:?}");
+    let effects = state.update(Event::CommandDone, at(20));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
     assert!(state.queue.is_empty());
 }
 
@@ -111,9 +111,9 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     write(&mut state, "next", 10);
     press(&mut state, KeyCode::Enter, 10);
     write(&mut state, "draft", 20);
-    assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Order(Order::Stop)]);
+    assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     tell(&mut state, error(FailureKind::Interrupted), 40);
-    state.update(Event::Finished, at(40));
+    state.update(Event::CommandDone, at(40));
     assert_eq!((state.draft.as_str(), state.queue.len()), ("next\ndraft", 0));
 }
 
@@ -133,13 +133,13 @@ fn several_messages_that_come_back_as_one_are_said_to() {
 fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     let mut state = working();
     tell(&mut state, error(FailureKind::Interrupted), 10);
-    state.update(Event::Finished, at(10));
+    state.update(Event::CommandDone, at(10));
     write(&mut state, "/plan", 20);
     press(&mut state, KeyCode::Enter, 20);
     write(&mut state, "next", 20);
     press(&mut state, KeyCode::Enter, 20);
-    let effects = state.update(Event::Finished, at(30));
-    assert!(effects.contains(&Effect::Order(Order::Say("next".into()))), "{effects:?}");
+    let effects = state.update(Event::CommandDone, at(30));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn enter_tries_a_broken_turn_again() {
     let told = tell(&mut state, error(FailureKind::Network), 10);
     let note = Item::Note(Role::Danger, "no network. Press Enter to try again.".into());
     assert_eq!(printed(&told), [&note]);
-    state.update(Event::Finished, at(10));
-    assert_eq!(press(&mut state, KeyCode::Enter, 20), [Effect::Order(Order::GoOn)]);
+    state.update(Event::CommandDone, at(10));
+    assert_eq!(press(&mut state, KeyCode::Enter, 20), [Effect::Command(AgentCommand::Resume)]);
 }
 
 #[test]
@@ -191,9 +191,9 @@ fn control_c_twice_quits_and_once_does_not() {
 #[test]
 fn control_c_at_a_question_and_once_more_quits() {
     let mut state = working();
-    state.update(Event::Asked(waiting(None)), at(5_000));
-    let effects = state.update(Event::Settled(Settled::Interrupted, at(500)), at(5_500));
-    assert_eq!(effects, [Effect::Quiet]);
+    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    let effects = state.update(Event::QuestionClosed(QuestionEnd::Interrupted, at(500)), at(5_500));
+    assert_eq!(effects, [Effect::ClearAnnouncement]);
     assert_eq!(state.notice.as_ref().map(|notice| notice.text.as_str()), Some("Press Ctrl-C again to quit."));
     assert_eq!(press(&mut state, Key::ctrl('c'), 7_400), [Effect::Quit]);
 }
@@ -202,7 +202,7 @@ fn control_c_at_a_question_and_once_more_quits() {
 fn control_c_puts_the_draft_aside_and_up_brings_it_back() {
     let mut state = ready();
     write(&mut state, "half a thought", 0);
-    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Keep("half a thought".into())]);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::SaveHistory("half a thought".into())]);
     assert_eq!(state.draft.as_str(), "");
     press(&mut state, KeyCode::Up, 10);
     assert_eq!(state.draft.as_str(), "half a thought");
@@ -212,7 +212,7 @@ fn control_c_puts_the_draft_aside_and_up_brings_it_back() {
 fn control_c_stops_the_turn_and_leaves_the_draft() {
     let mut state = working();
     write(&mut state, "draft", 0);
-    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Order(Order::Stop)]);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Command(AgentCommand::Stop)]);
     assert_eq!(state.draft.as_str(), "draft");
 }
 
@@ -230,8 +230,8 @@ fn control_d_quits_only_with_nothing_typed() {
 #[test]
 fn a_question_opens_at_once_where_nobody_types() {
     let mut state = working();
-    let effects = state.update(Event::Asked(waiting(None)), at(5_000));
-    let announce = Effect::Announce { header: "Database".into(), away: Away::Perhaps };
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
     assert_eq!(effects, [announce, Effect::Ask]);
 }
 
@@ -239,8 +239,8 @@ fn a_question_opens_at_once_where_nobody_types() {
 fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
     let mut state = working();
     press(&mut state, KeyCode::Left, 1_000);
-    let effects = state.update(Event::Asked(waiting(None)), at(1_100));
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), away: Away::No }]);
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
     assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
     // Another key holds it.
     assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
@@ -252,8 +252,8 @@ fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
 fn half_written() -> State {
     let mut state = working();
     write(&mut state, "please use version ", 1_000);
-    let announce = Effect::Announce { header: "Database".into(), away: Away::No };
-    assert_eq!(state.update(Event::Asked(waiting(None)), at(1_100)), [announce]);
+    let announce = Effect::Announce { header: "Database".into(), presence: Presence::Here };
+    assert_eq!(state.update(Event::QuestionArrived(waiting(None)), at(1_100)), [announce]);
     state
 }
 
@@ -263,22 +263,22 @@ fn a_question_does_not_open_under_somebody_who_pauses_over_a_half_written_text()
     assert_eq!(state.update(Event::Tick, at(4_000)), []);
     assert_eq!(write(&mut state, "2 of the library", 4_100), []);
     assert_eq!(state.update(Event::Tick, at(9_000)), []);
-    assert_eq!((state.draft.as_str(), state.waiting.len()), ("please use version 2 of the library", 1));
+    assert_eq!((state.draft.as_str(), state.pending_questions.len()), ("please use version 2 of the library", 1));
 }
 
 #[test]
 fn tab_opens_a_question_over_a_half_written_text_which_stays() {
     let mut state = half_written();
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
-    state.update(Event::Settled(Settled::Answered, at(500)), at(1_800));
-    assert_eq!((state.draft.as_str(), state.waiting.len()), ("please use version ", 0));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(1_800));
+    assert_eq!((state.draft.as_str(), state.pending_questions.len()), ("please use version ", 0));
 }
 
 #[test]
 fn tab_opens_a_question_also_over_half_a_command() {
     let mut state = working();
     write(&mut state, "/m", 1_000);
-    state.update(Event::Asked(waiting(None)), at(1_100));
+    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
     assert_eq!(state.draft.as_str(), "/m");
 }
@@ -286,7 +286,7 @@ fn tab_opens_a_question_also_over_half_a_command() {
 #[test]
 fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
-    assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::Keep("please use version ".into())]);
+    assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into())]);
     assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
     assert_eq!(state.update(Event::Tick, at(1_900)), [Effect::Ask]);
 }
@@ -303,7 +303,7 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
     let mut state = half_written();
     state.motion = Motion::Reduced;
     assert_eq!(state.next_change(at(5_999)), Some(at(6_000)));
-    let announce = Effect::Announce { header: "Database".into(), away: Away::Perhaps };
+    let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
     assert_eq!(state.update(Event::Tick, at(6_000)), [announce]);
     assert_eq!(state.update(Event::Tick, at(60_000)), []);
     // A paused agent costs nothing: no spinner turns for it.
@@ -314,10 +314,10 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
 fn what_a_question_is_about_is_shown_above_it_once() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
-    let effects = state.update(Event::Asked(waiting(Some(diff))), at(5_000));
-    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), most: crate::app::item::ALL }]);
+    let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
+    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), max_lines: crate::app::scrollback::NO_LIMIT }]);
     assert_eq!(effects.last(), Some(&Effect::Ask));
-    state.update(Event::Settled(Settled::Answered, at(900)), at(6_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
     let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
     assert!(matches!(printed(&told)[..], [Item::Call(_)]), "{told:?}");
@@ -327,24 +327,24 @@ fn what_a_question_is_about_is_shown_above_it_once() {
 fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     let mut state = working();
     write(&mut state, "half a dra", 1_000);
-    state.update(Event::Asked(waiting(None)), at(1_000));
+    state.update(Event::QuestionArrived(waiting(None)), at(1_000));
     press(&mut state, KeyCode::Tab, 2_000);
-    state.update(Event::Settled(Settled::Answered, at(1_000)), at(3_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1_000)), at(3_000));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
     assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
     // Held, it repeats after half a second.
     assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
     write(&mut state, "ft", 3_800);
-    assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::Keep("half a draft".into())]);
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::SaveHistory("half a draft".into())]);
 }
 
 #[test]
 fn a_question_that_was_withdrawn_does_not_open() {
     let mut state = working();
     write(&mut state, "x", 1_000);
-    state.update(Event::Asked(waiting(None)), at(1_100));
-    assert_eq!(state.update(Event::Withdrawn(0), at(1_200)), [Effect::Quiet]);
+    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    assert_eq!(state.update(Event::QuestionWithdrawn(0), at(1_200)), [Effect::ClearAnnouncement]);
     assert_eq!(state.update(Event::Tick, at(9_000)), []);
 }
 
@@ -352,25 +352,25 @@ fn a_question_that_was_withdrawn_does_not_open() {
 fn who_looks_at_the_terminal_is_not_called() {
     let mut state = working();
     state.update(Event::Focus(Focus::Gained), at(10));
-    let effects = state.update(Event::Asked(waiting(None)), at(90_000));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::No });
-    state.update(Event::Settled(Settled::Answered, at(10)), at(90_010));
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(90_000));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::Here });
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(10)), at(90_010));
     state.update(Event::Focus(Focus::Lost), at(90_020));
-    let effects = state.update(Event::Asked(waiting(None)), at(90_030));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::Perhaps });
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(90_030));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
 }
 
 #[test]
 fn who_has_just_answered_is_not_called_to_the_next_question() {
     let mut state = working();
-    state.update(Event::Asked(waiting(None)), at(60_000));
-    state.update(Event::Settled(Settled::Answered, at(30_000)), at(90_000));
-    let effects = state.update(Event::Asked(waiting(None)), at(91_000));
+    state.update(Event::QuestionArrived(waiting(None)), at(60_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(91_000));
     // It is not typing: the question opens at once.
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), away: Away::No }, Effect::Ask]);
-    state.update(Event::Settled(Settled::Otherwise, at(10)), at(91_010));
-    let effects = state.update(Event::Asked(waiting(None)), at(96_000));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), away: Away::Perhaps });
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }, Effect::Ask]);
+    state.update(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(96_000));
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
 }
 
 #[test]
@@ -378,10 +378,13 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
     let mut state = half_written();
     state.motion = Motion::Reduced;
     press(&mut state, KeyCode::Tab, 1_200);
-    state.update(Event::Settled(Settled::Answered, at(2_000)), at(3_500));
-    state.update(Event::Asked(waiting(None)), at(3_600));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(2_000)), at(3_500));
+    state.update(Event::QuestionArrived(waiting(None)), at(3_600));
     assert_eq!(state.next_change(at(8_100)), Some(at(8_500)));
-    assert!(matches!(state.update(Event::Tick, at(8_500))[..], [Effect::Announce { away: Away::Perhaps, .. }]));
+    assert!(matches!(
+        state.update(Event::Tick, at(8_500))[..],
+        [Effect::Announce { presence: Presence::MaybeAway, .. }]
+    ));
 }
 
 #[test]
@@ -390,8 +393,8 @@ fn time_spent_on_a_question_is_not_the_agents() {
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
     tell(&mut state, start, 1_000);
     tell(&mut state, AgentEvent::AskUser { id: "1:permission".into(), questions: json!([]) }, 1_000);
-    state.update(Event::Asked(waiting(None)), at(1_000));
-    state.update(Event::Settled(Settled::Answered, at(60_000)), at(61_000));
+    state.update(Event::QuestionArrived(waiting(None)), at(1_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");
     let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
     let [Item::Call(ended)] = printed(&told)[..] else { panic!("{told:?}") };
@@ -411,7 +414,7 @@ fn a_working_screen_is_drawn_eight_times_a_second_or_once_where_motion_is_unwant
     assert_eq!(state.next_change(at(1_010)), Some(at(1_125)));
     state.motion = Motion::Reduced;
     assert_eq!(state.next_change(at(1_010)), Some(at(2_000)));
-    state.manner = Manner::Line;
+    state.presentation = Presentation::Line;
     assert_eq!(state.next_change(at(1_010)), None);
 }
 
@@ -433,7 +436,7 @@ fn text_is_printed_line_by_line_and_once() {
     assert_eq!(tell(&mut state, delta("one\ntw"), 1).len(), 2);
     assert_eq!(tell(&mut state, delta("o"), 2), []);
     let last = tell(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
-    assert_eq!(printed(&last), [&Item::Rows(crate::app::markdown::rows("two"))]);
+    assert_eq!(printed(&last), [&Item::ModelText(crate::app::markdown::rows("two"))]);
     assert_eq!(tell(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
 }
 
@@ -445,7 +448,7 @@ fn a_failed_call_shows_its_first_lines() {
     let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&told)[..] else {
         panic!("{told:?}")
     };
-    assert_eq!((ended.went, text.as_str()), (Went::Wrong, "it broke"));
+    assert_eq!((ended.status, text.as_str()), (CallStatus::Failed, "it broke"));
 }
 
 #[test]
@@ -486,7 +489,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 
 #[test]
 fn the_end_of_an_earlier_conversation_is_shown_again() {
-    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let call = ToolCall { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}), extra: None };
     let result = CallResult { id: "1".into(), name: "Bash".into(), output: "x".into(), is_error: false };
     let messages = vec![
@@ -494,9 +497,12 @@ fn the_end_of_an_earlier_conversation_is_shown_again() {
         Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
         Message::Results { results: vec![result] },
     ];
-    let told = state.update(Event::Session(session(PermissionMode::Ask), messages), at(0));
+    let told = state.update(Event::SessionOpened(session(PermissionMode::Ask), messages), at(0));
     let items = printed(&told);
-    assert!(matches!(items[..], [Item::Header(_), Item::Said(_), Item::Rows(_), Item::Call(_)]), "{items:?}");
+    assert!(
+        matches!(items[..], [Item::Header(_), Item::UserMessage(_), Item::ModelText(_), Item::Call(_)]),
+        "{items:?}"
+    );
 }
 
 // ---- commands ----
@@ -504,18 +510,18 @@ fn the_end_of_an_earlier_conversation_is_shown_again() {
 fn command(state: &mut State, line: &str) -> Vec<Effect> {
     write(state, line, 0);
     let mut effects = press(state, KeyCode::Enter, 0);
-    effects.retain(|effect| !matches!(effect, Effect::Keep(_)));
+    effects.retain(|effect| !matches!(effect, Effect::SaveHistory(_)));
     effects
 }
 
 #[test]
 fn plan_mode_goes_on_and_off_to_where_it_was() {
     let mut state = ready();
-    state.update(Event::Changed(session(PermissionMode::AcceptEdits)), at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(PermissionMode::Plan))]);
-    state.update(Event::Changed(session(PermissionMode::Plan)), at(0));
-    state.update(Event::Finished, at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Order(Order::Mode(PermissionMode::AcceptEdits))]);
+    state.update(Event::SessionChanged(session(PermissionMode::AcceptEdits)), at(0));
+    assert_eq!(command(&mut state, "/plan"), [Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))]);
+    state.update(Event::SessionChanged(session(PermissionMode::Plan)), at(0));
+    state.update(Event::CommandDone, at(0));
+    assert_eq!(command(&mut state, "/plan"), [Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))]);
 }
 
 #[test]
@@ -539,7 +545,7 @@ fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
     assert_eq!(state.queue, ["/clear"]);
-    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Manner::Screen)]);
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Presentation::Screen)]);
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
 
@@ -554,7 +560,7 @@ fn commands_are_completed() {
 #[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
-    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Order(Order::Open("x1".into()))]);
+    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
     assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
 }
 
@@ -563,33 +569,36 @@ fn sessions_are_resumed_by_id_or_by_choice() {
 #[test]
 fn in_line_mode_a_line_is_sent_and_not_repeated() {
     let mut state = ready();
-    state.manner = Manner::Line;
+    state.presentation = Presentation::Line;
     let effects = state.update(Event::Line("go".into()), at(0));
-    assert_eq!(effects, [Effect::Keep("go".into()), Effect::Order(Order::Say("go".into()))]);
+    assert_eq!(effects, [Effect::SaveHistory("go".into()), Effect::Command(AgentCommand::Send("go".into()))]);
 }
 
 #[test]
 fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
     let mut state = working();
-    state.manner = Manner::Line;
-    assert_eq!(state.update(Event::Typed { lines: Vec::new(), rest: "use version ".into() }, at(5_000)), []);
-    let effects = state.update(Event::Asked(waiting(None)), at(5_000));
+    state.presentation = Presentation::Line;
+    assert_eq!(state.update(Event::TypeAhead { lines: Vec::new(), rest: "use version ".into() }, at(5_000)), []);
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
     let note = "A question waits: Database. Enter asks it and keeps your text; or finish your line first.";
     assert_eq!(printed(&effects), [&Item::Note(Role::Warning, note.into())]);
     assert!(!effects.contains(&Effect::Ask), "{effects:?}");
     let effects = state.update(Event::Line("2".into()), at(6_000));
-    assert_eq!((effects.first(), effects.last()), (Some(&Effect::Keep("use version 2".into())), Some(&Effect::Ask)));
+    assert_eq!(
+        (effects.first(), effects.last()),
+        (Some(&Effect::SaveHistory("use version 2".into())), Some(&Effect::Ask))
+    );
     assert_eq!(state.queue, ["use version 2"]);
 }
 
 #[test]
 fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards() {
     let mut state = working();
-    state.manner = Manner::Line;
-    state.update(Event::Typed { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
-    state.update(Event::Asked(waiting(None)), at(5_000));
+    state.presentation = Presentation::Line;
+    state.update(Event::TypeAhead { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
+    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
     assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [Effect::Ask]);
-    state.update(Event::Settled(Settled::Answered, at(500)), at(6_500));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
     state.update(Event::Line("2".into()), at(7_000));
     assert_eq!(state.queue, ["first", "use version 2"]);
 }
@@ -597,7 +606,7 @@ fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards(
 #[test]
 fn in_line_mode_what_is_wrong_is_printed() {
     let mut state = ready();
-    state.manner = Manner::Line;
+    state.presentation = Presentation::Line;
     let effects = state.update(Event::Line("/x".into()), at(0));
     assert!(matches!(printed(&effects)[..], [Item::Note(Role::Danger, _)]), "{effects:?}");
     assert_eq!(state.draft.as_str(), "");

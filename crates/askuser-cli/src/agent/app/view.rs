@@ -1,10 +1,10 @@
 //! The live region: what is being written, what runs, and the box to type in. A function of the state and the size.
 
-use super::calls::{Call, count, shows_itself, span};
-use super::commands;
-use super::item::{WIDEST, call_start, cut, fitting};
 use super::markdown;
+use super::scrollback::{MAX_COLUMNS, call_start, join_fitting, truncate};
+use super::slash_commands;
 use super::state::{Detail, State, Stopping};
+use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
 use askuser::sanitize;
 use askuser_agent::PermissionMode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
@@ -32,13 +32,13 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     // What is typed is seen in any case; then what happens; then what might be done.
     let room = rows.saturating_sub(input.len());
     // A question that waits comes before what might be done.
-    let room_below = room.saturating_sub(usize::from(!state.waiting.is_empty()));
+    let room_below = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
     let below: Vec<Line<'static>> = below.into_iter().take(room_below).collect();
     let room = room - below.len();
     let middle: Vec<Line<'static>> =
         // The last of it is what the person has to know: that a question waits.
         if middle.len() + 1 > room { middle.split_off(middle.len().saturating_sub(room)) } else { middle };
-    // A terminal that is made narrower breaks these lines before we can take them off, and what scrolls away stays there.
+    // A terminal that is made narrower breaks these lines before we can take them off, and what scrolls presence stays there.
     let room = (room - middle.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = markdown::render(&state.stream.tail(), theme, columns);
     if !tail.is_empty() && state.begins_text() {
@@ -62,10 +62,10 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     let muted = theme.style(Role::Muted);
     let pictures = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
     let picture = pictures[state.frame(now) % pictures.len()];
-    let calls: Vec<&Call> = state.calls.iter().filter(|call| !shows_itself(&call.name)).collect();
+    let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
     let hidden = calls.len().saturating_sub(LISTED);
     for call in &calls[hidden..] {
-        let time = span(whole_seconds(call.worked(now)));
+        let time = format_duration(whole_seconds(call.working_time(now)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));
@@ -74,7 +74,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
     }
     if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
-        let time = span(whole_seconds(clock.saturating_sub(turn.since)));
+        let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
         let words = match turn.stopping {
             Stopping::No => "Working",
             Stopping::Yes => "Stopping",
@@ -86,7 +86,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         }
         lines.push(Line::from(vec![
             Span::styled(format!("{picture} {words} "), theme.style(Role::Primary)),
-            Span::styled(fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
+            Span::styled(join_fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
         ]));
     }
     for text in state.queue.iter().take(LISTED) {
@@ -94,14 +94,14 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         let room = columns.saturating_sub(10);
         lines.push(Line::from(vec![
             Span::styled("  queued: ", muted),
-            Span::styled(cut(&first, room, theme), theme.style(Role::Secondary)),
+            Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
         ]));
     }
     if state.queue.len() > LISTED {
         let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - LISTED);
         lines.push(Line::styled(more, muted));
     }
-    if let Some(waiting) = state.waiting.front() {
+    if let Some(waiting) = state.pending_questions.front() {
         let what = format!("A question waits: {}", waiting.header);
         let words = match state.draft.is_blank() {
             true => format!("{what}. It opens when you stop typing."),
@@ -114,7 +114,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         let words = if width(&words) + 3 > columns { short } else { words };
         lines.push(Line::from(vec![
             Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
-            Span::styled(cut(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
+            Span::styled(truncate(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
         ]));
     }
     lines
@@ -129,7 +129,13 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     let usage = state.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let signs = theme.signs;
-        format!("{} {} {} {}", signs.up, count(usage.input_tokens), signs.down, count(usage.output_tokens))
+        format!(
+            "{} {} {} {}",
+            signs.up,
+            format_count(usage.input_tokens),
+            signs.down,
+            format_count(usage.output_tokens)
+        )
     })
 }
 
@@ -171,7 +177,7 @@ pub(crate) fn text_room(size: (u16, u16)) -> usize {
 
 /// What the live region may take of a terminal.
 fn area((columns, rows): (u16, u16)) -> (usize, usize) {
-    (usize::from(columns).saturating_sub(1).clamp(4, WIDEST), usize::from(rows).saturating_sub(1).max(1))
+    (usize::from(columns).saturating_sub(1).clamp(4, MAX_COLUMNS), usize::from(rows).saturating_sub(1).max(1))
 }
 
 /// The box to type in, and the caret's column and row in it.
@@ -186,8 +192,8 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     let (ranges, caret_row) = state.draft.rows(room);
     let caret = state.draft.text().caret();
     let caret_column = width(&text[ranges[caret_row].start..caret]).min(room);
-    let most = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
-    let first = (caret_row + 1).saturating_sub(most).min(ranges.len().saturating_sub(most));
+    let max_rows = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
+    let first = (caret_row + 1).saturating_sub(max_rows).min(ranges.len().saturating_sub(max_rows));
     let mut lines = Vec::new();
     if framed {
         let label =
@@ -199,7 +205,7 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
             Span::styled(format!("{}{}", signs.horizontal.repeat(rule), signs.chip_right), edge),
         ]));
     }
-    for (i, range) in ranges.iter().enumerate().skip(first).take(most) {
+    for (i, range) in ranges.iter().enumerate().skip(first).take(max_rows) {
         let shown = text[range.clone()].trim_end_matches(' ');
         let mut spans = Vec::new();
         if framed {
@@ -211,8 +217,11 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
             _ => " ".repeat(width(&prompt)),
         };
         spans.push(Span::styled(lead, theme.style(Role::Primary)));
-        let (words, role) =
-            if text.is_empty() { (cut(PLACEHOLDER, room, theme), Role::Muted) } else { (shown.to_owned(), Role::Text) };
+        let (words, role) = if text.is_empty() {
+            (truncate(PLACEHOLDER, room, theme), Role::Muted)
+        } else {
+            (shown.to_owned(), Role::Text)
+        };
         let blank = (room + 1).saturating_sub(width(&words));
         spans.push(Span::styled(words, theme.style(role)));
         if framed {
@@ -221,7 +230,7 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
         }
         lines.push(Line::from(spans));
     }
-    let top = lines.len() - ranges.len().saturating_sub(first).min(most);
+    let top = lines.len() - ranges.len().saturating_sub(first).min(max_rows);
     if framed {
         let rule = columns.saturating_sub(width(signs.box_bottom_left) + width(signs.box_bottom_right));
         let bottom = format!("{}{}{}", signs.box_bottom_left, signs.horizontal.repeat(rule), signs.box_bottom_right);
@@ -246,14 +255,14 @@ fn below(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         let words = sanitize::line(&notice.text).into_owned();
         return markdown::wrapped([(words.as_str(), theme.style(notice.role))].into_iter(), &lead, &lead, columns);
     }
-    let matching: Vec<_> = commands::matching(state.draft.as_str()).collect();
+    let matching: Vec<_> = slash_commands::matching(state.draft.as_str()).collect();
     if !matching.is_empty() {
-        let name = |row: &&commands::Row| format!("/{} {}", row.name, row.argument);
+        let name = |row: &&slash_commands::Row| format!("/{} {}", row.name, row.argument);
         let names = matching.iter().map(|row| width(&name(row))).max().unwrap_or(0) + 2;
-        let line = |row: &&commands::Row| {
+        let line = |row: &&slash_commands::Row| {
             Line::from(vec![
                 Span::styled(format!("  {:names$}", name(row)), theme.style(Role::Primary)),
-                Span::styled(cut(row.about, columns.saturating_sub(names + 2), theme), theme.style(Role::Muted)),
+                Span::styled(truncate(row.about, columns.saturating_sub(names + 2), theme), theme.style(Role::Muted)),
             ])
         };
         return matching.iter().map(line).collect();
@@ -270,7 +279,7 @@ fn below(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
-    let words = fitting(facts, columns.saturating_sub(2), theme);
+    let words = join_fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]
 }
 

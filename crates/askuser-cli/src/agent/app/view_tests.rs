@@ -1,9 +1,9 @@
 use super::*;
+use crate::app::agent_thread::Session;
 use crate::app::markdown::Stream;
-use crate::app::state::{Event, Motion, Notice, Waiting};
-use crate::app::worker::Session;
+use crate::app::state::{Event, Motion, Notice, PendingQuestion};
 use askuser_agent::{AgentEvent, Usage};
-use askuser_terminal::Manner;
+use askuser_terminal::Presentation;
 use serde_json::json;
 
 fn session(mode: PermissionMode) -> Session {
@@ -11,9 +11,9 @@ fn session(mode: PermissionMode) -> Session {
 }
 
 fn idle() -> State {
-    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
-    state.update(Event::Session(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
-    state.update(Event::Finished, Duration::ZERO);
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::CommandDone, Duration::ZERO);
     state
 }
 
@@ -45,7 +45,7 @@ fn busy() -> State {
     }
     state.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
     state.last_key = Some(NOW);
-    state.waiting.push_back(Waiting { header: "Database".into(), context: None });
+    state.pending_questions.push_back(PendingQuestion { header: "Database".into(), context: None });
     assert_eq!(state.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
     state
 }
@@ -138,8 +138,8 @@ fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
     let mut state = idle();
     let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
     state.stream.push(&words.join(" "));
-    for (rows, most) in [(12, 3), (24, 7), (60, 19)] {
+    for (rows, max_lines) in [(12, 3), (24, 7), (60, 19)] {
         let shown = show(&state, &Theme::default(), 40, rows);
-        assert_eq!(shown.lines().filter(|line| line.starts_with('w')).count(), most, "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.starts_with('w')).count(), max_lines, "{shown}");
     }
 }

@@ -11,7 +11,7 @@ fn answer(set: &QuestionSet, i: usize, picks: &[usize], typed: Option<&str>, not
 }
 
 fn lines(set: &QuestionSet, outcome: &Outcome, confirm: Confirm, theme: &Theme) -> String {
-    closing(set, outcome, confirm, theme, 79).iter().map(|line| format!("{line}\n")).collect()
+    closing_lines(set, outcome, confirm, theme, 79).iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Every ending, and answers of every kind.
@@ -73,9 +73,9 @@ fn nothing_stays_where_nothing_is_wanted() {
 fn answers_are_green_headers_quiet_and_refusals_muted() {
     let theme = Theme::default();
     let (_, set, outcome) = endings().remove(0);
-    let line = &closing(&set, &outcome, Confirm::Inline, &theme, 79)[0];
+    let line = &closing_lines(&set, &outcome, Confirm::Inline, &theme, 79)[0];
     let styles: Vec<_> = line.spans.iter().map(|span| span.style).collect();
     assert_eq!(styles, [Role::Success, Role::Secondary, Role::Text].map(|role| theme.style(role)));
-    let line = &closing(&set, &Outcome::cancelled(vec![]), Confirm::Inline, &theme, 79)[0];
+    let line = &closing_lines(&set, &Outcome::cancelled(vec![]), Confirm::Inline, &theme, 79)[0];
     assert_eq!(line.spans[0].style, theme.style(Role::Muted));
 }

@@ -11,14 +11,15 @@ use std::collections::BTreeSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 fn any_theme() -> impl Strategy<Value = Theme> {
-    let depth = prop::sample::select(vec![Depth::None, Depth::Ansi16, Depth::Ansi256, Depth::TrueColor]);
+    let depth =
+        prop::sample::select(vec![ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor]);
     let background = prop::sample::select(vec![Background::Dark, Background::Light]);
     let signs = prop::sample::select(vec![Signs::UNICODE, Signs::ASCII]);
     (depth, background, signs).prop_map(|(depth, background, signs)| Theme { background, depth, signs, dimmed: false })
 }
 
-fn any_mood() -> impl Strategy<Value = Mood> {
-    prop_oneof![6 => Just(Mood::Asking), 1 => Just(Mood::Confirmed), 1 => Just(Mood::Expired)]
+fn any_mood() -> impl Strategy<Value = PromptPhase> {
+    prop_oneof![6 => Just(PromptPhase::Asking), 1 => Just(PromptPhase::Confirmed), 1 => Just(PromptPhase::Expired)]
 }
 
 /// Takes events until the prompt ends, each a fifth of a second after the one before.
@@ -35,7 +36,7 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
 
 /// The text of a whole page without blanks and without its border, whatever the screen would hide.
 fn whole(prompt: &Prompt, columns: u16) -> String {
-    let view = View::new(prompt, &Theme::default(), Mood::Asking, columns, u16::MAX);
+    let view = View::new(prompt, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
     let frame = rows(&drawn(&view)).concat();
     frame.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
 }
@@ -53,14 +54,14 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..25),
         (columns, rows) in (0u16..=120, 0u16..=60),
         theme in any_theme(),
-        mood in any_mood(),
+        phase in any_mood(),
         timeout in prop::option::of(0u64..200),
     ) {
         let settings = PromptOptions { arm: Duration::ZERO, timeout: timeout.map(Duration::from_secs) };
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).mood(mood);
+            let widget = PromptWidget::new(theme).phase(phase);
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
@@ -88,7 +89,7 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let view = View::new(prompt, &Theme::default(), Mood::Asking, columns, rows);
+            let view = View::new(prompt, &Theme::default(), PromptPhase::Asking, columns, rows);
             let (width, height) = view.size();
             assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
         });
@@ -102,7 +103,7 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
         live(&mut prompt, events, size, |prompt, event| {
-            let view = view(prompt, &Theme::default(), Mood::Asking, size);
+            let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
             match (prompt.mode(), prompt.current(), prompt.scroll()) {
                 (InputMode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret().is_some(), "no caret after {event:?}"),
                 (InputMode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
@@ -122,7 +123,7 @@ proptest! {
         }
         let mut next = 0;
         loop {
-            let viewport = view(&prompt, &Theme::default(), Mood::Asking, size).viewport().clone();
+            let viewport = view(&prompt, &Theme::default(), PromptPhase::Asking, size).viewport().clone();
             prop_assert!(viewport.offset <= next, "lines {next} to {} were passed over", viewport.offset);
             let before = std::mem::replace(&mut next, viewport.offset + viewport.height);
             if next == viewport.total {
@@ -171,7 +172,7 @@ proptest! {
         for _ in 0..left {
             prompt.update(Event::Key(KeyCode::Left.into()), Duration::ZERO);
         }
-        let view = View::new(&prompt, &Theme::default(), Mood::Asking, columns, u16::MAX);
+        let view = View::new(&prompt, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
         let caret = view.caret().expect("a caret");
         let buffer = drawn(&view);
         let text = prompt.field(TextField::Note(0));
@@ -194,7 +195,7 @@ fn read(prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
     let mut last = None;
     look(prompt, size);
     loop {
-        let view = view(prompt, &Theme::default(), Mood::Asking, size);
+        let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
         words.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
         let offset = Some(view.viewport().offset);
         if offset == last {
@@ -230,9 +231,10 @@ fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     look(prompt, size);
     let mut visited = vec![0];
     while prompt.entry(0).focus() < prompt.entry(0).other_row() {
-        let before = (prompt.entry(0).focus(), view(prompt, &Theme::default(), Mood::Asking, size).viewport().offset);
+        let before =
+            (prompt.entry(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().offset);
         press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
-        let view = view(prompt, &Theme::default(), Mood::Asking, size);
+        let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
         let after = (prompt.entry(0).focus(), view.viewport().offset);
         assert!(after > before, "from {before:?} to {after:?}: neither the cursor nor the page went down");
         if after.0 != before.0 {
@@ -262,7 +264,7 @@ fn down_reads_a_long_text_under_other_to_its_end() {
     }
     let mut seen = BTreeSet::new();
     for _ in 0..30 {
-        let view = view(&prompt, &Theme::default(), Mood::Asking, size);
+        let view = view(&prompt, &Theme::default(), PromptPhase::Asking, size);
         seen.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
         press(&mut prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
     }

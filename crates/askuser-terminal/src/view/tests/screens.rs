@@ -16,7 +16,7 @@ fn pictures(set: &askuser::QuestionSet, script: &str, sizes: &[Size]) -> String 
     let mut out = String::new();
     for &size in sizes {
         let prompt = played(set, ARMED, script, size);
-        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), Mood::Asking, size));
+        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), PromptPhase::Asking, size));
     }
     out
 }
@@ -30,8 +30,8 @@ fn played(set: &askuser::QuestionSet, settings: askuser::prompt::PromptOptions, 
     prompt
 }
 
-fn text(prompt: &Prompt, theme: &Theme, mood: Mood, size: Size) -> String {
-    let view = view(prompt, theme, mood, size);
+fn text(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> String {
+    let view = view(prompt, theme, phase, size);
     let mut out: String = rows(&drawn(&view)).iter().map(|row| format!("{row}\n")).collect();
     if let Some(Position { x, y }) = view.caret() {
         let _ = writeln!(out, "(cursor in column {x} of row {y})");
@@ -40,8 +40,8 @@ fn text(prompt: &Prompt, theme: &Theme, mood: Mood, size: Size) -> String {
 }
 
 /// As [`text`], with the style before each run of cells: `‹#818CF8 bold›`.
-fn styled(prompt: &Prompt, theme: &Theme, mood: Mood, size: Size) -> String {
-    let buffer = drawn(&view(prompt, theme, mood, size));
+fn styled(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> String {
+    let buffer = drawn(&view(prompt, theme, phase, size));
     let mut out = String::new();
     for y in 0..buffer.area.height {
         let (mut line, mut last) = (String::new(), String::new());
@@ -180,24 +180,24 @@ fn wide_joined_and_right_to_left_text_keeps_its_columns() {
 
 // ---- moods and time ----
 
-fn moody(set: &askuser::QuestionSet, script: &str, mood: Mood, sizes: &[Size]) -> String {
+fn moody(set: &askuser::QuestionSet, script: &str, phase: PromptPhase, sizes: &[Size]) -> String {
     let settings = askuser::prompt::PromptOptions { timeout: Some(Duration::ZERO), ..ARMED };
     let mut out = String::new();
     for &size in sizes {
         let prompt = played(set, settings, script, size);
-        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), mood, size));
+        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), phase, size));
     }
     out
 }
 
 #[test]
 fn expired() {
-    insta::assert_snapshot!("expired", moody(&database(), "", Mood::Expired, &[NORMAL, SMALL, LARGE, TINY]));
+    insta::assert_snapshot!("expired", moody(&database(), "", PromptPhase::Expired, &[NORMAL, SMALL, LARGE, TINY]));
 }
 
 #[test]
 fn confirmed() {
-    insta::assert_snapshot!("confirmed", moody(&database(), "<space>", Mood::Confirmed, &[NORMAL, SMALL]));
+    insta::assert_snapshot!("confirmed", moody(&database(), "<space>", PromptPhase::Confirmed, &[NORMAL, SMALL]));
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn the_countdown_stands_in_the_border() {
     for (now, size) in [(0, NORMAL), (100, NORMAL), (145, SMALL), (149, (20, 8))] {
         let mut prompt = Prompt::new(long(), settings);
         press(&mut prompt, Event::Tick, Duration::from_secs(now), size);
-        let picture = text(&prompt, &Theme::default(), Mood::Asking, size);
-        let foot: Vec<&str> = picture.lines().rev().take(2).collect();
-        let _ = writeln!(out, "{}x{} after {now} s\n{}\n{}\n", size.0, size.1, foot[1], foot[0]);
+        let picture = text(&prompt, &Theme::default(), PromptPhase::Asking, size);
+        let footer: Vec<&str> = picture.lines().rev().take(2).collect();
+        let _ = writeln!(out, "{}x{} after {now} s\n{}\n{}\n", size.0, size.1, footer[1], footer[0]);
     }
     insta::assert_snapshot!("countdown", out);
 }
@@ -218,80 +218,80 @@ fn the_countdown_stands_in_the_border() {
 fn the_countdown_goes_when_somebody_is_there() {
     let settings = askuser::prompt::PromptOptions { timeout: Some(Duration::from_secs(150)), ..ARMED };
     let prompt = played(&database(), settings, "<down>", NORMAL);
-    assert!(!text(&prompt, &Theme::default(), Mood::Asking, NORMAL).contains("left"));
+    assert!(!text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).contains("left"));
 }
 
 // ---- colours and signs ----
 
 const DARK: Theme =
-    Theme { background: Background::Dark, depth: Depth::TrueColor, signs: Signs::UNICODE, dimmed: false };
+    Theme { background: Background::Dark, depth: ColorDepth::TrueColor, signs: Signs::UNICODE, dimmed: false };
 
 #[track_caller]
-fn check_styled(name: &str, prompt: &Prompt, theme: &Theme, mood: Mood) {
-    insta::assert_snapshot!(name, styled(prompt, theme, mood, (70, 24)));
+fn check_styled(name: &str, prompt: &Prompt, theme: &Theme, phase: PromptPhase) {
+    insta::assert_snapshot!(name, styled(prompt, theme, phase, (70, 24)));
 }
 
 #[test]
 fn colours_by_role_on_a_dark_background() {
-    check_styled("styles_dark", &played(&database(), ARMED, "<down>", NORMAL), &DARK, Mood::Asking);
+    check_styled("styles_dark", &played(&database(), ARMED, "<down>", NORMAL), &DARK, PromptPhase::Asking);
 }
 
 #[test]
 fn colours_by_role_on_a_light_background() {
     let theme = Theme { background: Background::Light, ..DARK };
-    check_styled("styles_light", &played(&authentication(), ARMED, "<enter>", NORMAL), &theme, Mood::Asking);
+    check_styled("styles_light", &played(&authentication(), ARMED, "<enter>", NORMAL), &theme, PromptPhase::Asking);
 }
 
 #[test]
 fn two_hundred_and_fifty_six_colours() {
-    let theme = Theme { depth: Depth::Ansi256, ..DARK };
-    check_styled("styles_256", &played(&features(), ARMED, "1", NORMAL), &theme, Mood::Asking);
+    let theme = Theme { depth: ColorDepth::Ansi256, ..DARK };
+    check_styled("styles_256", &played(&features(), ARMED, "1", NORMAL), &theme, PromptPhase::Asking);
 }
 
 #[test]
 fn sixteen_colours() {
-    let theme = Theme { depth: Depth::Ansi16, ..DARK };
-    check_styled("styles_16", &played(&features(), ARMED, "1", NORMAL), &theme, Mood::Asking);
+    let theme = Theme { depth: ColorDepth::Ansi16, ..DARK };
+    check_styled("styles_16", &played(&features(), ARMED, "1", NORMAL), &theme, PromptPhase::Asking);
     let light = Theme { background: Background::Light, ..theme };
-    check_styled("styles_16_light", &played(&features(), ARMED, "1", NORMAL), &light, Mood::Asking);
+    check_styled("styles_16_light", &played(&features(), ARMED, "1", NORMAL), &light, PromptPhase::Asking);
 }
 
 #[test]
 fn no_colour_at_all() {
-    let theme = Theme { depth: Depth::None, ..DARK };
-    check_styled("styles_none", &played(&features(), ARMED, "15bun<left>", NORMAL), &theme, Mood::Asking);
+    let theme = Theme { depth: ColorDepth::None, ..DARK };
+    check_styled("styles_none", &played(&features(), ARMED, "15bun<left>", NORMAL), &theme, PromptPhase::Asking);
 }
 
 #[test]
 fn a_rejected_key_turns_the_border_red() {
-    check_styled("styles_rejected", &played(&database(), ARMED, "9", NORMAL), &DARK, Mood::Asking);
+    check_styled("styles_rejected", &played(&database(), ARMED, "9", NORMAL), &DARK, PromptPhase::Asking);
 }
 
 #[test]
 fn the_red_border_passes_and_the_words_stay() {
     let mut prompt = played(&database(), ARMED, "9", NORMAL);
     press(&mut prompt, Event::Tick, Duration::from_secs(1), NORMAL);
-    check_styled("styles_rejected_later", &prompt, &DARK, Mood::Asking);
+    check_styled("styles_rejected_later", &prompt, &DARK, PromptPhase::Asking);
 }
 
 #[test]
 fn confirming_flashes_in_the_colour_of_success() {
-    check_styled("styles_confirmed", &played(&features(), ARMED, "13", NORMAL), &DARK, Mood::Confirmed);
+    check_styled("styles_confirmed", &played(&features(), ARMED, "13", NORMAL), &DARK, PromptPhase::Confirmed);
 }
 
 #[test]
 fn an_expired_prompt_is_dimmed_with_a_warning() {
-    check_styled("styles_expired", &played(&database(), ARMED, "", NORMAL), &DARK, Mood::Expired);
+    check_styled("styles_expired", &played(&database(), ARMED, "", NORMAL), &DARK, PromptPhase::Expired);
 }
 
 #[test]
 fn typing_shows_a_caret_in_the_primary_colour() {
-    check_styled("styles_typing", &played(&package_manager(), ARMED, "4bun<left>", NORMAL), &DARK, Mood::Asking);
+    check_styled("styles_typing", &played(&package_manager(), ARMED, "4bun<left>", NORMAL), &DARK, PromptPhase::Asking);
 }
 
 #[test]
 fn ascii_signs() {
-    let theme = Theme { signs: Signs::ASCII, depth: Depth::None, ..DARK };
+    let theme = Theme { signs: Signs::ASCII, depth: ColorDepth::None, ..DARK };
     let mut out = String::new();
     for (set, script) in [
         (database(), "<space>"),
@@ -301,7 +301,7 @@ fn ascii_signs() {
         (database(), "?"),
         (long(), "<pgdn>"),
     ] {
-        let picture = text(&played(&set, ARMED, script, NORMAL), &theme, Mood::Asking, NORMAL);
+        let picture = text(&played(&set, ARMED, script, NORMAL), &theme, PromptPhase::Asking, NORMAL);
         assert!(picture.is_ascii(), "{picture}");
         let _ = writeln!(out, "{picture}");
     }

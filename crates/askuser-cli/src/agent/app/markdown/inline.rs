@@ -5,14 +5,14 @@ use askuser_terminal::Role;
 use askuser_terminal::text::Modifier;
 
 /// A line longer than this is shown as it was written: looking for pairs in it would take too long.
-pub(super) const READ_AT_MOST: usize = 4_000;
+pub(super) const MAX_INLINE_BYTES: usize = 4_000;
 /// Emphasis inside emphasis inside emphasis.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// Reads the words of a line.
 pub(super) fn read_inline(text: &str, look: Look) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    if text.len() > READ_AT_MOST {
+    if text.len() > MAX_INLINE_BYTES {
         pieces.push(Piece { text: text.to_owned(), look });
     } else {
         inline(text, look, 0, &mut pieces);
@@ -111,7 +111,7 @@ fn inline(text: &str, look: Look, depth: usize, out: &mut Vec<Piece>) {
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
         let taken = match c {
-            _ if depth >= DEEPEST => None,
+            _ if depth >= MAX_DEPTH => None,
             '\\' => escaped(rest, look, out),
             '`' => code(rest, look, out),
             '*' | '_' | '~' => emphasis(text, at, c, look, depth, out),

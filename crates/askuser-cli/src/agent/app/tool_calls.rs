@@ -1,4 +1,4 @@
-//! A tool's call in a few words: what it is about, how it went, what changed.
+//! Tool calls as shown to the person: one line each with what it is about, how it ended and how long it took.
 
 use askuser::{sanitize, tool};
 use askuser_agent::ToolResult;
@@ -7,68 +7,69 @@ use std::time::Duration;
 
 /// A call that is running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct RunningCall {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// What it is about.
+    /// Its input in one line, see [`about`].
     pub(crate) about: String,
-    /// Whose it is, if a subagent's.
+    /// The subagent it belongs to, if any.
     pub(crate) task: Option<String>,
     pub(crate) subtitle: Subtitle,
     pub(crate) since: Duration,
-    pub(crate) asks: Asks,
-    /// How long it has waited for the person.
+    pub(crate) waiting_for: WaitingFor,
+    /// How long it has waited for the person so far.
     pub(crate) waited: Duration,
 }
 
-/// Whether the second half of a result's title can say something new.
+/// Whether a result's subtitle can add to what is shown already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subtitle {
-    Telling,
-    /// The command itself stands there, which says more than what the model says about it.
-    Idle,
+    Informative,
+    /// The command itself is shown; the subtitle is the model's description of it.
+    Redundant,
 }
 
-/// What the person is being asked for a call. One question is asked at a time.
+/// What a call is waiting for the person to decide. One question is asked at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asks {
+pub(crate) enum WaitingFor {
     Nothing,
-    /// Since when.
+    /// With the time since when.
     Question(Duration),
     Permission(Duration),
 }
 
-/// A call as it stands in the scrollback.
+/// A call as printed into the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct CallSummary {
     pub(crate) name: String,
     pub(crate) about: String,
     pub(crate) task: Option<String>,
-    pub(crate) went: Went,
-    /// Unknown of a call of an earlier process.
+    pub(crate) status: CallStatus,
+    /// `None` for calls of an earlier process.
     pub(crate) took: Option<Duration>,
-    /// How much it gave back, and what it says for itself.
+    /// The size of its output and its subtitle.
     pub(crate) facts: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Went {
-    Well,
-    Wrong,
-    /// It is not over: the person is asked first.
+pub(crate) enum CallStatus {
+    Succeeded,
+    Failed,
+    /// Not finished: the person is being asked first.
     Asking,
 }
 
-/// Calls that show themselves: the prompt and its confirmation say all there is to say.
-pub(crate) fn shows_itself(name: &str) -> bool {
+/// Whether a tool needs no line of its own, because the prompt and its confirmation show everything.
+pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
     matches!(name, tool::NAME | "ExitPlanMode")
 }
 
-/// What a call is about, in one line: the field that says it best, or all of its input.
+/// A call's input in one line: its most descriptive field, or all of it.
 pub(crate) fn about(input: &Value) -> String {
-    const TELLING: &[&str] = &["description", "command", "file_path", "pattern", "path", "url", "query", "name"];
-    // A command says more than what the model says about it.
-    let order = if input.get("command").is_some() { &TELLING[1..] } else { TELLING };
+    const DESCRIPTIVE_FIELDS: &[&str] =
+        &["description", "command", "file_path", "pattern", "path", "url", "query", "name"];
+    // The command itself is more reliable than the model's description of it.
+    let order = if input.get("command").is_some() { &DESCRIPTIVE_FIELDS[1..] } else { DESCRIPTIVE_FIELDS };
     let field = order.iter().find_map(|field| Some((*field, input.get(field)?.as_str()?)));
     let text = match (field, input.get("path").and_then(Value::as_str)) {
         (Some(("pattern", pattern)), Some(path)) => format!("{} in {path}", pattern.trim()),
@@ -81,66 +82,75 @@ pub(crate) fn about(input: &Value) -> String {
     if lines.next().is_some() { format!("{first} ...") } else { first }
 }
 
-impl Call {
-    /// A call that begins at `now`.
-    pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> Call {
-        let subtitle = if input.get("command").is_some() { Subtitle::Idle } else { Subtitle::Telling };
+impl RunningCall {
+    /// A call that starts at `now`.
+    pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
+        let subtitle = if input.get("command").is_some() { Subtitle::Redundant } else { Subtitle::Informative };
         let (about, task) = (about(input), task.map(str::to_owned));
-        Call { id, name, about, task, subtitle, since: now, asks: Asks::Nothing, waited: Duration::ZERO }
+        RunningCall {
+            id,
+            name,
+            about,
+            task,
+            subtitle,
+            since: now,
+            waiting_for: WaitingFor::Nothing,
+            waited: Duration::ZERO,
+        }
     }
 
-    /// For how long it has been at work. Only its own question makes it wait: while another call's is open it goes on.
-    pub(crate) fn worked(&self, now: Duration) -> Duration {
-        let until = match self.asks {
-            Asks::Nothing => now,
-            Asks::Question(since) | Asks::Permission(since) => since,
+    /// How long it has been running, without the time spent on its own questions. Another call's question does not stop it.
+    pub(crate) fn working_time(&self, now: Duration) -> Duration {
+        let until = match self.waiting_for {
+            WaitingFor::Nothing => now,
+            WaitingFor::Question(since) | WaitingFor::Permission(since) => since,
         };
         until.saturating_sub(self.since + self.waited)
     }
 
-    /// Its question is over.
-    pub(crate) fn has_asked(&mut self, now: Duration) {
-        if let Asks::Question(since) | Asks::Permission(since) = self.asks {
+    /// Its question was closed.
+    pub(crate) fn question_closed(&mut self, now: Duration) {
+        if let WaitingFor::Question(since) | WaitingFor::Permission(since) = self.waiting_for {
             self.waited += now.saturating_sub(since);
-            self.asks = Asks::Nothing;
+            self.waiting_for = WaitingFor::Nothing;
         }
     }
 
-    /// What is said about it above a question, so that the answer under it is an answer to something.
-    pub(crate) fn asking(&self, about: Option<String>) -> Ended {
-        let name = if shows_itself(&self.name) { "Question".to_owned() } else { self.name.clone() };
+    /// The line printed above its question, so that the answer below it has a context.
+    pub(crate) fn asking(&self, about: Option<String>) -> CallSummary {
+        let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { self.name.clone() };
         let about = about.unwrap_or_else(|| self.about.clone());
-        Ended { name, about, task: self.task.clone(), went: Went::Asking, took: None, facts: Vec::new() }
+        CallSummary { name, about, task: self.task.clone(), status: CallStatus::Asking, took: None, facts: Vec::new() }
     }
 
-    pub(crate) fn ended(self, result: &ToolResult, now: Duration) -> Ended {
+    pub(crate) fn finish(self, result: &ToolResult, now: Duration) -> CallSummary {
         let mut facts = Vec::new();
         let lines = result.output.lines().count();
         if lines > 1 {
             facts.push(format!("{lines} lines"));
         }
         let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
-        if let (Some(subtitle), Subtitle::Telling) = (subtitle, self.subtitle) {
+        if let (Some(subtitle), Subtitle::Informative) = (subtitle, self.subtitle) {
             let subtitle = sanitize::line(subtitle).into_owned();
-            // The title's second half is often what the call is about, which stands there already.
+            // The subtitle often repeats what `about` shows already.
             let whole = subtitle.trim_end_matches('…').trim_end();
             if !self.about.contains(whole) && !sanitize::is_blank(whole) {
                 facts.push(subtitle);
             }
         }
-        let went = if result.success { Went::Well } else { Went::Wrong };
-        let took = Some(self.worked(now));
-        Ended { name: self.name, about: self.about, task: self.task, went, took, facts }
+        let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
+        let took = Some(self.working_time(now));
+        CallSummary { name: self.name, about: self.about, task: self.task, status, took, facts }
     }
 }
 
-/// What a result changed, if it says so.
+/// The diff a result carries, if any.
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
     result.metadata.as_ref()?.details.as_ref()?.get("diff")?.as_str().filter(|diff| !diff.trim().is_empty())
 }
 
-/// A time as people say it: `0.4s`, `12s`, `3m 5s`.
-pub(crate) fn span(time: Duration) -> String {
+/// A short form of a duration: `0.4s`, `12s`, `3m 5s`.
+pub(crate) fn format_duration(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1}s", time.as_secs_f64()),
         seconds @ 10..60 => format!("{seconds}s"),
@@ -149,8 +159,8 @@ pub(crate) fn span(time: Duration) -> String {
     }
 }
 
-/// A number as people say it: `950`, `3.1k`, `1.2M`.
-pub(crate) fn count(number: u64) -> String {
+/// A short form of a count: `950`, `3.1k`, `1.2M`.
+pub(crate) fn format_count(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
@@ -180,23 +190,23 @@ mod tests {
         assert_eq!(about(&json!({"command": "ls \u{1b}[2J\u{202e}x"})), "ls x");
     }
 
-    fn call(name: &str, input: Value) -> Call {
-        Call::new("1".into(), name.into(), &input, None, Duration::from_secs(1))
+    fn call(name: &str, input: Value) -> RunningCall {
+        RunningCall::new("1".into(), name.into(), &input, None, Duration::from_secs(1))
     }
 
-    fn facts(call: &Call, result: &ToolResult) -> Vec<String> {
-        call.clone().ended(result, Duration::from_secs(3)).facts
+    fn facts(call: &RunningCall, result: &ToolResult) -> Vec<String> {
+        call.clone().finish(result, Duration::from_secs(3)).facts
     }
 
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
         let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
-        let ended = read.clone().ended(&result, Duration::from_secs(3));
+        let ended = read.clone().finish(&result, Duration::from_secs(3));
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
         let refused = ToolResult::error("no").titled("Read", "not allowed");
-        let ended = read.ended(&refused, Duration::from_secs(1));
-        assert_eq!((ended.facts, ended.went), (vec!["not allowed".to_owned()], Went::Wrong));
+        let ended = read.finish(&refused, Duration::from_secs(1));
+        assert_eq!((ended.facts, ended.status), (vec!["not allowed".to_owned()], CallStatus::Failed));
     }
 
     #[test]
@@ -216,17 +226,17 @@ mod tests {
     fn time_spent_on_the_question_of_another_call_is_time_at_work() {
         let secs = Duration::from_secs;
         let mut own = call("Bash", json!({"command": "ls"}));
-        own.asks = Asks::Permission(secs(5));
+        own.waiting_for = WaitingFor::Permission(secs(5));
         let other = call("Task", json!({"description": "audit"}));
-        assert_eq!([&own, &other].map(|call| call.worked(secs(61))), [secs(4), secs(60)]);
-        own.has_asked(secs(55));
-        assert_eq!(own.worked(secs(71)), secs(20));
+        assert_eq!([&own, &other].map(|call| call.working_time(secs(61))), [secs(4), secs(60)]);
+        own.question_closed(secs(55));
+        assert_eq!(own.working_time(secs(71)), secs(20));
     }
 
     #[test]
     fn times_and_numbers_are_short() {
-        let spans = [300, 12_000, 185_000, 3_700_000].map(|millis| span(Duration::from_millis(millis)));
+        let spans = [300, 12_000, 185_000, 3_700_000].map(|millis| format_duration(Duration::from_millis(millis)));
         assert_eq!(spans, ["0.3s", "12s", "3m 5s", "1h 1m"]);
-        assert_eq!([950, 3_120, 1_200_000].map(count), ["950", "3.1k", "1.2M"]);
+        assert_eq!([950, 3_120, 1_200_000].map(format_count), ["950", "3.1k", "1.2M"]);
     }
 }

@@ -1,12 +1,12 @@
 //! What goes into the scrollback, and how it looks there. Whatever others wrote goes through `sanitize`.
 
-use super::calls::{Ended, Went, span};
-use super::commands;
+use super::agent_thread::Session;
 use super::markdown::{self, Row, wrapped};
-use super::worker::Session;
+use super::slash_commands;
+use super::tool_calls::{CallStatus, CallSummary, format_duration};
 use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Manner, Role, Signs, Theme, width};
+use askuser_terminal::{Presentation, Role, Signs, Theme, width};
 
 /// Something that stays in the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,31 +15,31 @@ pub(crate) enum Item {
     Gap,
     Header(Session),
     /// What the person said.
-    Said(String),
+    UserMessage(String),
     /// What the model said.
-    Rows(Vec<Row>),
-    Call(Ended),
+    ModelText(Vec<Row>),
+    Call(CallSummary),
     /// What a tool gave back, so many lines of it at most.
     Output {
         text: String,
         role: Role,
-        most: usize,
+        max_lines: usize,
     },
     /// What changed, so many lines of it at most.
     Diff {
         text: String,
-        most: usize,
+        max_lines: usize,
     },
     Note(Role, String),
-    Help(Manner),
+    Help(Presentation),
 }
 
 /// Longer lines are hard to read.
-pub(crate) const WIDEST: usize = 100;
+pub(crate) const MAX_COLUMNS: usize = 100;
 /// The longest line of a tool's output that is shown whole, in characters.
-const LONGEST_LINE: usize = 2_000;
+const MAX_LINE_CHARS: usize = 2_000;
 /// Whatever somebody is to agree to is shown as it is: each line of it, and all of each line.
-pub(crate) const ALL: usize = usize::MAX;
+pub(crate) const NO_LIMIT: usize = usize::MAX;
 
 /// The sign before what the agent does.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
@@ -49,17 +49,17 @@ pub(crate) fn dot(theme: &Theme) -> &'static str {
 /// An item as lines for a terminal of so many columns.
 pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let whole = columns.saturating_sub(1).max(2);
-    let columns = whole.min(WIDEST);
+    let columns = whole.min(MAX_COLUMNS);
     match item {
         Item::Gap => vec![Line::default()],
         Item::Header(session) => header(session, theme, columns),
-        Item::Said(text) => said(text, theme, columns),
-        Item::Rows(rows) => markdown::render(rows, theme, columns),
-        Item::Call(ended) => vec![call(ended, theme, columns)],
-        Item::Output { text, role, most } => output(text, *role, *most, theme, whole),
-        Item::Diff { text, most } => diff(text, *most, theme, whole),
+        Item::UserMessage(text) => user_message(text, theme, columns),
+        Item::ModelText(rows) => markdown::render(rows, theme, columns),
+        Item::Call(call) => vec![call_line(call, theme, columns)],
+        Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
+        Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
         Item::Note(role, text) => note(*role, text, theme, columns),
-        Item::Help(manner) => help(*manner, theme, columns),
+        Item::Help(presentation) => help(*presentation, theme, columns),
     }
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn separator(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { "-" } else { "·" }
 }
 
-fn said(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let text = sanitize::block(text);
     let lead = [Span::styled(format!("{} ", theme.signs.cursor), theme.style(Role::Primary))];
     let style = theme.style(Role::Text).add_modifier(Modifier::BOLD);
@@ -97,21 +97,21 @@ fn said(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
 }
 
 /// One row: what ran is seen in any case, then as much as fits of how it went.
-fn call(ended: &Ended, theme: &Theme, columns: usize) -> Line<'static> {
-    let (sign, role) = match ended.went {
-        Went::Well => (theme.signs.done, Role::Success),
-        Went::Wrong => (theme.signs.not_done, Role::Danger),
-        Went::Asking => ("?", Role::Warning),
+fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
+    let (sign, role) = match call.status {
+        CallStatus::Succeeded => (theme.signs.done, Role::Success),
+        CallStatus::Failed => (theme.signs.not_done, Role::Danger),
+        CallStatus::Asking => ("?", Role::Warning),
     };
-    let took = ended.took.filter(|took| took.as_millis() >= 50).map(span);
-    let facts = took.into_iter().chain(ended.facts.iter().cloned());
-    let start = call_name(&ended.name, ended.task.as_deref(), theme, columns);
-    let room = columns.saturating_sub(taken(&start) + width(sign) + 3);
-    let facts = fitting(facts, room.saturating_sub(width(&ended.about).min(room * 2 / 3) + 1), theme);
+    let took = call.took.filter(|took| took.as_millis() >= 50).map(format_duration);
+    let facts = took.into_iter().chain(call.facts.iter().cloned());
+    let start = call_name(&call.name, call.task.as_deref(), theme, columns);
+    let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
+    let facts = join_fitting(facts, room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1), theme);
     let facts = if facts.is_empty() { facts } else { format!(" {facts}") };
-    let mut spans = with_about(start, &ended.about, theme, room.saturating_sub(width(&facts)));
+    let mut spans = with_about(start, &call.about, theme, room.saturating_sub(width(&facts)));
     spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
-    let role = if ended.went == Went::Wrong { Role::Danger } else { Role::Muted };
+    let role = if call.status == CallStatus::Failed { Role::Danger } else { Role::Muted };
     spans.push(Span::styled(facts, theme.style(role)));
     Line::from(spans)
 }
@@ -126,7 +126,7 @@ pub(crate) fn call_start(
     after: usize,
 ) -> Vec<Span<'static>> {
     let start = call_name(name, task, theme, columns);
-    let room = columns.saturating_sub(taken(&start) + after + 1);
+    let room = columns.saturating_sub(total_width(&start) + after + 1);
     with_about(start, about, theme, room)
 }
 
@@ -138,27 +138,27 @@ fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> V
     }
     spans.push(Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary)));
     if let Some(task) = task {
-        let task = cut(&sanitize::line(task), columns / 3, theme);
+        let task = truncate(&sanitize::line(task), columns / 3, theme);
         spans.push(Span::styled(format!("{task}: "), theme.style(Role::Muted)));
     }
-    let name = cut(&sanitize::line(name), (columns / 4).max(8), theme);
+    let name = truncate(&sanitize::line(name), (columns / 4).max(8), theme);
     spans.push(Span::styled(name, theme.style(Role::Text).add_modifier(Modifier::BOLD)));
     spans
 }
 
 fn with_about(mut spans: Vec<Span<'static>>, about: &str, theme: &Theme, room: usize) -> Vec<Span<'static>> {
     if !about.is_empty() && room > 4 {
-        spans.push(Span::styled(format!(" {}", cut(about, room, theme)), theme.style(Role::Secondary)));
+        spans.push(Span::styled(format!(" {}", truncate(about, room, theme)), theme.style(Role::Secondary)));
     }
     spans
 }
 
-fn taken(spans: &[Span<'_>]) -> usize {
+fn total_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// A line of at most so many columns.
-pub(crate) fn cut(text: &str, columns: usize, theme: &Theme) -> String {
+pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -171,7 +171,7 @@ pub(crate) fn cut(text: &str, columns: usize, theme: &Theme) -> String {
 }
 
 /// As many of these facts as fit into so many columns, the first ones first.
-pub(crate) fn fitting(facts: impl IntoIterator<Item = String>, columns: usize, theme: &Theme) -> String {
+pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usize, theme: &Theme) -> String {
     let between = format!(" {} ", separator(theme));
     let mut words = String::new();
     for fact in facts {
@@ -183,13 +183,13 @@ pub(crate) fn fitting(facts: impl IntoIterator<Item = String>, columns: usize, t
     words
 }
 
-fn output(text: &str, role: Role, most: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    bounded(text, most, theme, columns, |_| (role, "    "))
+fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    limited(text, max_lines, theme, columns, |_| (role, "    "))
 }
 
 /// A line that goes on stands under its own text, not under the signs.
-fn diff(text: &str, most: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    bounded(text, most, theme, columns, |line| {
+fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    limited(text, max_lines, theme, columns, |line| {
         let role = match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
             [b'+', ..] => Role::Success,
@@ -203,9 +203,9 @@ fn diff(text: &str, most: usize, theme: &Theme, columns: usize) -> Vec<Line<'sta
 
 /// Lines that are set in, broken where the terminal ends. `look` says how a line looks and what stands before the rest of
 /// a broken one.
-fn bounded(
+fn limited(
     text: &str,
-    most: usize,
+    max_lines: usize,
     theme: &Theme,
     columns: usize,
     look: impl Fn(&str) -> (Role, &'static str),
@@ -213,16 +213,16 @@ fn bounded(
     let clean = sanitize::block(text.trim_end());
     let total = clean.lines().count();
     let mut lines = Vec::new();
-    for line in clean.lines().take(most) {
+    for line in clean.lines().take(max_lines) {
         let (role, further) = look(line);
-        let end = line.char_indices().nth(LONGEST_LINE).filter(|_| most != ALL).map(|(end, _)| end);
+        let end = line.char_indices().nth(MAX_LINE_CHARS).filter(|_| max_lines != NO_LIMIT).map(|(end, _)| end);
         let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
         let style = theme.style(role);
         let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
         lines.extend(wrapped(words.into_iter(), &[Span::raw("    ")], &[Span::raw(further)], columns));
     }
-    if total > most {
-        let more = format!("    {} {} more lines", theme.signs.ellipsis, total - most);
+    if total > max_lines {
+        let more = format!("    {} {} more lines", theme.signs.ellipsis, total - max_lines);
         lines.push(Line::styled(more, theme.style(Role::Muted)));
     }
     lines
@@ -255,13 +255,13 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl-Z", "suspend"),
 ];
 
-const KEYS_OF_LINES: usize = 3;
+const LINE_MODE_KEYS: usize = 3;
 
-fn help(manner: Manner, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let commands = commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));
-    let skipped = match manner {
-        Manner::Screen => 0,
-        Manner::Line => KEYS.len() - KEYS_OF_LINES,
+fn help(presentation: Presentation, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let commands = slash_commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));
+    let skipped = match presentation {
+        Presentation::Screen => 0,
+        Presentation::Line => KEYS.len() - LINE_MODE_KEYS,
     };
     let keys = KEYS[skipped..].iter().map(|(keys, about)| ((*keys).to_owned(), *about));
     let rows: Vec<(String, &str)> = commands.chain(keys).collect();
@@ -283,5 +283,5 @@ fn help(manner: Manner, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
 }
 
 #[cfg(test)]
-#[path = "item_tests.rs"]
+#[path = "scrollback_tests.rs"]
 mod tests;

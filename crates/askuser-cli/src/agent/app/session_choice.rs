@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::SystemTime;
 
 /// How many can be chosen from.
-pub(super) const MOST: usize = 4;
+pub(super) const MAX_SESSIONS: usize = 4;
 const STAY: &str = "Stay here";
 
 /// A name for each session that no other has: its first words.
@@ -23,15 +23,15 @@ fn labels(sessions: &[Session]) -> Vec<String> {
 }
 
 /// The question which session to go on with, and the label of each; `None` if there is none.
-pub(super) fn of(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, Vec<String>)> {
+pub(super) fn question(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, Vec<String>)> {
     let by_words = labels(sessions);
     // A label may not say just anything, such as Other; an id may.
     let by_id = || sessions.iter().map(|session| format!("Session {}", session.id)).collect();
-    let ask = |labels: Vec<String>| question(sessions, &labels, now).map(|set| (set, labels));
+    let ask = |labels: Vec<String>| with_labels(sessions, &labels, now).map(|set| (set, labels));
     ask(by_words).or_else(|| ask(by_id()))
 }
 
-fn question(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
+fn with_labels(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
     let option = |label: &str, description: String| json!({"label": label, "description": description});
     let mut options: Vec<_> = sessions
         .iter()
@@ -74,7 +74,7 @@ mod tests {
     }
 
     fn shown(sessions: &[Session]) -> Option<Vec<String>> {
-        let (set, _) = of(sessions, SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))?;
+        let (set, _) = question(sessions, SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000))?;
         let line = |option: &askuser::Choice| format!("{}: {}", option.name(), option.description());
         Some(set.questions()[0].options().iter().map(line).collect())
     }

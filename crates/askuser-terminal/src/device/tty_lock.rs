@@ -13,7 +13,7 @@ use rustix::process::{getsid, getuid};
 use rustix::termios::tcgetpgrp;
 
 /// Held while a prompt has the terminal.
-pub(super) struct Turn {
+pub(super) struct TtyLock {
     // Keeps the lock.
     _file: File,
     /// A file that is there for the lock alone, and goes with it.
@@ -21,49 +21,49 @@ pub(super) struct Turn {
 }
 
 /// Why there is no turn.
-pub(super) enum Taken {
+pub(super) enum LockError {
     /// Another prompt has it.
-    ByAnother,
+    Held,
     /// There are none to be had here.
-    NoTurns,
+    Unsupported,
 }
 
-impl Turn {
+impl TtyLock {
     /// Waits for this process's turn on a terminal.
-    pub(super) fn take(tty: &File) -> Option<Turn> {
-        Turn::by(tty, |file| file.lock().map_err(|_| Taken::NoTurns)).ok()
+    pub(super) fn acquire(tty: &File) -> Option<TtyLock> {
+        TtyLock::acquire_with(tty, |file| file.lock().map_err(|_| LockError::Unsupported)).ok()
     }
 
     /// Takes the turn if nobody has it.
-    pub(super) fn try_take(tty: &File) -> Result<Turn, Taken> {
-        Turn::by(tty, |file| {
+    pub(super) fn try_acquire(tty: &File) -> Result<TtyLock, LockError> {
+        TtyLock::acquire_with(tty, |file| {
             file.try_lock().map_err(|error| match error {
-                TryLockError::WouldBlock => Taken::ByAnother,
-                TryLockError::Error(_) => Taken::NoTurns,
+                TryLockError::WouldBlock => LockError::Held,
+                TryLockError::Error(_) => LockError::Unsupported,
             })
         })
     }
 
-    fn by(tty: &File, lock: impl Fn(&File) -> Result<(), Taken>) -> Result<Turn, Taken> {
+    fn acquire_with(tty: &File, lock: impl Fn(&File) -> Result<(), LockError>) -> Result<TtyLock, LockError> {
         if let Some(file) = device_file(tty) {
-            return lock(&file).map(|()| Turn { _file: file, path: None });
+            return lock(&file).map(|()| TtyLock { _file: file, path: None });
         }
-        let path = session_file().ok_or(Taken::NoTurns)?;
+        let path = session_file().ok_or(LockError::Unsupported)?;
         let mut options = File::options();
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         loop {
-            let file = options.open(&path).map_err(|_| Taken::NoTurns)?;
+            let file = options.open(&path).map_err(|_| LockError::Unsupported)?;
             lock(&file)?;
             // Whoever had the turn before may have removed the file meanwhile: then this lock is nobody else's.
             let there = fs::metadata(&path).map(|metadata| metadata.ino());
             if there.is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there)) {
-                return Ok(Turn { _file: file, path: Some(path) });
+                return Ok(TtyLock { _file: file, path: Some(path) });
             }
         }
     }
 }
 
-impl Drop for Turn {
+impl Drop for TtyLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);

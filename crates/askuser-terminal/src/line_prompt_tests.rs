@@ -9,28 +9,32 @@ use proptest::prelude::*;
 
 /// The conversation as it reads on the terminal, the person's lines marked by `⏎`, and what came of it.
 fn transcript(set: QuestionSet, lines: &[&str]) -> String {
-    let mut dialogue = Dialogue::new(set, ARMED);
-    let mut out = dialogue.say();
+    let mut line_prompt = LinePrompt::new(set, ARMED);
+    let mut out = line_prompt.text();
     for line in lines {
         let _ = writeln!(out, "{line}⏎");
-        match hear(&mut dialogue, line, &mut out) {
-            Effect::Continue | Effect::Edit(_) => out.push_str(&dialogue.say()),
+        match submit_line(&mut line_prompt, line, &mut out) {
+            Effect::Continue | Effect::Edit(_) => out.push_str(&line_prompt.text()),
             Effect::Interrupt => out.push_str("(interrupted)\n"),
             Effect::Finish(outcome) => {
-                let _ =
-                    writeln!(out, "\n({})\n{}", outcome.status_name(), report::prose(dialogue.prompt.set(), &outcome));
+                let _ = writeln!(
+                    out,
+                    "\n({})\n{}",
+                    outcome.status_name(),
+                    report::prose(line_prompt.prompt.set(), &outcome)
+                );
             }
         }
     }
     out
 }
 
-/// Hears a line, and goes on by itself after telling something, as [`converse`] does.
-fn hear(dialogue: &mut Dialogue, line: &str, out: &mut String) -> Effect {
-    let effect = dialogue.hear(line, Duration::ZERO);
-    if dialogue.is_telling() {
-        out.push_str(&dialogue.say());
-        return dialogue.hear("", Duration::ZERO);
+/// Hears a line, and goes on by itself after telling something, as [`run`] does.
+fn submit_line(line_prompt: &mut LinePrompt, line: &str, out: &mut String) -> Effect {
+    let effect = line_prompt.submit_line(line, Duration::ZERO);
+    if line_prompt.needs_no_reply() {
+        out.push_str(&line_prompt.text());
+        return line_prompt.submit_line("", Duration::ZERO);
     }
     effect
 }
@@ -85,61 +89,61 @@ fn text_of_several_lines_stays_under_its_number() {
 #[test]
 fn a_text_that_is_too_long_is_asked_for_again() {
     let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
-    let mut dialogue = Dialogue::new(database(), ARMED);
-    dialogue.hear("4", Duration::ZERO);
-    assert_eq!(dialogue.hear(&long, Duration::ZERO), Effect::Continue);
-    assert!(dialogue.say().starts_with("At most 2000 characters"), "{}", dialogue.say());
-    let Effect::Finish(outcome) = dialogue.hear("short", Duration::ZERO) else { panic!("not answered") };
+    let mut line_prompt = LinePrompt::new(database(), ARMED);
+    line_prompt.submit_line("4", Duration::ZERO);
+    assert_eq!(line_prompt.submit_line(&long, Duration::ZERO), Effect::Continue);
+    assert!(line_prompt.text().starts_with("At most 2000 characters"), "{}", line_prompt.text());
+    let Effect::Finish(outcome) = line_prompt.submit_line("short", Duration::ZERO) else { panic!("not answered") };
     assert_eq!(outcome.answers()[0].custom_input.as_deref(), Some("short"));
 }
 
 #[test]
 fn a_text_that_was_there_already_is_taken_after_one_that_was_too_long() {
     let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
-    let mut dialogue = Dialogue::new(database(), ARMED);
+    let mut line_prompt = LinePrompt::new(database(), ARMED);
     for line in ["n 1", "same", "n 1", &long, "same"] {
-        assert_eq!(dialogue.hear(line, Duration::ZERO), Effect::Continue);
+        assert_eq!(line_prompt.submit_line(line, Duration::ZERO), Effect::Continue);
     }
-    assert_eq!(dialogue.prompt().mode(), InputMode::Choosing);
+    assert_eq!(line_prompt.prompt().mode(), InputMode::Choosing);
 }
 
 #[test]
 fn a_number_too_large_for_a_question_is_no_question() {
-    let mut dialogue = Dialogue::new(authentication(), ARMED);
+    let mut line_prompt = LinePrompt::new(authentication(), ARMED);
     for line in ["1", "1", "4294967297"] {
-        dialogue.hear(line, Duration::ZERO);
+        line_prompt.submit_line(line, Duration::ZERO);
     }
-    assert_eq!(dialogue.prompt().page(), Page::Review);
+    assert_eq!(line_prompt.prompt().page(), Page::Review);
 }
 
 // ---- time ----
 
-fn timed() -> Dialogue {
-    Dialogue::new(database(), PromptOptions { timeout: Some(Duration::from_secs(60)), ..ARMED })
+fn timed() -> LinePrompt {
+    LinePrompt::new(database(), PromptOptions { timeout: Some(Duration::from_secs(60)), ..ARMED })
 }
 
 #[test]
 fn the_time_runs_out_while_nobody_says_anything() {
-    let mut dialogue = timed();
-    assert_eq!(dialogue.tick(Duration::from_secs(59)), Effect::Continue);
-    assert_eq!(dialogue.tick(Duration::from_secs(60)), Effect::Finish(Outcome::timed_out(vec![])));
+    let mut line_prompt = timed();
+    assert_eq!(line_prompt.tick(Duration::from_secs(59)), Effect::Continue);
+    assert_eq!(line_prompt.tick(Duration::from_secs(60)), Effect::Finish(Outcome::timed_out(vec![])));
 }
 
 #[test]
 fn any_line_holds_the_time_even_one_that_means_nothing() {
     for lines in [vec!["4"], vec!["nonsense"], vec![""], vec!["n 1"], vec!["?"]] {
-        let mut dialogue = timed();
+        let mut line_prompt = timed();
         for line in &lines {
-            dialogue.hear(line, Duration::from_secs(1));
+            line_prompt.submit_line(line, Duration::from_secs(1));
         }
-        assert_eq!(dialogue.tick(Duration::from_secs(3_600)), Effect::Continue, "{lines:?}");
+        assert_eq!(line_prompt.tick(Duration::from_secs(3_600)), Effect::Continue, "{lines:?}");
     }
 }
 
 #[test]
 fn no_line_is_ignored_for_coming_early() {
-    let mut dialogue = Dialogue::new(database(), PromptOptions::default());
-    assert!(matches!(dialogue.hear("1", Duration::ZERO), Effect::Finish(_)));
+    let mut line_prompt = LinePrompt::new(database(), PromptOptions::default());
+    assert!(matches!(line_prompt.submit_line("1", Duration::ZERO), Effect::Finish(_)));
 }
 
 // ---- the same answers as on a screen ----
@@ -240,9 +244,9 @@ trait Surface {
     }
 }
 
-struct Keys(Prompt);
+struct TtyMode(Prompt);
 
-impl Keys {
+impl TtyMode {
     fn press(&mut self, script: &str) -> Effect {
         let apply = |_, event| self.0.update(event, Duration::ZERO);
         events(script).into_iter().fold(Effect::Continue, apply)
@@ -265,7 +269,7 @@ impl Keys {
     }
 }
 
-impl Surface for Keys {
+impl Surface for TtyMode {
     fn answer(&mut self, intent: &Intent) -> Effect {
         for (row, note) in &intent.notes {
             self.focus(*row);
@@ -315,24 +319,24 @@ impl Surface for Keys {
     }
 }
 
-impl Surface for Dialogue {
+impl Surface for LinePrompt {
     fn answer(&mut self, intent: &Intent) -> Effect {
         for (row, note) in &intent.notes {
-            self.hear(&format!("n {}", row + 1), Duration::ZERO);
-            self.hear(note, Duration::ZERO);
+            self.submit_line(&format!("n {}", row + 1), Duration::ZERO);
+            self.submit_line(note, Duration::ZERO);
         }
         let other = self.prompt.current().expect("a question").1.other_row();
         let rows: Vec<String> = intent.rows.iter().map(|row| (row + 1).to_string()).collect();
-        let effect = self.hear(&rows.join(","), Duration::ZERO);
-        if intent.rows.contains(&other) { self.hear(&intent.other, Duration::ZERO) } else { effect }
+        let effect = self.submit_line(&rows.join(","), Duration::ZERO);
+        if intent.rows.contains(&other) { self.submit_line(&intent.other, Duration::ZERO) } else { effect }
     }
 
     fn change(&mut self, i: usize) -> Effect {
-        self.hear(&(i + 1).to_string(), Duration::ZERO)
+        self.submit_line(&(i + 1).to_string(), Duration::ZERO)
     }
 
     fn submit(&mut self) -> Effect {
-        self.hear("y", Duration::ZERO)
+        self.submit_line("y", Duration::ZERO)
     }
 
     fn end(&mut self, finish: &Finish) -> Effect {
@@ -342,8 +346,8 @@ impl Surface for Dialogue {
             Finish::Decline(words) => ("d", words.as_str()),
             Finish::Discuss(words) => ("c", words.as_str()),
         };
-        match self.hear(command, Duration::ZERO) {
-            Effect::Continue => self.hear(words, Duration::ZERO),
+        match self.submit_line(command, Duration::ZERO) {
+            Effect::Continue => self.submit_line(words, Duration::ZERO),
             ended => ended,
         }
     }
@@ -354,8 +358,8 @@ proptest! {
 
     #[test]
     fn lines_and_keys_come_to_the_same_outcome((set, plan) in any_plan()) {
-        let by_keys = Keys(Prompt::new(set.clone(), ARMED)).carry_out(&plan);
-        let by_lines = Dialogue::new(set.clone(), ARMED).carry_out(&plan);
+        let by_keys = TtyMode(Prompt::new(set.clone(), ARMED)).carry_out(&plan);
+        let by_lines = LinePrompt::new(set.clone(), ARMED).carry_out(&plan);
         prop_assert_eq!(&by_keys, &by_lines);
         prop_assert!(set.admits(by_lines.answers()));
         if matches!(plan.finish, Finish::Answer) {
@@ -375,13 +379,13 @@ proptest! {
             0..30,
         ),
     ) {
-        let mut dialogue = Dialogue::new(set, ARMED);
+        let mut line_prompt = LinePrompt::new(set, ARMED);
         for line in lines {
-            let said = dialogue.say();
+            let said = line_prompt.text();
             prop_assert!(!said.chars().any(|c| c != '\n' && c.is_control()), "{:?}", said);
-            match hear(&mut dialogue, &line, &mut String::new()) {
+            match submit_line(&mut line_prompt, &line, &mut String::new()) {
                 Effect::Finish(outcome) => {
-                    prop_assert!(dialogue.prompt().set().admits(outcome.answers()));
+                    prop_assert!(line_prompt.prompt().set().admits(outcome.answers()));
                     break;
                 }
                 effect => prop_assert_eq!(effect, Effect::Continue),

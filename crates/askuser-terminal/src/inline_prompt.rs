@@ -5,9 +5,9 @@
 
 use crate::ask::surface;
 use crate::decode::Input;
-use crate::device::{Device, SIGINT, Wake};
-use crate::paint::{Painter, WIPE};
-use crate::view::{Confirm, Mood, Role, View, closing, quoted};
+use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::paint::{CLEAR_BELOW, Painter};
+use crate::view::{Confirm, PromptPhase, Role, View, closing_lines, context_lines};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Key, Outcome, Prompt, Status, Via};
@@ -19,7 +19,7 @@ const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
 /// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
-const ABANDON: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
+const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /// Asks on a device that is in use, and leaves it so. `context` stays in the scrollback, above the prompt.
 pub(crate) fn ask(
@@ -27,24 +27,24 @@ pub(crate) fn ask(
     context: Option<&str>,
     options: &Options,
     device: &mut Device,
-    strays: &mut Vec<Input>,
+    type_ahead: &mut Vec<Input>,
 ) -> Result<Outcome, AskError> {
-    device.on_abandon(ABANDON.to_vec());
+    device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
-    let mut screen = Screen { device, painter, prompt, options, size, strays, first_frame: None };
+    let mut screen = InlinePrompt { device, painter, prompt, options, size, type_ahead, first_frame: None };
     let ended = screen.run(context);
     screen.close(ended)
 }
 
-struct Screen<'a> {
+struct InlinePrompt<'a> {
     device: &'a mut Device,
     painter: Painter,
     prompt: Prompt,
     options: &'a Options,
     size: (u16, u16),
     /// What was typed before the prompt can have been seen, and was meant for whoever had the keyboard before.
-    strays: &'a mut Vec<Input>,
+    type_ahead: &'a mut Vec<Input>,
     first_frame: Option<Instant>,
 }
 
@@ -58,24 +58,24 @@ enum End {
     Withdrawn,
 }
 
-impl Screen<'_> {
+impl InlinePrompt<'_> {
     fn run(&mut self, context: Option<&str>) -> io::Result<End> {
         // Whatever stands on this line stays as it is.
         self.painter.raw(b"\r\n");
         // A prompt that was killed may have left its rows below.
-        self.painter.raw(WIPE);
+        self.painter.raw(CLEAR_BELOW);
         if let Some(context) = context {
-            self.painter.print(&quoted(context, &self.options.theme, self.room().0));
+            self.painter.print(&context_lines(context, &self.options.theme, self.room().0));
             self.painter.raw(b"\r\n");
         }
         self.painter.raw(ENTER);
-        self.repaint(Mood::Asking)?;
+        self.repaint(PromptPhase::Asking)?;
         self.first_frame = Some(Instant::now());
         let mut inputs = Vec::new();
         loop {
             let timeout = self.prompt.next_change().map(|at| at.saturating_sub(self.now()));
             let end = match self.device.wait(timeout, &mut inputs)? {
-                Wake::Input => {
+                DeviceEvent::Input => {
                     let mut end = None;
                     let mut keys = inputs.drain(..).peekable();
                     while end.is_none()
@@ -84,35 +84,35 @@ impl Screen<'_> {
                         end = self.take(input)?;
                         // The next key may depend on what this one has brought onto the screen.
                         if keys.peek().is_some() {
-                            self.look();
+                            self.update_viewport();
                         }
                     }
                     end
                 }
-                Wake::TimedOut => self.update(Event::Tick)?,
-                Wake::Resized => {
+                DeviceEvent::TimedOut => self.update(Event::Tick)?,
+                DeviceEvent::Resized => {
                     self.size = self.device.size();
                     self.painter.resized(self.size.0, self.options.reflows);
                     None
                 }
-                Wake::Resumed => {
-                    self.start_over();
+                DeviceEvent::Resumed => {
+                    self.reset_screen();
                     None
                 }
-                Wake::Suspend => {
+                DeviceEvent::Suspend => {
                     self.suspend()?;
                     None
                 }
-                Wake::Terminated(SIGINT) => Some(End::Interrupted),
-                Wake::Terminated(signal) => Some(End::Signal(signal)),
-                Wake::Closed | Wake::Ended => Some(End::Closed),
-                Wake::Withdrawn => Some(End::Withdrawn),
-                Wake::Called => None,
+                DeviceEvent::Terminated(SIGINT) => Some(End::Interrupted),
+                DeviceEvent::Terminated(signal) => Some(End::Signal(signal)),
+                DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::Closed),
+                DeviceEvent::Withdrawn => Some(End::Withdrawn),
+                DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
                 return Ok(end);
             }
-            self.repaint(Mood::Asking)?;
+            self.repaint(PromptPhase::Asking)?;
         }
     }
 
@@ -122,7 +122,7 @@ impl Screen<'_> {
 
     fn take(&mut self, input: Input) -> io::Result<Option<End>> {
         if self.prompt.is_unseen(self.now()) {
-            self.strays.push(input.clone());
+            self.type_ahead.push(input.clone());
         }
         match input {
             Input::Key(key) if key == Key::ctrl('z') => {
@@ -161,19 +161,19 @@ impl Screen<'_> {
     }
 
     /// Tells the prompt what is seen now.
-    fn look(&mut self) {
+    fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
-        let view = View::new(&self.prompt, &self.options.theme, Mood::Asking, columns, rows);
+        let view = View::new(&self.prompt, &self.options.theme, PromptPhase::Asking, columns, rows);
         let viewport = view.viewport().clone();
         self.prompt.look(viewport);
     }
 
-    fn repaint(&mut self, mood: Mood) -> io::Result<()> {
+    fn repaint(&mut self, phase: PromptPhase) -> io::Result<()> {
         let (columns, rows) = self.room();
-        let view = View::new(&self.prompt, &self.options.theme, mood, columns, rows);
+        let view = View::new(&self.prompt, &self.options.theme, phase, columns, rows);
         self.painter.paint(view.lines(), view.size().0, view.caret());
         if view.caret().is_none() {
-            self.painter.rest_in([Role::Secondary, Role::Text].map(|role| self.options.theme.colour(role)));
+            self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.options.theme.colour(role)));
         }
         let viewport = view.viewport().clone();
         self.prompt.look(viewport);
@@ -188,18 +188,18 @@ impl Screen<'_> {
     // ---- stepping aside ----
 
     fn suspend(&mut self) -> io::Result<()> {
-        self.step_aside()?;
+        self.leave_screen()?;
         self.device.suspend()?;
-        self.start_over();
+        self.reset_screen();
         Ok(())
     }
 
     fn edit(&mut self, text: &str) -> io::Result<()> {
-        self.step_aside()?;
+        self.leave_screen()?;
         self.device.lend()?;
         let edited = editor::edit(text);
         self.device.start()?;
-        self.start_over();
+        self.reset_screen();
         let now = self.now();
         match edited {
             Ok((text, file)) => {
@@ -218,17 +218,17 @@ impl Screen<'_> {
         Ok(())
     }
 
-    fn step_aside(&mut self) -> io::Result<()> {
+    fn leave_screen(&mut self) -> io::Result<()> {
         self.painter.erase();
         self.painter.raw(LEAVE);
         self.flush()
     }
 
     /// The screen is anybody's: paint everything anew from where the cursor is.
-    fn start_over(&mut self) {
+    fn reset_screen(&mut self) {
         self.painter = Painter::new(self.options.charset);
         self.painter.raw(b"\r");
-        self.painter.raw(WIPE);
+        self.painter.raw(CLEAR_BELOW);
         self.painter.raw(ENTER);
         self.size = self.device.size();
     }
@@ -248,7 +248,7 @@ impl Screen<'_> {
             End::Outcome(outcome) => {
                 let outcome = outcome.with_via(Via::Terminal);
                 // Answered is answered, even if the terminal goes before it can be shown.
-                let _ = self.leave_record(&outcome);
+                let _ = self.show_closing(&outcome);
                 let _ = self.restore();
                 Ok(outcome)
             }
@@ -273,15 +273,15 @@ impl Screen<'_> {
         }
     }
 
-    fn leave_record(&mut self, outcome: &Outcome) -> io::Result<()> {
+    fn show_closing(&mut self, outcome: &Outcome) -> io::Result<()> {
         if self.options.confirm != Confirm::None {
             match outcome.status() {
                 Status::Answered if !self.options.flash.is_zero() => {
-                    self.repaint(Mood::Confirmed)?;
+                    self.repaint(PromptPhase::Confirmed)?;
                     self.device.pause(self.options.flash)?;
                 }
                 Status::TimedOut => {
-                    self.repaint(Mood::Expired)?;
+                    self.repaint(PromptPhase::Expired)?;
                     self.painter.leave();
                     return Ok(());
                 }
@@ -291,7 +291,7 @@ impl Screen<'_> {
         self.painter.erase();
         // What stays is not ours to repaint: a long answer wraps like any other text.
         self.painter.raw(WRAP);
-        let lines = closing(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
+        let lines = closing_lines(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
         self.painter.print(&lines);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What a sheet says about keys: the help page, and the hints in the foot. Both are made from the table of keys.
+//! What a prompt says about keys: the help page, and the hints in the foot. Both are made from the table of keys.
 
 use super::{Composer, INDENT, LEGIBLE};
 use crate::view::theme::{Role, Theme};
@@ -28,7 +28,7 @@ impl<'a> Composer<'a, '_> {
             } else {
                 for range in wrap(&spelled, self.room(INDENT), self.room(INDENT)) {
                     let line = self.bordered(INDENT, vec![Span::styled(spelled[range].to_owned(), style)]);
-                    self.sheet.body.push(line);
+                    self.lines.body.push(line);
                 }
             }
             let room = self.room(INDENT + column);
@@ -38,7 +38,7 @@ impl<'a> Composer<'a, '_> {
                     Some(keys) => self.bordered(INDENT, vec![keys, words]),
                     None => self.bordered(INDENT + column, vec![words]),
                 };
-                self.sheet.body.push(line);
+                self.lines.body.push(line);
             }
         }
     }

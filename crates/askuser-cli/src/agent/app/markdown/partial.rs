@@ -1,6 +1,6 @@
 //! A long line that is still being written, given row by row: the rows that nothing changes any more, whatever follows.
 
-use super::inline::{READ_AT_MOST, read_inline, settled};
+use super::inline::{MAX_INLINE_BYTES, read_inline, settled};
 use super::{Kind, Look, Marker, Piece, Row, Stream, opens};
 use askuser::sanitize;
 use askuser_terminal::{width, wrap};
@@ -8,15 +8,15 @@ use std::ops::Range;
 
 /// A line whose beginning has been given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct GoesOn {
+pub(super) struct Continuation {
     quotes: usize,
     indent: usize,
-    marks: Marks,
+    markup: Markup,
 }
 
 /// Whether the marks of a line mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Marks {
+enum Markup {
     Read,
     /// The line is too long for that.
     Literal,
@@ -34,7 +34,10 @@ impl Stream {
             return rows;
         }
         let line = std::mem::take(&mut self.partial);
-        match self.goes_on.map_or_else(|| Row::start(&line), |goes_on| Some((goes_on.row(), line.as_str()))) {
+        match self
+            .continuation
+            .map_or_else(|| Row::start(&line), |continuation| Some((continuation.row(), line.as_str())))
+        {
             Some((first, words)) => {
                 let taken = self.take_rows(first, words, columns, &mut rows);
                 self.partial = if taken > 0 { words[taken..].to_owned() } else { line };
@@ -46,19 +49,19 @@ impl Stream {
 
     /// Takes rows off the beginning of a line's words, and says how much of them.
     fn take_rows(&mut self, first: Row, words: &str, columns: usize, rows: &mut Vec<Row>) -> usize {
-        let known = self.goes_on.map(|goes_on| goes_on.marks);
-        let marks = match known {
-            Some(Marks::Literal) => Marks::Literal,
-            _ if words.len() > READ_AT_MOST => Marks::Literal,
-            _ => Marks::Read,
+        let known = self.continuation.map(|continuation| continuation.markup);
+        let markup = match known {
+            Some(Markup::Literal) => Markup::Literal,
+            _ if words.len() > MAX_INLINE_BYTES => Markup::Literal,
+            _ => Markup::Read,
         };
-        let places = match marks {
-            Marks::Read => settled(words),
-            Marks::Literal => Vec::new(),
+        let places = match markup {
+            Markup::Read => settled(words),
+            Markup::Literal => Vec::new(),
         };
-        let end = if marks == Marks::Literal { words.len() } else { places.last().map_or(0, |(at, _)| *at) };
+        let end = if markup == Markup::Literal { words.len() } else { places.last().map_or(0, |(at, _)| *at) };
         let look = first.look();
-        let pieces = marks.read(&words[..end], look);
+        let pieces = markup.read(&words[..end], look);
         let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
         let lead = 2 * first.quotes + first.indent;
         let hanging = lead + first.marker.width();
@@ -67,18 +70,18 @@ impl Stream {
             return 0;
         }
         // Where the last row but one that can be told from the words as they were written ends.
-        let place = |shown: usize| match marks {
-            Marks::Literal => Some(shown),
-            Marks::Read => places.iter().rev().find(|(_, other)| *other == shown).map(|(at, _)| *at),
+        let place = |shown: usize| match markup {
+            Markup::Literal => Some(shown),
+            Markup::Read => places.iter().rev().find(|(_, other)| *other == shown).map(|(at, _)| *at),
         };
         let cut = (1..ranges.len()).rev().find_map(|i| Some((i, place(ranges[i].start)?)));
         let Some((count, taken)) = cut else { return 0 };
-        let goes_on = GoesOn { quotes: first.quotes, indent: hanging - 2 * first.quotes, marks };
+        let continuation = Continuation { quotes: first.quotes, indent: hanging - 2 * first.quotes, markup };
         for (i, range) in ranges.into_iter().take(count).enumerate() {
-            let row = if i == 0 { first.clone() } else { goes_on.row() };
+            let row = if i == 0 { first.clone() } else { continuation.row() };
             self.put(Row { pieces: within(&pieces, range), ..row }, rows);
         }
-        self.goes_on = Some(goes_on);
+        self.continuation = Some(continuation);
         taken
     }
 }
@@ -96,7 +99,7 @@ impl Row {
     }
 }
 
-impl GoesOn {
+impl Continuation {
     /// The rest of it, without its words.
     fn row(self) -> Row {
         Row { quotes: self.quotes, indent: self.indent, kind: Kind::Prose, ..Row::blank() }
@@ -105,15 +108,15 @@ impl GoesOn {
     /// The rest of it.
     pub(super) fn read(self, words: &str) -> Row {
         let row = self.row();
-        Row { pieces: self.marks.read(words, row.look()), ..row }
+        Row { pieces: self.markup.read(words, row.look()), ..row }
     }
 }
 
-impl Marks {
+impl Markup {
     fn read(self, words: &str, look: Look) -> Vec<Piece> {
         match self {
-            Marks::Read => read_inline(words, look),
-            Marks::Literal => vec![Piece { text: words.to_owned(), look }],
+            Markup::Read => read_inline(words, look),
+            Markup::Literal => vec![Piece { text: words.to_owned(), look }],
         }
     }
 }

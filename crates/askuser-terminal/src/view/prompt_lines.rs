@@ -1,6 +1,6 @@
 //! What a prompt says, as lines: the head, a body that may be longer than the screen, and the foot.
 //!
-//! A sheet knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
+//! A lines knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
 
 mod keys;
 
@@ -8,7 +8,7 @@ pub(super) use keys::read_on;
 
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
-use super::{Mood, Spacing};
+use super::{PromptPhase, Spacing};
 use askuser::prompt::{AnswerDraft, InputMode, Page, Prompt, TextField};
 use askuser::{Question, Text, report};
 use ratatui_core::style::{Modifier, Style};
@@ -20,12 +20,12 @@ const INDENT: usize = 2;
 /// The columns a line of text needs to be worth beginning.
 const LEGIBLE: usize = 10;
 
-pub(super) struct Sheet<'a> {
+pub(super) struct PromptLines<'a> {
     pub(super) head: Vec<Line<'a>>,
     pub(super) body: Vec<Line<'a>>,
     /// What stands under the bottom border, which the view draws: it knows what is hidden.
-    pub(super) foot: Vec<Line<'a>>,
-    pub(super) foot_says: Foot,
+    pub(super) footer: Vec<Line<'a>>,
+    pub(super) footer_kind: FooterKind,
     /// The lines of the body that each row (option, then Other) takes.
     pub(super) rows: Vec<Range<usize>>,
     /// The line of the body and the column of the caret.
@@ -34,7 +34,7 @@ pub(super) struct Sheet<'a> {
 
 /// What the foot is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Foot {
+pub(super) enum FooterKind {
     /// Keys: good to have.
     Hints,
     /// An answer to what the person just did: not to be missed.
@@ -44,24 +44,24 @@ pub(super) enum Foot {
 pub(super) fn compose<'a>(
     prompt: &'a Prompt,
     theme: &Theme,
-    mood: Mood,
+    phase: PromptPhase,
     spacing: Spacing,
     columns: usize,
-) -> Sheet<'a> {
-    let border = match mood {
-        Mood::Expired => Role::Warning,
-        Mood::Asking if prompt.is_flashing() => Role::Danger,
-        Mood::Asking | Mood::Confirmed => Role::Muted,
+) -> PromptLines<'a> {
+    let border = match phase {
+        PromptPhase::Expired => Role::Warning,
+        PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
+        PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
-    let sheet = Sheet {
+    let lines = PromptLines {
         head: Vec::new(),
         body: Vec::new(),
-        foot: Vec::new(),
-        foot_says: Foot::Hints,
+        footer: Vec::new(),
+        footer_kind: FooterKind::Hints,
         rows: Vec::new(),
         caret: None,
     };
-    let mut composer = Composer { prompt, theme, mood, spacing, columns, border, sheet };
+    let mut composer = Composer { prompt, theme, phase, spacing, columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
@@ -78,18 +78,18 @@ pub(super) fn compose<'a>(
         InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
     }
     composer.gap();
-    composer.foot();
-    composer.sheet
+    composer.footer();
+    composer.lines
 }
 
 struct Composer<'a, 'b> {
     prompt: &'a Prompt,
     theme: &'b Theme,
-    mood: Mood,
+    phase: PromptPhase,
     spacing: Spacing,
     columns: usize,
     border: Role,
-    sheet: Sheet<'a>,
+    lines: PromptLines<'a>,
 }
 
 impl<'a> Composer<'a, '_> {
@@ -112,8 +112,8 @@ impl<'a> Composer<'a, '_> {
                 ("Review", vec![long, "  Check your answers".to_owned()])
             }
         };
-        let chip = match (self.mood, self.border) {
-            (Mood::Confirmed, _) => Role::Success,
+        let chip = match (self.phase, self.border) {
+            (PromptPhase::Confirmed, _) => Role::Success,
             (_, Role::Muted) => Role::Primary,
             (_, border) => border,
         };
@@ -126,7 +126,7 @@ impl<'a> Composer<'a, '_> {
         let room = self.columns.saturating_sub(line.iter().map(|span| width(&span.content)).sum());
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
-        self.sheet.head.push(Line::from(line));
+        self.lines.head.push(Line::from(line));
         if several && self.spacing == Spacing::Airy && self.prompt.mode() != InputMode::Help {
             self.tabs();
         }
@@ -159,7 +159,7 @@ impl<'a> Composer<'a, '_> {
         // Where they do not fit, "Question 1 of 2" says enough.
         if columns <= self.room(INDENT) {
             let line = self.bordered(INDENT, spans);
-            self.sheet.head.push(line);
+            self.lines.head.push(line);
         }
     }
 
@@ -171,7 +171,7 @@ impl<'a> Composer<'a, '_> {
             for range in wrap(&text, room, room) {
                 let words = Span::styled(text[range].to_owned(), self.style(Role::Muted));
                 let line = self.bordered(INDENT, vec![words]);
-                self.sheet.body.push(line);
+                self.lines.body.push(line);
             }
         }
     }
@@ -185,7 +185,7 @@ impl<'a> Composer<'a, '_> {
         }
         self.gap();
         for (row, option) in question.options().iter().enumerate() {
-            let start = self.sheet.body.len();
+            let start = self.lines.body.len();
             self.label(question, entry, row, option.name());
             if option.is_recommended() {
                 self.append(self.label_column(), " (Recommended)", Role::Success);
@@ -195,7 +195,7 @@ impl<'a> Composer<'a, '_> {
             }
             self.end_row(entry, row, start);
         }
-        let (row, start) = (entry.other_row(), self.sheet.body.len());
+        let (row, start) = (entry.other_row(), self.lines.body.len());
         self.label(question, entry, row, "Other");
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
         if typing || !entry.other().is_empty() {
@@ -223,7 +223,7 @@ impl<'a> Composer<'a, '_> {
             (true, false) => signs.checkbox,
             (true, true) => signs.checkbox_on,
         };
-        let confirmed = self.mood == Mood::Confirmed && entry.is_picked(row);
+        let confirmed = self.phase == PromptPhase::Confirmed && entry.is_picked(row);
         let (text, mark) = match (confirmed, focused) {
             (true, _) => (Role::Success, Role::Success),
             (false, true) => (Role::Text, Role::Primary),
@@ -240,7 +240,7 @@ impl<'a> Composer<'a, '_> {
             } else {
                 self.bordered(column, vec![label])
             };
-            self.sheet.body.push(line);
+            self.lines.body.push(line);
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Composer<'a, '_> {
         if typing || !entry.note(row).is_empty() {
             self.field(self.label_column(), "Note: ", entry.note(row), typing);
         }
-        self.sheet.rows.push(start..self.sheet.body.len());
+        self.lines.rows.push(start..self.lines.body.len());
         if row < entry.other_row() {
             self.gap();
         }
@@ -296,7 +296,7 @@ impl<'a> Composer<'a, '_> {
             } else {
                 self.bordered(column, vec![words])
             };
-            self.sheet.body.push(line);
+            self.lines.body.push(line);
         }
     }
 
@@ -331,13 +331,13 @@ impl<'a> Composer<'a, '_> {
             if typing && i == caret_line {
                 let limit = indent + self.room(indent);
                 let before = &whole[range.start..caret.min(range.end)];
-                self.sheet.caret = Some((self.sheet.body.len(), (column + width(before) + 1).min(limit)));
+                self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
                 spans.extend(self.with_caret(before, &whole[caret.min(range.end)..range.end]));
             } else {
                 spans.push(Span::styled(&whole[range], self.style(text_role)));
             }
             let line = self.bordered(indent, spans);
-            self.sheet.body.push(line);
+            self.lines.body.push(line);
         }
     }
 
@@ -355,9 +355,9 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    fn foot(&mut self) {
-        let notice = match (self.mood, self.prompt.mode(), self.prompt.notice()) {
-            (Mood::Expired, ..) => {
+    fn footer(&mut self) {
+        let notice = match (self.phase, self.prompt.mode(), self.prompt.notice()) {
+            (PromptPhase::Expired, ..) => {
                 Some((format!("{} Time ran out: no answer", self.theme.signs.warning), Role::Warning))
             }
             (_, InputMode::Leaving, _) => {
@@ -373,16 +373,16 @@ impl<'a> Composer<'a, '_> {
                 // What is said about a dimmed prompt is not dimmed.
                 let style = Theme { dimmed: false, ..*self.theme }.style(role);
                 if self.prompt.mode() != InputMode::Help {
-                    self.sheet.foot_says = Foot::Notice;
+                    self.lines.footer_kind = FooterKind::Notice;
                 }
                 for range in wrap(&text, room, room) {
                     let words = Span::styled(text[range].to_owned(), style);
-                    self.sheet.foot.push(Line::from(vec![Span::raw("  "), words]));
+                    self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
                 }
             }
             None => {
                 let hints = self.hints();
-                self.sheet.foot.push(hints);
+                self.lines.footer.push(hints);
             }
         }
     }
@@ -393,7 +393,7 @@ impl<'a> Composer<'a, '_> {
     fn gap(&mut self) {
         if self.spacing == Spacing::Airy {
             let line = self.bordered(0, Vec::new());
-            self.sheet.body.push(line);
+            self.lines.body.push(line);
         }
     }
 
@@ -402,15 +402,15 @@ impl<'a> Composer<'a, '_> {
         for range in wrap(text, room, room) {
             let words = Span::styled(text[range].trim_end_matches(' '), self.style(role));
             let line = self.bordered(indent, vec![words]);
-            self.sheet.body.push(line);
+            self.lines.body.push(line);
         }
     }
 
     /// Adds words to the last line, or under it where they do not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
         let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
-        let fits = self.sheet.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);
-        match self.sheet.body.last_mut() {
+        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);
+        match self.lines.body.last_mut() {
             Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
             _ => self.paragraph(indent, text.trim_start(), role),
         }

@@ -1,13 +1,13 @@
 //! The prompt spoken linearly: one question at a time, numbered options, a line for an answer, no cursor movement.
 //!
-//! [`Dialogue`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
+//! [`LinePrompt`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
 //! answered here and on a screen is the same. [`ask`] speaks it on the terminal device.
 
 use crate::ask::surface;
 use crate::decode::Input;
-use crate::device::{Device, SIGINT, Wake};
+use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::paint::Painter;
-use crate::view::{closing, quoted};
+use crate::view::{closing_lines, context_lines};
 use crate::{Charset, Options};
 use askuser::prompt::{AnswerDraft, Effect, Event, InputMode, Page, PromptOptions, TextField};
 use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 
 /// A prompt as a conversation of lines.
 #[derive(Clone, Debug)]
-pub struct Dialogue {
+pub struct LinePrompt {
     prompt: Prompt,
     now: Duration,
     /// What a line asked for that still needs a text: notes and Other.
     fields: VecDeque<TextField>,
     /// The last line was not understood.
-    complained: bool,
+    rejected: bool,
 }
 
 const HELP: &str = "\
@@ -40,14 +40,14 @@ Type the number of an option and press Enter; several as in 1,3 where several ma
 Ctrl-C interrupts.
 ";
 
-impl Dialogue {
+impl LinePrompt {
     /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
-    pub fn new(set: QuestionSet, settings: PromptOptions) -> Dialogue {
-        Dialogue::about(Prompt::new(set, PromptOptions { arm: Duration::ZERO, ..settings }))
+    pub fn new(set: QuestionSet, settings: PromptOptions) -> LinePrompt {
+        LinePrompt::from_prompt(Prompt::new(set, PromptOptions { arm: Duration::ZERO, ..settings }))
     }
 
-    fn about(prompt: Prompt) -> Dialogue {
-        Dialogue { prompt, now: Duration::ZERO, fields: VecDeque::new(), complained: false }
+    fn from_prompt(prompt: Prompt) -> LinePrompt {
+        LinePrompt { prompt, now: Duration::ZERO, fields: VecDeque::new(), rejected: false }
     }
 
     /// The prompt behind the conversation.
@@ -56,7 +56,7 @@ impl Dialogue {
     }
 
     /// What to say now; it ends where the person's line begins.
-    pub fn say(&self) -> String {
+    pub fn text(&self) -> String {
         let mut out = String::new();
         if let Some(notice) = self.prompt.notice() {
             let _ = writeln!(out, "{}.", notice.text);
@@ -75,9 +75,9 @@ impl Dialogue {
                 out.push_str("Reason for declining (empty for none, b to go back): ")
             }
             // Hearing everything again because of a slip would be tiresome.
-            (InputMode::Choosing, _) if self.complained => self.invite(&mut out),
-            (InputMode::Choosing, Page::Question(i)) => self.say_question(&mut out, i),
-            (InputMode::Choosing, Page::Review) => self.say_review(&mut out),
+            (InputMode::Choosing, _) if self.rejected => self.write_input_hint(&mut out),
+            (InputMode::Choosing, Page::Question(i)) => self.write_question(&mut out, i),
+            (InputMode::Choosing, Page::Review) => self.write_review(&mut out),
         }
         out
     }
@@ -87,7 +87,7 @@ impl Dialogue {
         option.map_or("Other", |option| option.name())
     }
 
-    fn say_question(&self, out: &mut String, i: usize) {
+    fn write_question(&self, out: &mut String, i: usize) {
         let questions = self.prompt.set().questions();
         let question = &questions[i];
         match questions.len() {
@@ -106,17 +106,17 @@ impl Dialogue {
                 let _ = write!(out, ": {}", indented(option.description()));
             }
             out.push('\n');
-            say_note(out, entry, row);
+            write_note(out, entry, row);
         }
         let other = entry.other_row();
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
         let _ = writeln!(out, "  {}. Other{}: {}", other + 1, chosen(other), indented(typed));
-        say_note(out, entry, other);
-        self.invite(out);
+        write_note(out, entry, other);
+        self.write_input_hint(out);
     }
 
     /// What the person's line is to be.
-    fn invite(&self, out: &mut String) {
+    fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (y to send, a number to change one, ? for help): "),
             Some((question, entry)) if question.is_multi_select() => {
@@ -126,7 +126,7 @@ impl Dialogue {
         };
     }
 
-    fn say_review(&self, out: &mut String) {
+    fn write_review(&self, out: &mut String) {
         out.push_str("Your answers:\n");
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
             let _ = write!(out, "  {}. {}: ", i + 1, question.header());
@@ -139,19 +139,19 @@ impl Dialogue {
                 }
             }
         }
-        self.invite(out);
+        self.write_input_hint(out);
     }
 
     /// Takes a line the person typed; `now` is the time since the first word.
-    pub fn hear(&mut self, line: &str, now: Duration) -> Effect {
+    pub fn submit_line(&mut self, line: &str, now: Duration) -> Effect {
         self.now = now;
-        self.complained = false;
+        self.rejected = false;
         let word = line.trim();
         let effect = match self.prompt.mode() {
             InputMode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
             InputMode::Leaving | InputMode::Help => self.press(KeyCode::Char('x')),
-            InputMode::Typing(field) => self.hear_text(field, line),
-            InputMode::Choosing => self.hear_command(word),
+            InputMode::Typing(field) => self.submit_text(field, line),
+            InputMode::Choosing => self.run_command(word),
         };
         // The help page needs no line to be closed.
         if self.prompt.mode() == InputMode::Help { effect } else { self.next_field(effect) }
@@ -164,14 +164,14 @@ impl Dialogue {
     }
 
     /// Whether what was just said wants no line before going on.
-    fn is_telling(&self) -> bool {
+    fn needs_no_reply(&self) -> bool {
         self.prompt.mode() == InputMode::Help
     }
 
-    fn hear_command(&mut self, word: &str) -> Effect {
+    fn run_command(&mut self, word: &str) -> Effect {
         let review = self.prompt.page() == Page::Review;
         match word {
-            "" => self.complain(),
+            "" => self.reject_line(),
             "y" | "yes" if review => self.press(KeyCode::Enter),
             "?" | "h" | "help" => self.press(KeyCode::Char('?')),
             "b" | "back" => self.press(KeyCode::Left),
@@ -182,8 +182,8 @@ impl Dialogue {
             _ => match (numbers(word), word.strip_prefix('n').and_then(numbers)) {
                 (Some(rows), _) if review => self.change(&rows),
                 (Some(rows), _) => self.choose(&rows),
-                (None, Some(rows)) if !review => self.annotate(&rows),
-                (None, _) => self.complain(),
+                (None, Some(rows)) if !review => self.add_notes(&rows),
+                (None, _) => self.reject_line(),
             },
         }
     }
@@ -191,7 +191,7 @@ impl Dialogue {
     fn change(&mut self, rows: &[usize]) -> Effect {
         match (rows, rows.first().and_then(|&n| char::from_digit(u32::try_from(n).ok()?, 10))) {
             ([_], Some(digit)) => self.press(KeyCode::Char(digit)),
-            _ => self.complain(),
+            _ => self.reject_line(),
         }
     }
 
@@ -201,7 +201,7 @@ impl Dialogue {
         let multi = self.prompt.set().questions()[i].is_multi_select();
         let other = self.prompt.entry(i).other_row();
         if rows.iter().any(|&n| n == 0 || n > other + 1) || (!multi && rows.len() != 1) {
-            return self.complain();
+            return self.reject_line();
         }
         let wanted = |row: usize| rows.contains(&(row + 1));
         if multi {
@@ -222,10 +222,10 @@ impl Dialogue {
         self.press(KeyCode::Enter)
     }
 
-    fn annotate(&mut self, rows: &[usize]) -> Effect {
+    fn add_notes(&mut self, rows: &[usize]) -> Effect {
         let Some((_, entry)) = self.prompt.current() else { return Effect::Continue };
         if rows.is_empty() || rows.iter().any(|&n| n == 0 || n > entry.other_row() + 1) {
-            return self.complain();
+            return self.reject_line();
         }
         self.fields.extend(rows.iter().map(|n| TextField::Note(n - 1)));
         Effect::Continue
@@ -243,7 +243,7 @@ impl Dialogue {
         effect
     }
 
-    fn hear_text(&mut self, field: TextField, line: &str) -> Effect {
+    fn submit_text(&mut self, field: TextField, line: &str) -> Effect {
         let text = line.trim();
         let back = match field {
             TextField::Other => text.is_empty(),
@@ -253,7 +253,7 @@ impl Dialogue {
         if back {
             return self.press(KeyCode::Esc);
         }
-        self.hold();
+        self.stop_deadline();
         self.prompt.update(Event::Edited(text.to_owned()), self.now);
         // Too long: it was refused, and the reason will be said.
         if self.prompt.notice().is_some() { Effect::Continue } else { self.press(KeyCode::Enter) }
@@ -268,7 +268,7 @@ impl Dialogue {
         }
     }
 
-    fn complain(&mut self) -> Effect {
+    fn reject_line(&mut self) -> Effect {
         let text = match self.prompt.current() {
             None => "Type y to send, or ? for help".to_owned(),
             Some((question, entry)) if question.is_multi_select() => {
@@ -276,14 +276,14 @@ impl Dialogue {
             }
             Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.other_row() + 1),
         };
-        self.hold();
+        self.stop_deadline();
         self.prompt.warn(text);
-        self.complained = true;
+        self.rejected = true;
         Effect::Continue
     }
 
     /// Somebody is there, and what was said about an earlier line is over: a key that changes nothing says so.
-    fn hold(&mut self) {
+    fn stop_deadline(&mut self) {
         self.press(KeyCode::Home);
     }
 
@@ -292,7 +292,7 @@ impl Dialogue {
     }
 }
 
-fn say_note(out: &mut String, entry: &AnswerDraft, row: usize) {
+fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
     if !entry.note(row).is_blank() {
         let _ = writeln!(out, "     Note: {}", indented(entry.note(row).as_str()));
     }
@@ -322,36 +322,36 @@ pub(crate) fn ask(
     device: &mut Device,
 ) -> Result<Outcome, AskError> {
     let failed = surface("the terminal failed");
-    let mut dialogue = Dialogue::about(prompt);
+    let mut line_prompt = LinePrompt::from_prompt(prompt);
     let mut painter = Painter::plain(options.charset);
     let columns = device.size().0.saturating_sub(1);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        painter.print(&quoted(context, &options.theme, columns));
+        painter.print(&context_lines(context, &options.theme, columns));
         device.write(&painter.take()).map_err(&failed)?;
     }
-    let result = converse(device, &mut dialogue, options.charset).map_err(&failed)?;
+    let result = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
     // What came of asking stands, even if the terminal goes before it can be shown.
     if let Ok(outcome) = &result {
-        painter.print(&closing(dialogue.prompt.set(), outcome, options.confirm, &options.theme, columns));
+        painter.print(&closing_lines(line_prompt.prompt.set(), outcome, options.confirm, &options.theme, columns));
         let _ = device.write(&painter.take());
     }
     result.map(|outcome| outcome.with_via(Via::Line))
 }
 
-fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> io::Result<Result<Outcome, AskError>> {
+fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> io::Result<Result<Outcome, AskError>> {
     let started = Instant::now();
     let (mut inputs, mut line) = (Vec::new(), String::new());
-    device.write(&charset.encode(&opening(dialogue)))?;
+    device.write(&charset.encode(&intro(line_prompt)))?;
     loop {
-        let timeout = dialogue.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
+        let timeout = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
         let mut effects = Vec::new();
         match device.wait(timeout, &mut inputs)? {
-            Wake::Input => {
+            DeviceEvent::Input => {
                 for input in inputs.drain(..) {
                     match input {
                         Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
-                            effects.push(dialogue.hear(&std::mem::take(&mut line), started.elapsed()));
+                            effects.push(line_prompt.submit_line(&std::mem::take(&mut line), started.elapsed()));
                         }
                         Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
                         Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
@@ -360,41 +360,41 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
                     }
                 }
             }
-            Wake::TimedOut => {
-                let effect = dialogue.tick(started.elapsed());
+            DeviceEvent::TimedOut => {
+                let effect = line_prompt.tick(started.elapsed());
                 if effect != Effect::Continue {
                     // The line the person might have typed is still open.
                     device.write(b"\r\n")?;
                 }
                 effects.push(effect);
             }
-            Wake::Resized | Wake::Called => continue,
-            Wake::Resumed => effects.push(Effect::Continue),
-            Wake::Suspend => {
+            DeviceEvent::Resized | DeviceEvent::Woken => continue,
+            DeviceEvent::Resumed => effects.push(Effect::Continue),
+            DeviceEvent::Suspend => {
                 device.suspend()?;
                 effects.push(Effect::Continue);
             }
-            Wake::Terminated(SIGINT) => {
+            DeviceEvent::Terminated(SIGINT) => {
                 device.write(b"\r\n")?;
                 return Ok(Err(AskError::Interrupted));
             }
-            Wake::Terminated(signal) => {
+            DeviceEvent::Terminated(signal) => {
                 // Whatever becomes of the terminal, the signal is the reason to end.
                 let _ = device.write(b"\r\n");
                 return Ok(Err(AskError::Signal(signal)));
             }
-            Wake::Withdrawn => {
+            DeviceEvent::Withdrawn => {
                 device.write(b"\r\n")?;
                 return Ok(Err(AskError::Withdrawn));
             }
             // Nobody has said no.
-            Wake::Closed => {
-                return Ok(Ok(Outcome::unavailable("the terminal was closed", dialogue.prompt.so_far())));
+            DeviceEvent::Closed => {
+                return Ok(Ok(Outcome::unavailable("the terminal was closed", line_prompt.prompt.so_far())));
             }
             // Ctrl-D: the person has nothing more to say.
-            Wake::Ended => {
+            DeviceEvent::EndOfInput => {
                 device.write(b"\r\n")?;
-                return Ok(Ok(Outcome::cancelled(dialogue.prompt.so_far())));
+                return Ok(Ok(Outcome::cancelled(line_prompt.prompt.so_far())));
             }
         }
         for effect in effects {
@@ -402,11 +402,11 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
                 Effect::Finish(outcome) => return Ok(Ok(outcome)),
                 Effect::Interrupt => return Ok(Err(AskError::Interrupted)),
                 Effect::Continue | Effect::Edit(_) => {
-                    device.write(&charset.encode(&dialogue.say()))?;
-                    if dialogue.is_telling() {
-                        let effect = dialogue.hear("", started.elapsed());
+                    device.write(&charset.encode(&line_prompt.text()))?;
+                    if line_prompt.needs_no_reply() {
+                        let effect = line_prompt.submit_line("", started.elapsed());
                         debug_assert_eq!(effect, Effect::Continue);
-                        device.write(&charset.encode(&dialogue.say()))?;
+                        device.write(&charset.encode(&line_prompt.text()))?;
                     }
                 }
             }
@@ -415,17 +415,17 @@ fn converse(device: &mut Device, dialogue: &mut Dialogue, charset: Charset) -> i
 }
 
 /// Whatever stands on this line stays as it is.
-fn opening(dialogue: &Dialogue) -> String {
+fn intro(line_prompt: &LinePrompt) -> String {
     let mut words = String::from("\r\n");
-    if let Some(left) = dialogue.prompt.time_left() {
+    if let Some(left) = line_prompt.prompt.time_left() {
         let _ = write!(words, "Time limit: {} s; any line holds it.\r\n", left.as_secs());
     }
-    if let Some(origin) = dialogue.prompt.origin() {
+    if let Some(origin) = line_prompt.prompt.origin() {
         let _ = write!(words, "Asked by: {origin}\r\n");
     }
-    words + &dialogue.say()
+    words + &line_prompt.text()
 }
 
 #[cfg(test)]
-#[path = "line_tests.rs"]
+#[path = "line_prompt_tests.rs"]
 mod tests;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::app::calls::Ended as Row;
-use crate::app::state::{Motion, Settled, Waiting};
-use crate::app::worker::Session;
+use crate::app::agent_thread::Session;
+use crate::app::state::{Motion, PendingQuestion, QuestionEnd};
+use crate::app::tool_calls::CallSummary as Row;
 use askuser::Key;
 use serde_json::json;
 
@@ -11,10 +11,10 @@ fn at(millis: u64) -> Duration {
 
 /// At work, with nobody typing.
 fn working() -> State {
-    let mut state = State::new(Manner::Screen, Motion::Full, Vec::new());
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let session = Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into() };
-    state.update(Event::Session(session, Vec::new()), at(0));
-    state.update(Event::Begins, at(0));
+    state.update(Event::SessionOpened(session, Vec::new()), at(0));
+    state.update(Event::TurnStarted, at(0));
     state
 }
 
@@ -48,13 +48,20 @@ fn of_task(event: AgentEvent) -> AgentEvent {
 
 /// A question opens with this context.
 fn open(state: &mut State, context: &str, now: u64) -> Vec<Item> {
-    let waiting = Waiting { header: "Header".into(), context: Some(context.to_owned()) };
-    printed(state.update(Event::Asked(waiting), at(now)))
+    let waiting = PendingQuestion { header: "Header".into(), context: Some(context.to_owned()) };
+    printed(state.update(Event::QuestionArrived(waiting), at(now)))
 }
 
 fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
     let task = task.map(str::to_owned);
-    Item::Call(Row { name: name.into(), about: about.into(), task, went: Went::Asking, took: None, facts: Vec::new() })
+    Item::Call(Row {
+        name: name.into(),
+        about: about.into(),
+        task,
+        status: CallStatus::Asking,
+        took: None,
+        facts: Vec::new(),
+    })
 }
 
 #[test]
@@ -63,7 +70,7 @@ fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
         let mut state = working();
         tell(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
         assert_eq!(tell(&mut state, ask("1", "Go ahead?"), 1), []);
-        assert_eq!(open(&mut state, plan, 1), [Item::Rows(markdown::rows(plan))], "{plan}");
+        assert_eq!(open(&mut state, plan, 1), [Item::ModelText(markdown::rows(plan))], "{plan}");
     }
 }
 
@@ -73,7 +80,7 @@ fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
     let context = "**not Markdown**\n".repeat(1_000);
     tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     assert_eq!(tell(&mut state, ask("1:permission", "Write a?"), 1), [asking("Write", "a", None)]);
-    assert_eq!(open(&mut state, &context, 1), [Item::Diff { text: context, most: ALL }]);
+    assert_eq!(open(&mut state, &context, 1), [Item::Diff { text: context, max_lines: NO_LIMIT }]);
 }
 
 #[test]
@@ -106,7 +113,7 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     tell(&mut state, ask("1:permission", "Write a?"), 1);
     open(&mut state, "+x", 1);
-    state.update(Event::Settled(Settled::Answered, at(1)), at(2));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     tell(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
     assert!(matches!(tell(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
@@ -119,7 +126,7 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
     tell(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
     tell(&mut state, ask("1:permission", "Run?"), 1_000);
     open(&mut state, "", 1_000);
-    state.update(Event::Settled(Settled::Answered, at(50_000)), at(51_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
     let mut took = |event| match &tell(&mut state, event, 52_000)[..] {
         [Item::Call(ended)] => ended.took,
         other => panic!("{other:?}"),

@@ -7,11 +7,11 @@ fn show(item: &Item, columns: usize) -> Vec<String> {
 }
 
 fn ended(about: &str, task: Option<&str>, facts: &[&str]) -> Item {
-    Item::Call(Ended {
+    Item::Call(CallSummary {
         name: "Bash".into(),
         about: about.into(),
         task: task.map(str::to_owned),
-        went: Went::Well,
+        status: CallStatus::Succeeded,
         took: Some(Duration::from_millis(400)),
         facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
     })
@@ -39,17 +39,17 @@ fn facts_give_way_to_what_ran() {
 
 #[test]
 fn output_that_is_broken_keeps_its_indent() {
-    let output = Item::Output { text: "one two three\nfour".into(), role: Role::Danger, most: 5 };
+    let output = Item::Output { text: "one two three\nfour".into(), role: Role::Danger, max_lines: 5 };
     assert_eq!(show(&output, 13), ["    one two", "    three", "    four"]);
-    let diff = Item::Diff { text: "+one two three\n-x".into(), most: 5 };
+    let diff = Item::Diff { text: "+one two three\n-x".into(), max_lines: 5 };
     assert_eq!(show(&diff, 14), ["    +one two", "     three", "    -x"]);
 }
 
 #[test]
 fn what_somebody_is_to_agree_to_is_shown_to_its_last_character() {
-    let text = format!("+{}z\n{}+end", "y".repeat(LONGEST_LINE * 2), "+x\n".repeat(1_000));
-    let shown = show(&Item::Diff { text, most: ALL }, 80).join("");
+    let text = format!("+{}z\n{}+end", "y".repeat(MAX_LINE_CHARS * 2), "+x\n".repeat(1_000));
+    let shown = show(&Item::Diff { text, max_lines: NO_LIMIT }, 80).join("");
     let count = |c| shown.chars().filter(|other| *other == c).count();
-    assert_eq!(["y", "z", "x", "end"].map(|part| shown.matches(part).count()), [LONGEST_LINE * 2, 1, 1_000, 1]);
+    assert_eq!(["y", "z", "x", "end"].map(|part| shown.matches(part).count()), [MAX_LINE_CHARS * 2, 1, 1_000, 1]);
     assert_eq!(count('…'), 0);
 }

@@ -2,7 +2,7 @@
 
 /// What a line asks for, instead of being sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum SlashCommand {
     Help,
     Plan,
     Model(Option<String>),
@@ -17,25 +17,30 @@ pub(crate) struct Row {
     /// What may follow; empty where nothing may.
     pub(crate) argument: &'static str,
     pub(crate) about: &'static str,
-    make: fn(Option<String>) -> Command,
+    make: fn(Option<String>) -> SlashCommand,
 }
 
 pub(crate) const TABLE: &[Row] = &[
-    Row { name: "help", argument: "", about: "keys and commands", make: |_| Command::Help },
+    Row { name: "help", argument: "", about: "keys and commands", make: |_| SlashCommand::Help },
     Row {
         name: "plan",
         argument: "",
         about: "plan mode on or off: look and ask, change nothing",
-        make: |_| Command::Plan,
+        make: |_| SlashCommand::Plan,
     },
-    Row { name: "model", argument: "[provider/name]", about: "show or change the model", make: Command::Model },
-    Row { name: "clear", argument: "", about: "begin a new conversation; the record stays", make: |_| Command::Clear },
-    Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: Command::Resume },
-    Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| Command::Quit },
+    Row { name: "model", argument: "[provider/name]", about: "show or change the model", make: SlashCommand::Model },
+    Row {
+        name: "clear",
+        argument: "",
+        about: "begin a new conversation; the record stays",
+        make: |_| SlashCommand::Clear,
+    },
+    Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: SlashCommand::Resume },
+    Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
 
 /// Reads a line. `None` if it is no command: a path begins with a slash too.
-pub(crate) fn read(line: &str) -> Option<Result<Command, String>> {
+pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     let words = line.trim().strip_prefix('/')?;
     let (name, argument) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let argument = argument.trim();
@@ -78,9 +83,9 @@ mod tests {
 
     #[test]
     fn a_command_may_have_an_argument() {
-        assert_eq!(read("/model  a/b "), Some(Ok(Command::Model(Some("a/b".into())))));
-        assert_eq!(read("/resume"), Some(Ok(Command::Resume(None))));
-        assert_eq!(read(" /help"), Some(Ok(Command::Help)));
+        assert_eq!(read("/model  a/b "), Some(Ok(SlashCommand::Model(Some("a/b".into())))));
+        assert_eq!(read("/resume"), Some(Ok(SlashCommand::Resume(None))));
+        assert_eq!(read(" /help"), Some(Ok(SlashCommand::Help)));
     }
 
     #[test]

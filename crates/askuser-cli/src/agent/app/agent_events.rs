@@ -1,36 +1,36 @@
-//! From what the agent tells to what the person sees of it.
+//! Events from the agent thread, turned into scrollback items and state changes.
 
-use super::calls::{self, Asks, Call, Went, about, diff, shows_itself};
-use super::item::{ALL, Item};
 use super::markdown;
-use super::state::{Above, Detail, Effect, Ended, Event, Heard, State};
-use super::update::FULL;
+use super::scrollback::{Item, NO_LIMIT};
+use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
+use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
+use super::update::FULL_LINES;
 use askuser::{Fit, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
-use askuser_terminal::{Manner, Role};
+use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How much is shown of a failure, unless in full.
-const GLIMPSE: usize = 5;
-/// How much is shown of a change, unless in full.
-const CHANGES: usize = 40;
-/// How many messages of an earlier conversation are shown again.
-const RECALLED: usize = 6;
+/// Lines shown of a failed call's output, unless in full.
+const FAILURE_LINES: usize = 5;
+/// Lines shown of a diff, unless in full.
+const DIFF_LINES: usize = 40;
+/// How many messages of a resumed conversation are shown.
+const RECALLED_MESSAGES: usize = 6;
 
 impl State {
-    pub(super) fn told(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
         match event {
-            Event::Session(session, messages) => {
+            Event::SessionOpened(session, messages) => {
                 self.session = Some(session.clone());
-                self.ended = Ended::Well;
+                self.turn_end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
-                    self.before_plan = session.mode;
+                    self.mode_before_plan = session.mode;
                 }
                 self.print(Item::Header(session), out);
                 self.recall(&messages, out);
             }
-            Event::Changed(session) => {
+            Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
                 if before.as_ref().is_none_or(|before| before.model != session.model) {
                     self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
@@ -40,86 +40,85 @@ impl State {
                 }
             }
             Event::Cleared => {
-                self.ended = Ended::Well;
+                self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
-            Event::Failed(message) => self.print(Item::Note(Role::Danger, message), out),
-            Event::Begins if self.turn.is_none() => self.begin_turn(now),
-            Event::Finished => self.finished(now, out),
-            Event::Agent(event) => self.happened(event, None, now, out),
+            Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
+            Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
+            Event::CommandDone => self.command_done(now, out),
+            Event::Agent(event) => self.agent_event(event, None, now, out),
             _ => {}
         }
     }
 
-    /// An order has been carried out: what waits is next, unless the last turn did not end as it should.
-    fn finished(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.orders = self.orders.saturating_sub(1);
-        if self.orders > 0 {
+    /// A command is finished: queued messages are sent, or go back to the draft if the turn was stopped or failed.
+    fn command_done(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        self.pending_commands = self.pending_commands.saturating_sub(1);
+        if self.pending_commands > 0 {
             return;
         }
         let turn = self.turn.take();
         self.calls.clear();
-        match self.ended {
-            Ended::Stopped | Ended::Broken if turn.is_some() => {
+        match self.turn_end {
+            TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
                 let waiting: Vec<String> = self.queue.drain(..).collect();
-                // What does not fit beside the draft is in the history.
+                // If they do not fit together with the draft, they are still in the history.
                 if !waiting.is_empty() && self.draft.put_back(&waiting.join("\n")) == Fit::Refused {
                     self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
                 }
             }
-            Ended::Well | Ended::Stopped | Ended::Broken => {
+            TurnEnd::Completed | TurnEnd::Stopped | TurnEnd::Failed => {
                 self.send_queued(now, out);
             }
         }
     }
 
-    /// A command may be carried out on the spot; then the next one follows at once, unless the person has to choose first
-    /// which session it is for.
+    /// Sends queued messages until one starts a command. /resume stops here too: the rest is for the session to be chosen.
     pub(crate) fn send_queued(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        while self.orders == 0
+        while self.pending_commands == 0
             && !out.contains(&Effect::ChooseSession)
             && let Some(text) = self.queue.pop_front()
         {
-            // Where it was typed is far above by now.
-            if self.manner == Manner::Line {
-                self.print(Item::Said(text.clone()), out);
+            // It was typed some time ago, so it is shown again.
+            if self.presentation == Presentation::Line {
+                self.print(Item::UserMessage(text.clone()), out);
             }
             self.send(&text, now, out);
         }
     }
 
-    fn happened(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+    fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
         match event {
             AgentEvent::TextDelta { text } if task.is_none() => {
-                self.heard = Heard::Parts;
+                self.streamed = Streamed::Parts;
                 let mut rows = self.stream.push(&text);
-                // A paragraph that goes on and on does not wait for its end.
-                rows.extend(self.stream.overflow(self.columns));
+                // A long paragraph is printed before its end has come.
+                rows.extend(self.stream.overflow(self.text_columns));
                 if !rows.is_empty() {
-                    self.print(Item::Rows(rows), out);
+                    self.print(Item::ModelText(rows), out);
                 }
             }
             AgentEvent::Text { text } => match task {
                 None => {
-                    if self.heard == Heard::Nothing {
+                    if self.streamed == Streamed::Nothing {
                         let rows = self.stream.push(&text);
                         if !rows.is_empty() {
-                            self.print(Item::Rows(rows), out);
+                            self.print(Item::ModelText(rows), out);
                         }
                     }
                     self.close_text(out);
                 }
-                // What a subagent says is for the agent that started it.
+                // A subagent's text is for the agent that started it.
                 Some(_) if self.detail == Detail::Full => {
-                    self.print(Item::Output { text, role: Role::Muted, most: FULL }, out);
+                    self.print(Item::Output { text, role: Role::Muted, max_lines: FULL_LINES }, out);
                 }
                 Some(_) => {}
             },
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
-                self.calls.push(Call::new(id, name, &input, task, now));
+                self.calls.push(RunningCall::new(id, name, &input, task, now));
             }
-            AgentEvent::ToolResult { id, name, result } => self.returned(&id, name, result, task, now, out),
+            AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
@@ -132,31 +131,31 @@ impl State {
                 }
                 self.print(Item::Note(Role::Muted, mode_words(mode).into()), out);
             }
-            AgentEvent::Task { description, event, .. } => self.happened(*event, Some(&description), now, out),
+            AgentEvent::Task { description, event, .. } => self.agent_event(*event, Some(&description), now, out),
             AgentEvent::Done { .. } if task.is_none() => {
                 self.close_text(out);
-                self.ended = Ended::Well;
+                self.turn_end = TurnEnd::Completed;
             }
-            AgentEvent::Error { error } if task.is_none() => self.broke_off(&error, out),
-            AgentEvent::AskUser { id, questions } => self.asks(&id, &questions, task, now, out),
-            // A subagent's end is its call's result.
+            AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
+            AgentEvent::AskUser { id, questions } => self.ask_user(&id, &questions, task, now, out),
+            // A subagent's end is reported by its call's result.
             AgentEvent::TextDelta { .. } | AgentEvent::Done { .. } | AgentEvent::Error { .. } => {}
         }
     }
 
-    /// The text is whole: what comes next is something else.
+    /// The model's text is complete: prints what is left of it.
     fn close_text(&mut self, out: &mut Vec<Effect>) {
         let rows = self.stream.finish();
         if !rows.is_empty() {
-            self.print(Item::Rows(rows), out);
+            self.print(Item::ModelText(rows), out);
         }
-        self.heard = Heard::Nothing;
-        if self.above == Above::Text {
-            self.above = Above::Other;
+        self.streamed = Streamed::Nothing;
+        if self.last_printed == LastPrinted::Text {
+            self.last_printed = LastPrinted::Other;
         }
     }
 
-    fn returned(
+    fn tool_result(
         &mut self,
         id: &str,
         name: String,
@@ -165,77 +164,81 @@ impl State {
         now: Duration,
         out: &mut Vec<Effect>,
     ) {
-        let same = |call: &Call| call.id == id && call.task.as_deref() == task;
+        let same = |call: &RunningCall| call.id == id && call.task.as_deref() == task;
         let call = match self.calls.iter().position(same) {
             Some(at) => self.calls.remove(at),
-            None => Call::new(id.to_owned(), name.clone(), &Value::Null, task, now),
+            None => RunningCall::new(id.to_owned(), name.clone(), &Value::Null, task, now),
         };
-        if shows_itself(&name) && result.success {
+        if is_shown_by_prompt(&name) && result.success {
             return;
         }
         let asked_first = call.waited > Duration::ZERO;
-        let ended = call.ended(&result, now);
-        let went = ended.went;
-        self.print(Item::Call(ended.clone()), out);
+        let summary = call.finish(&result, now);
+        let status = summary.status;
+        self.print(Item::Call(summary.clone()), out);
         let (full, output) = (self.detail == Detail::Full, result.output.trim_end());
         let changed = diff(&result);
         let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
         if is_known || asked_first {
             self.shown_diff = None;
         }
-        // What is left to be seen of it.
+        // The text of which not all was shown.
         let mut rest = None;
         match changed {
             Some(_) if is_known => {}
             Some(text) => {
-                let most = if full { FULL } else { CHANGES };
-                rest = (text.lines().count() > most).then_some(text);
-                self.print(Item::Diff { text: text.to_owned(), most }, out);
+                let max_lines = if full { FULL_LINES } else { DIFF_LINES };
+                rest = (text.lines().count() > max_lines).then_some(text);
+                self.print(Item::Diff { text: text.to_owned(), max_lines }, out);
             }
-            None if went == Went::Wrong => {
-                let most = if full { FULL } else { GLIMPSE };
-                rest = (output.lines().count() > most).then_some(output);
-                self.print(Item::Output { text: output.to_owned(), role: Role::Danger, most }, out);
+            None if status == CallStatus::Failed => {
+                let max_lines = if full { FULL_LINES } else { FAILURE_LINES };
+                rest = (output.lines().count() > max_lines).then_some(output);
+                self.print(Item::Output { text: output.to_owned(), role: Role::Danger, max_lines }, out);
             }
             None if sanitize::is_blank(output) => {}
             None if full => {
-                self.print(Item::Output { text: output.to_owned(), role: Role::Secondary, most: FULL }, out);
+                self.print(Item::Output { text: output.to_owned(), role: Role::Secondary, max_lines: FULL_LINES }, out);
             }
             None => rest = Some(output),
         }
-        // What has been seen whole is not what somebody wants to see more of.
+        // Ctrl-O shows the last output that was cut; one that was shown in full does not replace it.
         match rest {
-            Some(text) if !full => self.last_output = Some((ended, text.to_owned())),
+            Some(text) if !full => self.last_output = Some((summary, text.to_owned())),
             None if !full => {}
             Some(_) | None => self.last_output = None,
         }
     }
 
-    /// A question is about to come, which may have to wait for the person: this says whose it is and what about.
-    fn asks(&mut self, id: &str, questions: &Value, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+    /// Marks the call that asks, and prints a line above its question that says whose it is.
+    fn ask_user(&mut self, id: &str, questions: &Value, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
         let (call_id, asks) = match id.strip_suffix(":permission") {
-            Some(call) => (call, Asks::Permission(now)),
-            None => (id, Asks::Question(now)),
+            Some(call) => (call, WaitingFor::Permission(now)),
+            None => (id, WaitingFor::Question(now)),
         };
-        let is_its = |call: &&mut Call| call.task.as_deref() == task && names(call_id, call);
+        let is_its = |call: &&mut RunningCall| call.task.as_deref() == task && names(call_id, call);
         let Some(call) = self.calls.iter_mut().find(is_its) else { return };
-        call.asks = asks;
+        call.waiting_for = asks;
         let words = || questions[0]["question"].as_str().map(|text| sanitize::line(text).into_owned());
         let item = match (asks, task) {
-            (Asks::Permission(_), _) => call.asking(None),
+            (WaitingFor::Permission(_), _) => call.asking(None),
             (_, Some(_)) => call.asking(words()),
-            // What the agent itself asks stands under its own words.
+            // The agent's own question follows its text directly.
             (_, None) => return,
         };
         self.print(Item::Call(item), out);
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
-        let again = format!("{}; trying again in {}", error.message, calls::span(Duration::from_millis(after_ms)));
-        let words = match (task, self.heard) {
+        let again = format!(
+            "{}; trying again in {}",
+            error.message,
+            tool_calls::format_duration(Duration::from_millis(after_ms))
+        );
+        let words = match (task, self.streamed) {
             (Some(task), _) => format!("{task}: {again}."),
-            (None, Heard::Nothing) => format!("{again}."),
-            (None, Heard::Parts) => format!("{again}. The unfinished answer above does not count."),
+            (None, Streamed::Nothing) => format!("{again}."),
+            (None, Streamed::Parts) => format!("{again}. The unfinished answer above does not count."),
         };
         if task.is_none() {
             self.close_text(out);
@@ -243,46 +246,46 @@ impl State {
         self.print(Item::Note(Role::Warning, words), out);
     }
 
-    fn broke_off(&mut self, error: &Failure, out: &mut Vec<Effect>) {
+    fn turn_failed(&mut self, error: &Failure, out: &mut Vec<Effect>) {
         self.close_text(out);
         if error.kind == FailureKind::Interrupted {
-            self.ended = Ended::Stopped;
+            self.turn_end = TurnEnd::Stopped;
             return self.print(Item::Note(Role::Muted, "Stopped.".into()), out);
         }
-        self.ended = Ended::Broken;
+        self.turn_end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
     }
 
-    /// What a question is about: words of the model's, where it asks itself; what is to be agreed to, as it is.
+    /// Prints the context above a question: Markdown if the model asks, verbatim if the person is to agree to it.
     pub(super) fn show_context(&mut self, context: String, out: &mut Vec<Effect>) {
-        if self.calls.iter().any(|call| matches!(call.asks, Asks::Question(_))) {
-            self.print(Item::Rows(markdown::rows(&context)), out);
+        if self.calls.iter().any(|call| matches!(call.waiting_for, WaitingFor::Question(_))) {
+            self.print(Item::ModelText(markdown::rows(&context)), out);
         } else {
             self.shown_diff = Some(context.clone());
-            self.print(Item::Diff { text: context, most: ALL }, out);
+            self.print(Item::Diff { text: context, max_lines: NO_LIMIT }, out);
         }
-        self.above = Above::Other;
+        self.last_printed = LastPrinted::Other;
     }
 
-    /// The end of an earlier conversation, so that the person knows where they are.
+    /// Prints the last messages of a resumed conversation.
     fn recall(&mut self, messages: &[Message], out: &mut Vec<Effect>) {
-        self.said = messages.len();
-        let start = messages.len().saturating_sub(RECALLED);
+        self.message_count = messages.len();
+        let start = messages.len().saturating_sub(RECALLED_MESSAGES);
         if start > 0 {
             let words = format!("{start} earlier message{}", if start == 1 { "" } else { "s" });
             self.print(Item::Note(Role::Muted, words), out);
         }
         for (i, message) in messages.iter().enumerate().skip(start) {
             match message {
-                Message::User { text } => self.print(Item::Said(text.clone()), out),
+                Message::User { text } => self.print(Item::UserMessage(text.clone()), out),
                 Message::Results { .. } => {}
                 Message::Assistant { content } => {
                     for block in content {
                         match block {
                             Block::Text { text } => {
-                                self.print(Item::Rows(markdown::rows(text)), out);
-                                self.above = Above::Other;
+                                self.print(Item::ModelText(markdown::rows(text)), out);
+                                self.last_printed = LastPrinted::Other;
                             }
                             Block::Call(call) => self.recall_call(call, messages.get(i + 1), out),
                             Block::Opaque { .. } => {}
@@ -298,21 +301,21 @@ impl State {
             Some(Message::Results { results }) => results.iter().find(|result| result.id == call.id),
             _ => None,
         };
-        // One without a result is about to run again.
+        // A call without a result is about to run again.
         let Some(result) = result else { return };
-        if shows_itself(&call.name) {
+        if is_shown_by_prompt(&call.name) {
             let words = sanitize::block(&result.output).into_owned();
-            return self.print(Item::Output { text: words, role: Role::Muted, most: FULL }, out);
+            return self.print(Item::Output { text: words, role: Role::Muted, max_lines: FULL_LINES }, out);
         }
-        let went = if result.is_error { Went::Wrong } else { Went::Well };
+        let status = if result.is_error { CallStatus::Failed } else { CallStatus::Succeeded };
         let (name, about) = (call.name.clone(), about(&call.input));
-        let ended = calls::Ended { name, about, task: None, went, took: None, facts: Vec::new() };
-        self.print(Item::Call(ended), out);
+        let summary = tool_calls::CallSummary { name, about, task: None, status, took: None, facts: Vec::new() };
+        self.print(Item::Call(summary), out);
     }
 }
 
-/// Whether a question's id means this call. A subagent's calls are told by their own ids, its questions by whole paths.
-fn names(id: &str, call: &Call) -> bool {
+/// Whether a question's id names this call. A subagent's events carry bare call ids, its questions whole paths.
+fn names(id: &str, call: &RunningCall) -> bool {
     id.strip_suffix(call.id.as_str()).is_some_and(|path| match call.task {
         Some(_) => path.ends_with('/'),
         None => path.is_empty(),
@@ -329,5 +332,5 @@ fn mode_words(mode: PermissionMode) -> &'static str {
 }
 
 #[cfg(test)]
-#[path = "telling_tests.rs"]
+#[path = "agent_events_tests.rs"]
 mod tests;

@@ -1,0 +1,257 @@
+//! The thread that runs the agent: takes commands, runs one turn at a time, and sends updates to the UI thread.
+//!
+//! Commands sent during a turn are queued until the turn is over, except `Stop` and `Quit`. `Quit` cuts the turn off as a
+//! crash would, so that it can be resumed later; `Stop` ends it for good.
+
+use super::asker::{QueuedQuestion, UiSender};
+use crate::session;
+use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
+use askuser_cli::failure::Failure;
+use futures_util::StreamExt;
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// From the UI thread to the agent thread.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum AgentCommand {
+    Send(String),
+    /// Resume a turn that was cut off.
+    Resume,
+    SetMode(PermissionMode),
+    SetModel(String),
+    /// Start a new conversation.
+    Clear,
+    /// Switch to another session of the same folder.
+    OpenSession(String),
+    /// Stop the turn.
+    Stop,
+    Quit,
+}
+
+/// From the agent thread to the UI thread.
+#[derive(Debug)]
+pub(crate) enum AgentUpdate {
+    /// A session was started or resumed; with its messages so far.
+    SessionOpened(Session, Vec<Message>),
+    Event(AgentEvent),
+    Question(QueuedQuestion),
+    /// `SetModel` or `SetMode` has taken effect.
+    SessionChanged(Session),
+    /// A new conversation was started.
+    Cleared,
+    /// A command failed.
+    CommandFailed(String),
+    /// A turn has started.
+    TurnStarted,
+    /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
+    CommandDone,
+    /// The agent thread panicked.
+    ThreadDied,
+}
+
+/// What the UI shows of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) model: String,
+    pub(crate) mode: PermissionMode,
+    pub(crate) cwd: PathBuf,
+}
+
+/// Connects to a model by its name.
+pub(crate) type Connect = Box<dyn Fn(&str) -> Result<Arc<dyn Model>, Failure> + Send>;
+
+/// Handle to the agent thread.
+pub(crate) struct AgentThread {
+    commands: UnboundedSender<AgentCommand>,
+    ended: mpsc::Receiver<()>,
+}
+
+/// How long quitting waits for a tool that does not react to cancellation.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+impl AgentThread {
+    pub(crate) fn start(agent: Agent, connect: Connect, ui: UiSender) -> io::Result<AgentThread> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (commands, receiver) = unbounded_channel();
+        let (done, ended) = mpsc::channel();
+        thread::Builder::new().name("agent".into()).spawn(move || {
+            let mut report_death = ReportDeath(Some(ui.clone()));
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, ui };
+            runtime.block_on(work.run(agent));
+            // Blocking tasks, such as a file search, are not waited for.
+            runtime.shutdown_background();
+            report_death.0 = None;
+            let _ = done.send(());
+        })?;
+        Ok(AgentThread { commands, ended })
+    }
+
+    pub(crate) fn send(&self, command: AgentCommand) {
+        // If the thread is gone it has sent `ThreadDied`.
+        let _ = self.commands.send(command);
+    }
+
+    /// Ends the thread and the tools it runs.
+    pub(crate) fn end(self) {
+        self.send(AgentCommand::Quit);
+        let _ = self.ended.recv_timeout(SHUTDOWN_TIMEOUT);
+    }
+}
+
+/// Sends `ThreadDied` when dropped by a panic.
+struct ReportDeath(Option<UiSender>);
+
+impl Drop for ReportDeath {
+    fn drop(&mut self) {
+        if let Some(ui) = self.0.take() {
+            ui.send(AgentUpdate::ThreadDied);
+        }
+    }
+}
+
+struct AgentLoop {
+    commands: UnboundedReceiver<AgentCommand>,
+    queue: VecDeque<AgentCommand>,
+    connect: Connect,
+    ui: UiSender,
+}
+
+/// What the loop does after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Command,
+    End,
+}
+
+impl AgentLoop {
+    async fn run(mut self, mut agent: Agent) {
+        self.send_session(&agent);
+        if self.resume(&mut agent).await == Next::End {
+            return;
+        }
+        self.ui.send(AgentUpdate::CommandDone);
+        loop {
+            let command = match self.queue.pop_front() {
+                Some(command) => command,
+                None => match self.commands.recv().await {
+                    Some(command) => command,
+                    None => return,
+                },
+            };
+            let next = match command {
+                AgentCommand::Send(text) => {
+                    self.ui.send(AgentUpdate::TurnStarted);
+                    self.run_turn(agent.run(text)).await
+                }
+                AgentCommand::Resume => self.resume(&mut agent).await,
+                AgentCommand::OpenSession(id) => match open(&id, &agent) {
+                    Ok(transcript) => {
+                        agent = agent.with_transcript(transcript);
+                        self.send_session(&agent);
+                        self.resume(&mut agent).await
+                    }
+                    Err(failure) => {
+                        self.ui.send(AgentUpdate::CommandFailed(failure.message));
+                        Next::Command
+                    }
+                },
+                AgentCommand::SetMode(mode) => {
+                    self.report(agent.set_mode(mode).map_err(|error| error.to_string()), &agent);
+                    Next::Command
+                }
+                AgentCommand::SetModel(name) => {
+                    let model = (self.connect)(&name).map(|model| agent.set_model(model));
+                    self.report(model.map_err(|failure| failure.message), &agent);
+                    Next::Command
+                }
+                AgentCommand::Clear => {
+                    self.ui.send(match agent.clear() {
+                        Ok(()) => AgentUpdate::Cleared,
+                        Err(error) => AgentUpdate::CommandFailed(error.to_string()),
+                    });
+                    Next::Command
+                }
+                // The turn has ended meanwhile.
+                AgentCommand::Stop => continue,
+                AgentCommand::Quit => Next::End,
+            };
+            if next == Next::End {
+                return;
+            }
+            self.ui.send(AgentUpdate::CommandDone);
+        }
+    }
+
+    fn send_session(&self, agent: &Agent) {
+        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.messages().to_vec()));
+    }
+
+    fn report(&self, done: Result<(), String>, agent: &Agent) {
+        self.ui.send(match done {
+            Ok(()) => AgentUpdate::SessionChanged(about(agent)),
+            Err(message) => AgentUpdate::CommandFailed(message),
+        });
+    }
+
+    async fn resume(&mut self, agent: &mut Agent) -> Next {
+        match agent.resume() {
+            Some(run) => {
+                self.ui.send(AgentUpdate::TurnStarted);
+                self.run_turn(run).await
+            }
+            None => Next::Command,
+        }
+    }
+
+    /// Forwards the events of a turn until it ends.
+    async fn run_turn(&mut self, mut run: Run<'_>) -> Next {
+        let stopper = run.stopper();
+        loop {
+            tokio::select! {
+                biased;
+                command = self.commands.recv() => match command {
+                    Some(AgentCommand::Stop) => stopper.cancel(),
+                    // Already stopping: let it write its last records.
+                    Some(AgentCommand::Quit) | None if stopper.is_cancelled() => {
+                        while run.next().await.is_some() {}
+                        return Next::End;
+                    }
+                    Some(AgentCommand::Quit) | None => return Next::End,
+                    Some(command) => self.queue.push_back(command),
+                },
+                event = run.next() => match event {
+                    Some(event) => self.ui.send(AgentUpdate::Event(event)),
+                    None => return Next::Command,
+                },
+            }
+        }
+    }
+}
+
+/// Opens another session; only one of the same folder.
+fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
+    let own = agent.transcript();
+    if own.id() == id {
+        return Err(Failure::new("this is that session"));
+    }
+    let transcript = session::open(id)?;
+    if transcript.cwd() != own.cwd() {
+        let folder = transcript.cwd().display().to_string();
+        return Err(Failure::new(format!(
+            "session {id} works in {folder}; leave, and run: askuser agent --resume {id}"
+        )));
+    }
+    Ok(transcript)
+}
+
+fn about(agent: &Agent) -> Session {
+    let transcript = agent.transcript();
+    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd() }
+}
