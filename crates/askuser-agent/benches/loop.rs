@@ -3,7 +3,7 @@
 use askuser::asker::{Asking, Request};
 use askuser::{Asker, Outcome};
 use askuser_agent::{
-    Access, Agent, AgentEvent, Model, ModelEvent, ModelRequest, Responding, Running, Tool, ToolCall, ToolContext,
+    Access, Agent, AgentEvent, Model, ModelEvent, ModelRequest, ResponseStream, Running, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolResult, Transcript, tools,
 };
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -24,7 +24,7 @@ impl Model for Calls {
         "calls".into()
     }
 
-    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         let turn = request.messages.len() / 2;
         let event = if turn < self.count {
             let (id, name, input) = (format!("call_{turn}"), self.name.into(), self.input.clone());

@@ -93,40 +93,43 @@ pub enum AgentEvent {
 /// Why a turn broke off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What sort of failure it is.
+    /// What kind of failure it is.
     pub kind: FailureKind,
     /// What happened, for a person.
     pub message: String,
 }
 
-/// What sort of failure it is.
+/// What kind of failure it is: of a request to a model, or of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum FailureKind {
-    /// The person stopped the turn.
+    /// The user stopped the turn.
     Interrupted,
-    /// The process was told to end.
+    /// The process received a termination signal.
     Signal,
-    /// The key is missing or refused.
+    /// The API key is missing or was rejected.
     Key,
     /// There is no such model.
     UnknownModel,
+    /// The conversation exceeds the model's context window.
     ContextTooLong,
+    /// Too many requests; a retry may succeed.
     RateLimited,
+    /// The provider is overloaded or has failed; a retry may succeed.
     Overloaded,
+    /// The connection failed; a retry may succeed.
     Network,
-    /// The provider did not accept the request.
+    /// The provider rejected the request.
     Rejected,
-    /// The provider sent something that cannot be understood.
+    /// The provider's response does not follow its protocol.
     Protocol,
-    /// A question still waits for its answer, and nobody can be asked.
+    /// A question is pending, and nobody can be asked.
     NobodyThere,
-    /// The script does not go on.
+    /// The script has no response for this request.
     Script,
-    /// The transcript cannot be written: going on could lose something.
+    /// The transcript cannot be written.
     Transcript,
-    /// The turn took more requests than it may.
+    /// The turn reached its limit of requests.
     TooManyRequests,
 }
 

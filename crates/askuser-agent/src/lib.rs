@@ -50,7 +50,7 @@ mod turn;
 pub use agent::{Agent, Run};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use message::{Block, CallResult, Message, ToolCall};
-pub use model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Responding};
+pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use script::{Script, ScriptError};
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};

@@ -1,4 +1,4 @@
-//! The seam to a model: a conversation goes in, what the model says and calls comes out as it is written.
+//! The interface to a language model: a conversation goes in, text and tool calls are streamed out.
 
 use crate::event::{Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
@@ -7,103 +7,74 @@ use futures_util::Stream;
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Something that answers conversations.
+/// A language model.
 pub trait Model: Send + Sync {
-    /// How it is chosen: `provider/name`.
+    /// Its name, as in `provider/name`.
     fn name(&self) -> String;
 
-    /// Answers. The stream ends when the answer is whole, or with an error. Dropping it gives the answer up. It is made
-    /// once: whoever calls decides whether to try again.
-    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a>;
+    /// Makes one request. The stream ends when the response is complete, or with an error; dropping it cancels the
+    /// request. Implementations do not retry: the loop does.
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a>;
 }
 
-/// An answer as it is written.
-pub type Responding<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
+/// A streamed response.
+pub type ResponseStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelRequest<'a> {
-    /// What it is told about its task.
+    /// The system prompt.
     pub system: &'a str,
-    /// The conversation.
+    /// The conversation so far.
     pub messages: &'a [Message],
-    /// What it may call.
+    /// The tools it may call.
     pub tools: &'a [ToolDefinition],
-    /// Which agent speaks: a subagent's description, nothing for the agent the person talks to.
+    /// The description of the subagent that makes the request; `None` for the main agent.
     pub task: Option<&'a str>,
 }
 
-/// A part of an answer.
+/// A part of a streamed response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// More words. Never cumulative.
+    /// A text delta.
     Text(String),
-    /// A call, once it is whole.
+    /// A complete tool call.
     Call(ToolCall),
-    /// Something opaque that belongs here in the answer; a [`Block::Opaque`].
+    /// A [`Block::Opaque`], at its position in the response.
     Opaque(Block),
-    /// What the answer cost so far; the last one counts.
+    /// Token usage so far; the last one is final.
     Usage(Usage),
-    /// The words end where the model was not allowed to write on. A call that is cut is an error instead.
-    Cut,
+    /// The text ends at the token limit. (A truncated tool call is an error instead.)
+    Truncated,
 }
 
-/// Why there is no answer, or only a part of one.
+/// Why a request failed, or its response broke off.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What sort of failure it is.
-    pub kind: ModelErrorKind,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
     /// What happened, and what to do about it.
     pub message: String,
-    /// When the provider wants to be asked again.
+    /// How long the provider asks to wait before a retry.
     pub retry_after: Option<Duration>,
 }
 
-/// What sort of failure it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ModelErrorKind {
-    Key,
-    UnknownModel,
-    ContextTooLong,
-    /// Too many requests; worth trying again.
-    RateLimited,
-    /// The provider is overloaded or has failed; worth trying again.
-    Overloaded,
-    /// The connection failed; worth trying again.
-    Network,
-    Rejected,
-    Protocol,
-    Script,
-}
-
 impl ModelError {
-    /// An error without advice on when to try again.
-    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
+    /// An error without a retry delay.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> ModelError {
         ModelError { kind, message: message.into(), retry_after: None }
     }
 
-    /// Whether the same request may succeed later.
+    /// Whether a retry of the same request may succeed.
     pub fn is_transient(&self) -> bool {
-        matches!(self.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded | ModelErrorKind::Network)
+        matches!(self.kind, FailureKind::RateLimited | FailureKind::Overloaded | FailureKind::Network)
     }
 }
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Failure {
-        let kind = match error.kind {
-            ModelErrorKind::Key => FailureKind::Key,
-            ModelErrorKind::UnknownModel => FailureKind::UnknownModel,
-            ModelErrorKind::ContextTooLong => FailureKind::ContextTooLong,
-            ModelErrorKind::RateLimited => FailureKind::RateLimited,
-            ModelErrorKind::Overloaded => FailureKind::Overloaded,
-            ModelErrorKind::Network => FailureKind::Network,
-            ModelErrorKind::Rejected => FailureKind::Rejected,
-            ModelErrorKind::Protocol => FailureKind::Protocol,
-            ModelErrorKind::Script => FailureKind::Script,
-        };
-        Failure { kind, message: error.message }
+        Failure { kind: error.kind, message: error.message }
     }
 }
 
@@ -112,7 +83,7 @@ impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
         (**self).name()
     }
 
-    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         (**self).respond(request)
     }
 }

@@ -3,9 +3,9 @@
 //! It keeps no count. Where it stands is found from the conversation, as with any model, so that it goes on rightly after
 //! a crash.
 
-use crate::event::Usage;
+use crate::event::{FailureKind, Usage};
 use crate::message::{Message, ToolCall};
-use crate::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, Responding};
+use crate::model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 use futures_util::stream::{self, StreamExt};
 use serde::Deserialize;
 use serde_json::Value;
@@ -97,10 +97,10 @@ impl Model for Script {
         "script".into()
     }
 
-    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         let Some(turn) = self.next(&request) else {
             let whose = request.task.map(|task| format!(" of task {task:?}")).unwrap_or_default();
-            let error = ModelError::new(ModelErrorKind::Script, format!("the script{whose} ends here"));
+            let error = ModelError::new(FailureKind::Script, format!("the script{whose} ends here"));
             return Box::pin(stream::iter([Err(error)]));
         };
         let turn_number = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count() + 1;

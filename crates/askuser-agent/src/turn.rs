@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Events, Retries, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::{self, PermissionMode, Verdict};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
@@ -93,7 +93,7 @@ impl Reply {
         self.size += bytes;
         if self.size > MOST_BYTES {
             let message = format!("the answer has more than {MOST_BYTES} bytes, at most {MOST_BYTES}");
-            return Err(ModelError::new(ModelErrorKind::Protocol, message));
+            return Err(ModelError::new(FailureKind::Protocol, message));
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
                 reply.content.push(block);
             }
             ModelEvent::Usage(usage) => reply.usage = usage,
-            ModelEvent::Cut => reply.ending = Ending::Cut,
+            ModelEvent::Truncated => reply.ending = Ending::Cut,
         }
     }
     Ok(())

@@ -1,32 +1,35 @@
-//! Anthropic's Messages.
+//! The Anthropic Messages protocol.
 //!
-//! Thoughts are kept as they came and go back unchanged: their signatures are checked. A call is told only when the next
-//! block or the stop reason shows that the limit of tokens has not cut it.
+//! Thinking blocks are sent back unchanged, since their signatures are verified. A tool call is held back until the next
+//! block or the stop reason shows that the token limit has not truncated it.
 
-use super::complaint::Addressee;
-use super::sse::Event;
-use super::wire::{Flow, Reader, Said, Status, count, echoed, input, is_said, json_of, text, token};
-use crate::event::Usage;
+use super::json::{str_field, u64_field};
+use super::protocol::{
+    Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+};
+use super::sse::SseEvent;
+use super::target::Target;
+use crate::event::{FailureKind, Usage};
 use crate::message::{Block, CallResult, Message, ToolCall};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The protocol wants a limit.
+/// The protocol requires a limit.
 pub(super) const DEFAULT_MAX_TOKENS: u32 = 8192;
 
-// ---- the request ----
+// ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, addressee: &Addressee, max_tokens: Option<u32>) -> Value {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
     let mut body = json!({
-        "model": addressee.model,
+        "model": target.model,
         "max_tokens": max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
         "stream": true,
     });
-    if is_said(request.system) {
-        // Tools come before it, so this caches them as well.
+    if has_text(request.system) {
+        // Tools precede the system prompt, so this caches them too.
         body["system"] = json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
     }
     if !request.tools.is_empty() {
@@ -36,7 +39,7 @@ pub(super) fn body(request: &ModelRequest<'_>, addressee: &Addressee, max_tokens
         };
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    body["messages"] = messages(request.messages, addressee.provider);
+    body["messages"] = messages(request.messages, target.provider);
     body
 }
 
@@ -44,28 +47,30 @@ fn messages(conversation: &[Message], provider: &str) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in conversation {
         let (role, content) = match message {
-            Message::User { text } if is_said(text) => ("user", vec![json!({"type": "text", "text": text})]),
+            Message::User { text } if has_text(text) => ("user", vec![json!({"type": "text", "text": text})]),
             Message::User { .. } => continue,
             Message::Results { results } => ("user", results.iter().map(result).collect()),
-            Message::Assistant { content } => ("assistant", answer(content, provider)),
+            Message::Assistant { content } => ("assistant", assistant_content(content, provider)),
         };
         match messages.last_mut() {
-            // Roles have to alternate, and results have to come first: they do, since they follow their calls.
+            // Roles must alternate, and results must come first; they do, since they directly follow their calls.
             Some((last, earlier)) if *last == role => earlier.extend(content),
             _ if content.is_empty() => {}
             _ => messages.push((role, content)),
         }
     }
     let last = messages.last_mut().and_then(|(_, content)| content.last_mut());
-    if let Some(block) = last.filter(|block| matches!(text(block, "type"), Some("text" | "tool_use" | "tool_result"))) {
+    if let Some(block) =
+        last.filter(|block| matches!(str_field(block, "type"), Some("text" | "tool_use" | "tool_result")))
+    {
         block["cache_control"] = json!({"type": "ephemeral"});
     }
     messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
 }
 
 fn result(result: &CallResult) -> Value {
-    let mut block = json!({"type": "tool_result", "tool_use_id": token(&result.id)});
-    if is_said(&result.output) {
+    let mut block = json!({"type": "tool_result", "tool_use_id": safe_name(&result.id)});
+    if has_text(&result.output) {
         block["content"] = json!(result.output);
     }
     if result.is_error {
@@ -74,201 +79,212 @@ fn result(result: &CallResult) -> Value {
     block
 }
 
-/// What the model said. Thoughts alone are no message, and those of another provider mean nothing here.
-fn answer(content: &[Block], provider: &str) -> Vec<Value> {
-    let is_something = |block: &Block| match block {
-        Block::Text { text } => is_said(text),
+/// The content of an assistant message. Opaque blocks of other providers are left out, and so is a message that has
+/// nothing but opaque blocks.
+fn assistant_content(content: &[Block], provider: &str) -> Vec<Value> {
+    let is_visible = |block: &Block| match block {
+        Block::Text { text } => has_text(text),
         Block::Call(_) => true,
         Block::Opaque { .. } => false,
     };
-    if !content.iter().any(is_something) {
+    if !content.iter().any(is_visible) {
         return Vec::new();
     }
     let block = |block: &Block| match block {
-        Block::Text { text } => is_said(text).then(|| json!({"type": "text", "text": text})),
+        Block::Text { text } => has_text(text).then(|| json!({"type": "text", "text": text})),
         Block::Call(call) => {
-            let (id, name, input) = (token(&call.id), token(&call.name), echoed(&call.input));
+            let (id, name, input) = (safe_name(&call.id), safe_name(&call.name), input_object(&call.input));
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
         }
-        Block::Opaque { provider: whose, value } => (whose == provider).then(|| value.clone()),
+        Block::Opaque { provider: owner, value } => (owner == provider).then(|| value.clone()),
     };
     content.iter().filter_map(block).collect()
 }
 
-// ---- the answer ----
+// ---- response ----
 
-/// An answer as far as it has come.
-pub(super) struct Answer {
-    addressee: Arc<Addressee>,
-    open: HashMap<u64, Open>,
-    /// The last call: whole, unless the limit of tokens has cut it.
-    last_call: Option<(ToolCall, Written)>,
+/// Reads a response.
+pub(super) struct AnthropicReader {
+    target: Arc<Target>,
+    open_blocks: HashMap<u64, OpenBlock>,
+    /// The last tool call, not yet passed on: the token limit may have truncated it.
+    last_call: Option<(ToolCall, CallInput)>,
     usage: Map<String, Value>,
-    stopped: Option<String>,
-    said: Said,
+    stop_reason: Option<String>,
+    last_output: LastOutput,
 }
 
-/// A block that is being written.
-enum Open {
+/// A content block that is being streamed, by its index.
+enum OpenBlock {
     Text,
-    Call { id: String, name: String, start: Value, json: String },
+    Call { id: String, name: String, initial_input: Value, json: String },
     Opaque(Value),
 }
 
-/// Whether a call is whole by itself: an object says where it ends.
+/// Whether the input of a tool call is known to be complete: a JSON object shows its own end.
 #[derive(PartialEq)]
-enum Written {
-    Whole,
-    MaybeCut,
+enum CallInput {
+    Complete,
+    MaybeTruncated,
 }
 
-impl Answer {
-    pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
-        let (open, usage) = (HashMap::new(), Map::new());
-        Answer { addressee, open, last_call: None, usage, stopped: None, said: Said::Nothing }
+impl AnthropicReader {
+    pub(super) fn new(target: Arc<Target>) -> AnthropicReader {
+        let (open_blocks, usage) = (HashMap::new(), Map::new());
+        AnthropicReader {
+            target,
+            open_blocks,
+            last_call: None,
+            usage,
+            stop_reason: None,
+            last_output: LastOutput::None,
+        }
     }
 
-    fn start(&mut self, index: u64, block: &Value, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        // Only the last block can be cut, and the last call was not the last block.
-        self.tell_last_call(told);
-        let open = match text(block, "type") {
+    fn start_block(&mut self, index: u64, block: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        // Only the last block can be truncated, and this one follows the last call.
+        self.push_last_call(output);
+        let open_block = match str_field(block, "type") {
             Some("text") => {
-                self.tell_text(text(block, "text"), told);
-                Open::Text
+                self.push_text(str_field(block, "text"), output);
+                OpenBlock::Text
             }
             Some("tool_use") => {
-                let name = text(block, "name").ok_or_else(|| self.addressee.misunderstood("a call without a name"))?;
-                let (id, start) = (text(block, "id").unwrap_or_default(), &block["input"]);
-                Open::Call { id: id.into(), name: name.into(), start: start.clone(), json: String::new() }
+                let name =
+                    str_field(block, "name").ok_or_else(|| self.target.protocol_error("a tool call without a name"))?;
+                let (id, input) = (str_field(block, "id").unwrap_or_default(), &block["input"]);
+                OpenBlock::Call { id: id.into(), name: name.into(), initial_input: input.clone(), json: String::new() }
             }
-            _ => Open::Opaque(block.clone()),
+            _ => OpenBlock::Opaque(block.clone()),
         };
-        self.open.insert(index, open);
+        self.open_blocks.insert(index, open_block);
         Ok(())
     }
 
-    fn add(&mut self, index: u64, delta: &Value, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        match (self.open.get_mut(&index), text(delta, "type")) {
-            (Some(Open::Text), Some("text_delta")) => self.tell_text(text(delta, "text"), told),
-            (Some(Open::Call { json, .. }), Some("input_json_delta")) => {
-                json.push_str(text(delta, "partial_json").unwrap_or_default());
+    fn add_delta(&mut self, index: u64, delta: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match (self.open_blocks.get_mut(&index), str_field(delta, "type")) {
+            (Some(OpenBlock::Text), Some("text_delta")) => self.push_text(str_field(delta, "text"), output),
+            (Some(OpenBlock::Call { json, .. }), Some("input_json_delta")) => {
+                json.push_str(str_field(delta, "partial_json").unwrap_or_default());
             }
-            (Some(Open::Opaque(block)), Some("thinking_delta")) => append(block, "thinking", delta),
-            (Some(Open::Opaque(block)), Some("signature_delta")) => append(block, "signature", delta),
-            // Citations and whatever else may come: the protocol asks that unknown deltas be passed over.
+            (Some(OpenBlock::Opaque(block)), Some("thinking_delta")) => append(block, "thinking", delta),
+            (Some(OpenBlock::Opaque(block)), Some("signature_delta")) => append(block, "signature", delta),
+            // Citations and future deltas: the protocol asks clients to ignore unknown ones.
             (Some(_), _) => {}
-            (None, _) => return Err(self.addressee.misunderstood("a part of a block that was not begun")),
+            (None, _) => return Err(self.target.protocol_error("a delta of a block that was not started")),
         }
         Ok(())
     }
 
-    fn stop(&mut self, index: u64, told: &mut Vec<ModelEvent>) {
-        match self.open.remove(&index) {
-            Some(Open::Call { id, name, start, json }) => {
-                // Some servers give the whole input at once.
-                let given = start.as_object().is_some_and(|start| !start.is_empty()) && json.is_empty();
-                let input = if given { start } else { input(&json) };
-                let whole = input.is_object() && (given || !json.is_empty());
-                let written = if whole { Written::Whole } else { Written::MaybeCut };
-                self.last_call = Some((ToolCall { id, name, input, extra: None }, written));
+    fn stop_block(&mut self, index: u64, output: &mut Vec<ModelEvent>) {
+        match self.open_blocks.remove(&index) {
+            Some(OpenBlock::Call { id, name, initial_input, json }) => {
+                // Some servers send the whole input with the start of the block.
+                let is_initial = initial_input.as_object().is_some_and(|input| !input.is_empty()) && json.is_empty();
+                let input = if is_initial { initial_input } else { parse_input(&json) };
+                let is_complete = input.is_object() && (is_initial || !json.is_empty());
+                let state = if is_complete { CallInput::Complete } else { CallInput::MaybeTruncated };
+                self.last_call = Some((ToolCall { id, name, input, extra: None }, state));
             }
-            Some(Open::Opaque(value)) => {
-                told.push(ModelEvent::Opaque(Block::Opaque { provider: self.addressee.provider.into(), value }));
+            Some(OpenBlock::Opaque(value)) => {
+                output.push(ModelEvent::Opaque(Block::Opaque { provider: self.target.provider.into(), value }));
             }
-            Some(Open::Text) | None => {}
+            Some(OpenBlock::Text) | None => {}
         }
     }
 
-    fn tell_text(&mut self, text: Option<&str>, told: &mut Vec<ModelEvent>) {
+    fn push_text(&mut self, text: Option<&str>, output: &mut Vec<ModelEvent>) {
         if let Some(text) = text {
-            self.said = Said::Words;
-            told.push(ModelEvent::Text(text.to_owned()));
+            self.last_output = LastOutput::Text;
+            output.push(ModelEvent::Text(text.to_owned()));
         }
     }
 
-    fn tell_last_call(&mut self, told: &mut Vec<ModelEvent>) {
+    fn push_last_call(&mut self, output: &mut Vec<ModelEvent>) {
         if let Some((call, _)) = self.last_call.take() {
-            self.said = Said::Call;
-            told.push(ModelEvent::Call(call));
+            self.last_output = LastOutput::Call;
+            output.push(ModelEvent::Call(call));
         }
     }
 
-    /// Later counts replace earlier ones; a count that is left out stands.
-    fn count(&mut self, usage: &Value, told: &mut Vec<ModelEvent>) {
+    /// Later counts replace earlier ones; counts that are absent are kept.
+    fn add_usage(&mut self, usage: &Value, output: &mut Vec<ModelEvent>) {
         let Some(usage) = usage.as_object() else { return };
         self.usage.extend(usage.iter().filter(|(_, value)| value.is_u64()).map(|(k, v)| (k.clone(), v.clone())));
         let all = Value::Object(std::mem::take(&mut self.usage));
-        let count = |key| count(&all, key).unwrap_or(0);
+        let count = |key| u64_field(&all, key).unwrap_or(0);
         let input_tokens =
             count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
-        told.push(ModelEvent::Usage(Usage { input_tokens, output_tokens: count("output_tokens") }));
+        output.push(ModelEvent::Usage(Usage { input_tokens, output_tokens: count("output_tokens") }));
         if let Value::Object(all) = all {
             self.usage = all;
         }
     }
 
-    /// The reasons that make a part look like the whole are errors.
+    /// An error for stop reasons after which a partial response could be taken for a complete one.
     fn check_reason(&self, reason: &str) -> Result<(), ModelError> {
-        let cut_call = match &self.last_call {
-            Some((call, Written::MaybeCut)) => Some(call.name.as_str()),
+        let truncated_call = match &self.last_call {
+            Some((call, CallInput::MaybeTruncated)) => Some(call.name.as_str()),
             _ => None,
         };
-        let in_call = cut_call.map(|name| format!("in the middle of a call of {name}"));
-        let said_nothing = self.said == Said::Nothing && self.last_call.is_none();
+        let in_call = truncated_call.map(|name| format!("inside a call of {name}"));
+        let is_empty = self.last_output == LastOutput::None && self.last_call.is_none();
         match reason {
             "max_tokens" => match in_call {
-                Some(in_call) => Err(self.addressee.out_of_tokens(&in_call)),
-                None if said_nothing => Err(self.addressee.out_of_tokens("before it said anything")),
+                Some(in_call) => Err(self.target.token_limit_reached(&in_call)),
+                None if is_empty => Err(self.target.token_limit_reached("before any output")),
                 None => Ok(()),
             },
-            "model_context_window_exceeded" if in_call.is_some() || said_nothing => {
-                let at = in_call.unwrap_or_else(|| "before it said anything".into());
-                let why = format!("the context window was full {at}");
-                Err(self.addressee.broken_off(ModelErrorKind::ContextTooLong, why))
+            "model_context_window_exceeded" if in_call.is_some() || is_empty => {
+                let when = in_call.unwrap_or_else(|| "before any output".into());
+                let why = format!("the context window was full {when}");
+                Err(self.target.aborted(FailureKind::ContextTooLong, why))
             }
-            "refusal" => Err(self.addressee.broken_off(ModelErrorKind::Rejected, "it declines to answer (refusal)")),
+            "refusal" => Err(self.target.aborted(FailureKind::Rejected, "the model refused to respond (refusal)")),
             _ => Ok(()),
         }
     }
 }
 
-impl Reader for Answer {
-    fn read(&mut self, event: &Event, told: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
-        let event = json_of(event, &self.addressee)?;
-        let index = count(&event, "index").unwrap_or(0);
-        match text(&event, "type") {
-            Some("message_start") => self.count(&event["message"]["usage"], told),
-            Some("content_block_start") => self.start(index, &event["content_block"], told)?,
-            Some("content_block_delta") => self.add(index, &event["delta"], told)?,
-            Some("content_block_stop") => self.stop(index, told),
+impl ResponseReader for AnthropicReader {
+    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
+        let event = event_json(event, &self.target)?;
+        let index = u64_field(&event, "index").unwrap_or(0);
+        match str_field(&event, "type") {
+            Some("message_start") => self.add_usage(&event["message"]["usage"], output),
+            Some("content_block_start") => self.start_block(index, &event["content_block"], output)?,
+            Some("content_block_delta") => self.add_delta(index, &event["delta"], output)?,
+            Some("content_block_stop") => self.stop_block(index, output),
             Some("message_delta") => {
-                self.count(&event["usage"], told);
-                if let Some(reason) = text(&event["delta"], "stop_reason") {
+                self.add_usage(&event["usage"], output);
+                if let Some(reason) = str_field(&event["delta"], "stop_reason") {
                     self.check_reason(reason)?;
-                    self.tell_last_call(told);
-                    self.stopped = Some(reason.to_owned());
+                    self.push_last_call(output);
+                    self.stop_reason = Some(reason.to_owned());
                 }
             }
-            Some("message_stop") => return Ok(Flow::Over),
-            // `ping`, and what may be added one day.
+            Some("message_stop") => return Ok(Flow::Done),
+            // `ping`, and future events.
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(Flow::Continue)
     }
 
-    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Status, ModelError> {
-        // A call that is still open is not a call, whatever the stop reason says.
-        Ok(match self.stopped.as_deref() {
-            None => Status::Unfinished,
-            Some(_) if !self.open.is_empty() => Status::Unfinished,
-            Some("max_tokens" | "model_context_window_exceeded") if self.said == Said::Words => Status::AtLimit,
-            Some(_) => Status::Whole,
+    fn end(&mut self, _output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError> {
+        // A block that is still open makes it incomplete, whatever the stop reason says.
+        Ok(match self.stop_reason.as_deref() {
+            None => Completion::Unfinished,
+            Some(_) if !self.open_blocks.is_empty() => Completion::Unfinished,
+            Some("max_tokens" | "model_context_window_exceeded") if self.last_output == LastOutput::Text => {
+                Completion::TokenLimit
+            }
+            Some(_) => Completion::Complete,
         })
     }
 }
 
 fn append(block: &mut Value, key: &str, delta: &Value) {
-    let more = text(delta, key).unwrap_or_default();
+    let more = str_field(delta, key).unwrap_or_default();
     match &mut block[key] {
         Value::String(text) => text.push_str(more),
         missing => *missing = json!(more),

@@ -1,12 +1,14 @@
-//! One request over HTTP: sends it, and gives back a stream of events, or the whole answer of a server that does not
-//! stream, or says why there is neither.
+//! One HTTP request: posts the body, and returns the event stream, or the JSON of a server that does not stream, or an
+//! error.
 //!
-//! It follows no redirect, since that could carry the key to another host. There is no limit to how long an answer may
-//! take, only to how long nothing may come.
+//! Redirects are not followed, since they could send the API key to another host. There is no time limit for a whole
+//! response, only for the time without data.
 
-use super::complaint::{Addressee, Complaint};
+use super::api_error::ApiError;
 use super::retry_after;
-use crate::model::{ModelError, ModelErrorKind};
+use super::target::Target;
+use crate::event::FailureKind;
+use crate::model::ModelError;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 use serde::de::IgnoredAny;
@@ -15,39 +17,43 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// As much of an error's body as is read.
-const LONGEST_ERROR: usize = 64 * 1024;
+/// The longest body of an error response that is read.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// As much of an answer that comes at once as is read: no event of a stream may be longer either.
-const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// The longest response that does not stream; the limit of a single event of a stream is the same.
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// How a provider answers.
-pub(super) enum Reply {
-    /// As it is written, in events.
-    Events(Response),
-    /// At once, in JSON.
-    Whole(Whole),
+/// The body of a successful response.
+pub(super) enum ResponseBody {
+    /// Server-sent events.
+    Stream(Response),
+    /// One JSON document.
+    Json(JsonBody),
 }
 
-/// An answer that came at once.
-pub(super) struct Whole {
+/// A response that came as one JSON document.
+pub(super) struct JsonBody {
     pub(super) json: String,
-    /// What to say if the JSON turns out to be no answer.
-    pub(super) no_answer: ModelError,
+    /// The error to report if the JSON turns out not to be a model's response.
+    pub(super) not_a_response: ModelError,
 }
 
 /// Where requests go.
 pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) url: Url,
-    /// What every request carries: the key, and the version of the protocol.
+    /// The headers of every request: API key and protocol version.
     pub(super) headers: HeaderMap,
-    pub(super) addressee: Arc<Addressee>,
+    pub(super) target: Arc<Target>,
 }
 
-/// A client for this address.
-pub(super) fn client(url: &Url, connect_timeout: Duration, idle_timeout: Duration) -> Result<Client, reqwest::Error> {
-    // The first to come installs it; it does not matter who that is.
+/// An HTTP client for this URL.
+pub(super) fn build_client(
+    url: &Url,
+    connect_timeout: Duration,
+    idle_timeout: Duration,
+) -> Result<Client, reqwest::Error> {
+    // Fails if one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
@@ -55,18 +61,18 @@ pub(super) fn client(url: &Url, connect_timeout: Duration, idle_timeout: Duratio
         .referer(false)
         .connect_timeout(connect_timeout)
         .read_timeout(idle_timeout);
-    if is_this_machine(url) {
-        // A proxy would look for the server on its own machine.
+    if is_loopback(url) {
+        // A proxy would connect to its own machine.
         builder = builder.no_proxy();
         if url.scheme() == "http" {
-            // No certificate is ever looked at, so a machine without any will do.
+            // Without TLS no certificates are needed, so they need not be installed either.
             builder = builder.tls_certs_only([]);
         }
     }
     builder.build()
 }
 
-fn is_this_machine(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -74,174 +80,175 @@ fn is_this_machine(url: &Url) -> bool {
 
 impl Endpoint {
     /// Sends the request.
-    pub(super) async fn post(&self, body: &Value) -> Result<Reply, ModelError> {
+    pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, ModelError> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
-        let response = request.send().await.map_err(|error| self.unreachable(error))?;
+        let response = request.send().await.map_err(|error| self.connection_error(error))?;
         let status = response.status();
         if status.is_success() {
-            return self.accept(response).await;
+            return self.read_success(response).await;
         }
         if status.is_redirection() {
-            return Err(self.redirected(&response));
+            return Err(self.redirect_error(&response));
         }
         let retry_after = retry_after::from_headers(response.headers(), SystemTime::now());
         let reason = status.canonical_reason().unwrap_or("no reason given");
-        let complaint = Complaint::in_body(status.as_u16(), reason, &read_some(response).await);
-        let retry_after = retry_after.or(complaint.retry_after);
-        Err(self.addressee.failure(&Complaint { retry_after, ..complaint }))
+        let api_error = ApiError::from_response(status.as_u16(), reason, &read_error_body(response).await);
+        let retry_after = retry_after.or(api_error.retry_after);
+        Err(self.target.model_error(&ApiError { retry_after, ..api_error }))
     }
 
-    /// The server says that all is well; what it sent shows whether a model has answered.
-    async fn accept(&self, response: Response) -> Result<Reply, ModelError> {
+    /// Reads a response with a 2xx status; it may still be an error, or not come from a model at all.
+    async fn read_success(&self, response: Response) -> Result<ResponseBody, ModelError> {
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = content_type.unwrap_or_default();
         let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
-        match Carried::by(&content_type) {
-            Carried::Events => Ok(Reply::Events(response)),
-            Carried::Json => self.read_whole(response, &content_type).await.map(Reply::Whole),
-            Carried::Other => {
-                let complaint = read_complaint(response).await;
-                Err(complaint.map_or_else(|| self.no_events(&content_type), |found| self.addressee.failure(&found)))
+        match BodyKind::from_content_type(&content_type) {
+            BodyKind::EventStream => Ok(ResponseBody::Stream(response)),
+            BodyKind::Json => self.read_json(response, &content_type).await.map(ResponseBody::Json),
+            BodyKind::Other => {
+                let api_error = read_api_error(response).await;
+                Err(api_error.map_or_else(|| self.not_a_stream(&content_type), |error| self.target.model_error(&error)))
             }
         }
     }
 
-    /// Reads an answer that comes at once.
-    async fn read_whole(&self, mut response: Response, content_type: &str) -> Result<Whole, ModelError> {
+    async fn read_json(&self, mut response: Response, content_type: &str) -> Result<JsonBody, ModelError> {
         let mut body = Vec::new();
-        while let Some(bytes) = response.chunk().await.map_err(|error| self.addressee.cut_off(&reason(error)))? {
+        while let Some(bytes) =
+            response.chunk().await.map_err(|error| self.target.interrupted(&transport_error(error)))?
+        {
             body.extend_from_slice(&bytes);
-            if body.len() > LONGEST_ANSWER {
-                let most = LONGEST_ANSWER / (1024 * 1024);
-                return Err(self.addressee.misunderstood(format_args!("it is longer than {most} MiB")));
+            if body.len() > MAX_RESPONSE_BYTES {
+                let max = MAX_RESPONSE_BYTES / (1024 * 1024);
+                return Err(self.target.protocol_error(format_args!("it is longer than {max} MiB")));
             }
         }
-        let no_answer = self.no_events(content_type);
+        let not_a_response = self.not_a_stream(content_type);
         match (serde_json::from_slice::<IgnoredAny>(&body), String::from_utf8(body)) {
-            (Ok(_), Ok(json)) => Ok(Whole { json, no_answer }),
+            (Ok(_), Ok(json)) => Ok(JsonBody { json, not_a_response }),
             (Err(error), Ok(json)) if error.is_eof() && !json.trim().is_empty() => {
-                Err(self.addressee.cut_off("the connection was closed before the answer was finished"))
+                Err(self.target.interrupted("the connection was closed before the response was complete"))
             }
-            _ => Err(no_answer),
+            _ => Err(not_a_response),
         }
     }
 
-    /// Something has answered, but it does not speak the protocol.
-    fn no_events(&self, content_type: &str) -> ModelError {
-        let (host, path) = (&self.addressee.host, self.url.path());
-        self.addressee.misunderstood(format_args!(
-            "{host} sent {content_type} for {path} instead of a stream of events; is the base URL right?"
+    /// A server responded, but not in the provider's protocol.
+    fn not_a_stream(&self, content_type: &str) -> ModelError {
+        let (host, path) = (&self.target.host, self.url.path());
+        self.target.protocol_error(format_args!(
+            "{host} sent {content_type} for {path} instead of an event stream; is the base URL right?"
         ))
     }
 
-    fn redirected(&self, response: &Response) -> ModelError {
+    fn redirect_error(&self, response: &Response) -> ModelError {
         let to = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let to = to.and_then(|location| self.url.join(location).ok());
-        // Nothing but the origin: the rest may hold what should not be told.
-        let to = to.map(|url| url.origin().ascii_serialization()).unwrap_or_else(|| "somewhere else".into());
-        let Addressee { provider, host, .. } = &*self.addressee;
+        // Only the origin: path and query may contain secrets.
+        let to = to.map(|url| url.origin().ascii_serialization()).unwrap_or_else(|| "an unknown address".into());
+        let Target { provider, host, .. } = &*self.target;
         let message = format!(
-            "{provider} at {host} redirects to {} ({}), which is not followed: set the base URL to where it is",
-            self.addressee.quote(&to),
+            "{provider} at {host} redirects to {} ({}), which is not followed: set the base URL to the final address",
+            self.target.redact(&to),
             response.status().as_u16()
         );
-        ModelError::new(ModelErrorKind::Rejected, message)
+        ModelError::new(FailureKind::Rejected, message)
     }
 
-    fn unreachable(&self, error: reqwest::Error) -> ModelError {
-        let Addressee { provider, host, .. } = &*self.addressee;
-        if let Some(why) = distrust(&error) {
-            // It will be no better in a moment, so this is no matter of the network.
-            let why = self.addressee.quote(&why.to_string());
+    fn connection_error(&self, error: reqwest::Error) -> ModelError {
+        let Target { provider, host, .. } = &*self.target;
+        if let Some(why) = certificate_error(&error) {
+            // A retry does not help, so it is not a network failure.
+            let why = self.target.redact(&why.to_string());
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
-            return ModelError::new(ModelErrorKind::Rejected, message);
+            return ModelError::new(FailureKind::Rejected, message);
         }
-        let why = self.addressee.quote(&reason(error));
-        ModelError::new(ModelErrorKind::Network, format!("cannot reach {provider} at {host}: {why}"))
+        let why = self.target.redact(&transport_error(error));
+        ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}"))
     }
 }
 
-/// What a body is made of, as far as its type tells.
+/// The kind of a body, by its content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Carried {
-    Events,
+enum BodyKind {
+    EventStream,
     Json,
     Other,
 }
 
-impl Carried {
-    fn by(content_type: &str) -> Carried {
+impl BodyKind {
+    fn from_content_type(content_type: &str) -> BodyKind {
         match content_type {
-            // Some servers do not say what they send.
-            "" | "text/event-stream" => Carried::Events,
-            "application/json" | "text/json" => Carried::Json,
-            other if other.ends_with("+json") => Carried::Json,
-            _ => Carried::Other,
+            // Some servers send no content type.
+            "" | "text/event-stream" => BodyKind::EventStream,
+            "application/json" | "text/json" => BodyKind::Json,
+            other if other.ends_with("+json") => BodyKind::Json,
+            _ => BodyKind::Other,
         }
     }
 }
 
-/// What is wrong with the other side's certificate, if that is why the connection failed.
-fn distrust(error: &reqwest::Error) -> Option<&rustls::Error> {
-    std::iter::successors(error.source(), |cause| (*cause).source()).find_map(about_certificate)
+/// What is wrong with the server's certificate, if that is why the connection failed.
+fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+    std::iter::successors(error.source(), |cause| (*cause).source()).find_map(as_certificate_error)
 }
 
-fn about_certificate<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+fn as_certificate_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     use rustls::Error::{InvalidCertRevocationList, InvalidCertificate, NoCertificatesPresented};
     match (error.downcast_ref(), error.downcast_ref::<std::io::Error>()) {
         (Some(tls @ (InvalidCertificate(_) | InvalidCertRevocationList(_) | NoCertificatesPresented)), _) => Some(tls),
-        // The source of an IO error is not what it is made of, but the source of that.
-        (_, Some(io)) => about_certificate(io.get_ref()?),
+        // `source` of an IO error skips the error it wraps.
+        (_, Some(io)) => as_certificate_error(io.get_ref()?),
         _ => None,
     }
 }
 
-/// The beginning of a body. What cannot be read of an error is not missed.
-async fn read_some(mut response: Response) -> Vec<u8> {
+/// The beginning of an error response's body, as far as it can be read.
+async fn read_error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
         body.extend_from_slice(&bytes);
-        if body.len() >= LONGEST_ERROR {
-            body.truncate(LONGEST_ERROR);
+        if body.len() >= MAX_ERROR_BYTES {
+            body.truncate(MAX_ERROR_BYTES);
             break;
         }
     }
     body
 }
 
-/// The complaint that a body of the wrong type may be. It is read only as far as it may still become one: what else there
-/// is may take as long as an answer.
-async fn read_complaint(mut response: Response) -> Option<Complaint> {
+/// The API error in a body with an unexpected content type, if it is one. Reading stops as soon as the body cannot be
+/// one any more: it may be a stream that takes minutes.
+async fn read_api_error(mut response: Response) -> Option<ApiError> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
         body.extend_from_slice(&bytes);
         match serde_json::from_slice(&body) {
-            Ok(json) => return Complaint::in_json(&json),
-            Err(error) if error.is_eof() && body.len() < LONGEST_ERROR => {}
+            Ok(json) => return ApiError::from_json(&json),
+            Err(error) if error.is_eof() && body.len() < MAX_ERROR_BYTES => {}
             Err(_) => return None,
         }
     }
     None
 }
 
-/// Why a connection failed.
-pub(super) fn reason(error: reqwest::Error) -> String {
+/// Why the connection failed.
+pub(super) fn transport_error(error: reqwest::Error) -> String {
     if error.is_timeout() && !error.is_connect() {
-        return "nothing came for too long".into();
+        return "no data within the idle timeout".into();
     }
-    chain(&error.without_url())
+    error_chain(&error.without_url())
 }
 
-/// An error and what caused it. Only the causes say anything.
-pub(super) fn chain(error: &reqwest::Error) -> String {
+/// The causes of an error; reqwest's own text adds nothing to them.
+pub(super) fn error_chain(error: &reqwest::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    let mut words: Vec<String> = Vec::new();
+    let mut messages: Vec<String> = Vec::new();
     for cause in causes.map(ToString::to_string) {
-        // Many repeat their cause.
-        if !words.iter().any(|said| said.contains(&cause)) {
-            words.push(cause);
+        // Many errors repeat the text of their cause.
+        if !messages.iter().any(|message| message.contains(&cause)) {
+            messages.push(cause);
         }
     }
-    if words.is_empty() { error.to_string() } else { words.join(": ") }
+    if messages.is_empty() { error.to_string() } else { messages.join(": ") }
 }

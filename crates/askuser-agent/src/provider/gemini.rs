@@ -1,100 +1,102 @@
-//! Gemini's generateContent, streamed.
+//! The Gemini generateContent protocol, streamed.
 //!
-//! Signatures of thoughts go back where they stood: those of calls with the call, others as a part of their own. Calls
-//! come whole, and often without an id.
+//! Thought signatures are sent back where they stood: those of tool calls with the call, others as a part of their own.
+//! Tool calls are not streamed in parts, and often have no id.
 
-use super::complaint::{Addressee, Complaint};
-use super::schema;
-use super::sse::Event;
-use super::wire::{Flow, Reader, Said, Status, count, echoed, is_said, json_of, text, token};
-use crate::event::Usage;
+use super::api_error::ApiError;
+use super::gemini_schema;
+use super::json::{str_field, u64_field};
+use super::protocol::{Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, safe_name};
+use super::sse::SseEvent;
+use super::target::Target;
+use crate::event::{FailureKind, Usage};
 use crate::message::{Block, CallResult, Message, ToolCall};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::tool::ToolDefinition;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What Gemini takes instead of a signature for a call that it did not make. Its documentation names it.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+/// The documented placeholder for the signature of a call that Gemini did not make.
+const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
 
-// ---- the request ----
+// ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, addressee: &Addressee, max_tokens: Option<u32>) -> Value {
-    let mut body = json!({"contents": contents(request.messages, addressee)});
-    if is_said(request.system) {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
+    let mut body = json!({"contents": contents(request.messages, target)});
+    if has_text(request.system) {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
     }
     if !request.tools.is_empty() {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if let Some(most) = max_tokens {
-        body["generationConfig"] = json!({"maxOutputTokens": most});
+    if let Some(max_tokens) = max_tokens {
+        body["generationConfig"] = json!({"maxOutputTokens": max_tokens});
     }
     body
 }
 
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name, "description": tool.description});
-    // An object without properties is refused; a function without parameters is not.
-    let parameters = schema::reduce(&tool.schema);
+    // Gemini rejects an object schema without properties, but accepts a function without parameters.
+    let parameters = gemini_schema::reduce(&tool.schema);
     if parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
         declaration["parameters"] = parameters;
     }
     declaration
 }
 
-fn contents(conversation: &[Message], addressee: &Addressee) -> Value {
-    // Gemini's own ids, by ours.
+fn contents(conversation: &[Message], target: &Target) -> Value {
+    // Gemini's call ids, by our call ids.
     let mut ids: HashMap<&str, &str> = HashMap::new();
     let mut contents = Vec::new();
     for message in conversation {
         let (role, parts) = match message {
             Message::User { text } => ("user", vec![json!({"text": text})]),
             Message::Results { results } => {
-                let part = |result| response(result, ids.get(&*result.id).copied());
+                let part = |result| function_response(result, ids.get(&*result.id).copied());
                 ("user", results.iter().map(part).collect())
             }
             Message::Assistant { content } => {
-                let own_id = |call| Some((call, text(own(call, addressee)?, "id")?));
-                ids.extend(message.calls().filter_map(own_id).map(|(call, id)| (call.id.as_str(), id)));
-                ("model", answer(content, addressee))
+                let gemini_id = |call| Some((call, str_field(call_extra(call, target)?, "id")?));
+                ids.extend(message.calls().filter_map(gemini_id).map(|(call, id)| (call.id.as_str(), id)));
+                ("model", model_parts(content, target))
             }
         };
-        let says_something = |part: &Value| match part.get("text") {
-            Some(text) => text.as_str().is_some_and(is_said),
+        let has_content = |part: &Value| match part.get("text") {
+            Some(text) => text.as_str().is_some_and(has_text),
             None => true,
         };
-        if parts.iter().any(says_something) {
+        if parts.iter().any(has_content) {
             contents.push(json!({"role": role, "parts": parts}));
         }
     }
     contents.into()
 }
 
-/// What Gemini itself knows about a call.
-fn own<'a>(call: &'a ToolCall, addressee: &Addressee) -> Option<&'a Value> {
-    call.extra.as_ref()?.get(addressee.provider)
+/// What Gemini sent with a call: its id and signature.
+fn call_extra<'a>(call: &'a ToolCall, target: &Target) -> Option<&'a Value> {
+    call.extra.as_ref()?.get(target.provider)
 }
 
-fn answer(content: &[Block], addressee: &Addressee) -> Vec<Value> {
-    let mut wants_signature = wants_signatures(&addressee.model);
+fn model_parts(content: &[Block], target: &Target) -> Vec<Value> {
+    let mut requires_signature = requires_signatures(&target.model);
     let part = |block: &Block| match block {
-        Block::Text { text } => is_said(text).then(|| json!({"text": text})),
+        Block::Text { text } => has_text(text).then(|| json!({"text": text})),
         Block::Opaque { provider, value } => {
-            let signature = text(value, "thoughtSignature").filter(|_| provider == addressee.provider)?;
+            let signature = str_field(value, "thoughtSignature").filter(|_| provider == target.provider)?;
             Some(json!({"text": "", "thoughtSignature": signature}))
         }
         Block::Call(call) => {
-            let mut part = json!({"functionCall": {"name": token(&call.name), "args": echoed(&call.input)}});
-            let own = own(call, addressee).unwrap_or(&Value::Null);
-            if let Some(id) = text(own, "id") {
+            let mut part = json!({"functionCall": {"name": safe_name(&call.name), "args": input_object(&call.input)}});
+            let extra = call_extra(call, target).unwrap_or(&Value::Null);
+            if let Some(id) = str_field(extra, "id") {
                 part["functionCall"]["id"] = json!(id);
             }
-            // Only the first call of several is signed.
-            let stand_in = std::mem::take(&mut wants_signature).then_some(UNSIGNED);
-            if let Some(signature) = text(own, "thoughtSignature").or(stand_in) {
+            // Only the first of several calls is signed.
+            let placeholder = std::mem::take(&mut requires_signature).then_some(UNSIGNED_CALL);
+            if let Some(signature) = str_field(extra, "thoughtSignature").or(placeholder) {
                 part["thoughtSignature"] = json!(signature);
             }
             Some(part)
@@ -103,126 +105,127 @@ fn answer(content: &[Block], addressee: &Addressee) -> Vec<Value> {
     content.iter().filter_map(part).collect()
 }
 
-/// Models before the third generation neither sign calls always nor want them signed.
-fn wants_signatures(model: &str) -> bool {
+/// Whether the model requires signed calls; those before Gemini 3 do not.
+fn requires_signatures(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     !["gemini-1", "gemini-2", "gemma"].iter().any(|old| name.starts_with(old))
 }
 
-fn response(result: &CallResult, id: Option<&str>) -> Value {
+fn function_response(result: &CallResult, id: Option<&str>) -> Value {
     let key = if result.is_error { "error" } else { "output" };
-    let mut response = json!({"name": token(&result.name), "response": {key: result.output}});
+    let mut response = json!({"name": safe_name(&result.name), "response": {key: result.output}});
     if let Some(id) = id {
         response["id"] = json!(id);
     }
     json!({"functionResponse": response})
 }
 
-// ---- the answer ----
+// ---- response ----
 
-/// An answer as far as it has come.
-pub(super) struct Answer {
-    addressee: Arc<Addressee>,
-    calls: usize,
-    finished: Option<String>,
-    said: Said,
+/// Reads a response.
+pub(super) struct GeminiReader {
+    target: Arc<Target>,
+    call_count: usize,
+    finish_reason: Option<String>,
+    last_output: LastOutput,
 }
 
-impl Answer {
-    pub(super) fn new(addressee: Arc<Addressee>) -> Answer {
-        Answer { addressee, calls: 0, finished: None, said: Said::Nothing }
+impl GeminiReader {
+    pub(super) fn new(target: Arc<Target>) -> GeminiReader {
+        GeminiReader { target, call_count: 0, finish_reason: None, last_output: LastOutput::None }
     }
 
-    fn tell(&mut self, part: &Value, told: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let provider = self.addressee.provider;
-        let signature = text(part, "thoughtSignature");
+    fn read_part(&mut self, part: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let provider = self.target.provider;
+        let signature = str_field(part, "thoughtSignature");
         if let Some(call) = part.get("functionCall") {
-            let name = text(call, "name").ok_or_else(|| self.addressee.misunderstood("a call without a name"))?;
-            self.calls += 1;
-            self.said = Said::Call;
-            let id = text(call, "id");
-            let mut own = json!({});
+            let name =
+                str_field(call, "name").ok_or_else(|| self.target.protocol_error("a tool call without a name"))?;
+            self.call_count += 1;
+            self.last_output = LastOutput::Call;
+            let id = str_field(call, "id");
+            let mut extra = json!({});
             if let Some(id) = id {
-                own["id"] = json!(id);
+                extra["id"] = json!(id);
             }
             if let Some(signature) = signature {
-                own["thoughtSignature"] = json!(signature);
+                extra["thoughtSignature"] = json!(signature);
             }
-            let has_own = own.as_object().is_some_and(|own| !own.is_empty());
+            let has_extra = extra.as_object().is_some_and(|extra| !extra.is_empty());
             let input = match &call["args"] {
                 Value::Null => json!({}),
                 args @ Value::Object(_) => args.clone(),
                 other => Value::String(other.to_string()),
             };
-            let id = id.map_or_else(|| format!("call_{}", self.calls), str::to_owned);
-            let extra = has_own.then(|| json!({provider: own}));
-            told.push(ModelEvent::Call(ToolCall { id, name: name.to_owned(), input, extra }));
+            let id = id.map_or_else(|| format!("call_{}", self.call_count), str::to_owned);
+            let extra = has_extra.then(|| json!({provider: extra}));
+            output.push(ModelEvent::Call(ToolCall { id, name: name.to_owned(), input, extra }));
             return Ok(());
         }
-        // A summary of thoughts is nothing the model says.
+        // A summary of the reasoning is not part of the text.
         if part["thought"] != true
-            && let Some(words) = text(part, "text")
+            && let Some(text) = str_field(part, "text")
         {
-            self.said = Said::Words;
-            told.push(ModelEvent::Text(words.to_owned()));
+            self.last_output = LastOutput::Text;
+            output.push(ModelEvent::Text(text.to_owned()));
         }
         if let Some(signature) = signature {
             let value = json!({"thoughtSignature": signature});
-            told.push(ModelEvent::Opaque(Block::Opaque { provider: provider.into(), value }));
+            output.push(ModelEvent::Opaque(Block::Opaque { provider: provider.into(), value }));
         }
         Ok(())
     }
 
     fn check_reason(&self, reason: &str, candidate: &Value) -> Result<(), ModelError> {
-        let why = match text(candidate, "finishMessage") {
+        let why = match str_field(candidate, "finishMessage") {
             Some(message) => format!("{reason}: {message}"),
             None => reason.to_owned(),
         };
         match reason {
             "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
-            "MAX_TOKENS" if self.said != Said::Nothing => Ok(()),
-            "MAX_TOKENS" => Err(self.addressee.out_of_tokens("before it said anything")),
+            "MAX_TOKENS" if self.last_output != LastOutput::None => Ok(()),
+            "MAX_TOKENS" => Err(self.target.token_limit_reached("before any output")),
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "MALFORMED_RESPONSE"
             | "TOO_MANY_TOOL_CALLS"
-            | "MISSING_THOUGHT_SIGNATURE" => Err(self.addressee.broken_off(ModelErrorKind::Protocol, why)),
-            // SAFETY, RECITATION, PROHIBITED_CONTENT, and what may be added one day: it did not stop because it was done.
-            _ => Err(self.addressee.broken_off(ModelErrorKind::Rejected, why)),
+            | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
+            // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
+            _ => Err(self.target.aborted(FailureKind::Rejected, why)),
         }
     }
 }
 
-impl Reader for Answer {
-    fn read(&mut self, event: &Event, told: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
-        let event = json_of(event, &self.addressee)?;
-        if let Some(reason) = text(&event["promptFeedback"], "blockReason") {
+impl ResponseReader for GeminiReader {
+    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
+        let event = event_json(event, &self.target)?;
+        if let Some(reason) = str_field(&event["promptFeedback"], "blockReason") {
             let message = format!("the prompt was blocked ({reason})");
-            return Err(self.addressee.failure(&Complaint { message, ..Complaint::default() }));
+            return Err(self.target.model_error(&ApiError { message, ..ApiError::default() }));
         }
         let usage = &event["usageMetadata"];
         if usage.is_object() {
-            let count = |key| count(usage, key).unwrap_or(0);
+            let count = |key| u64_field(usage, key).unwrap_or(0);
             let input_tokens = count("promptTokenCount") + count("toolUsePromptTokenCount");
             let output_tokens = count("candidatesTokenCount") + count("thoughtsTokenCount");
-            told.push(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
+            output.push(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
         }
         let candidate = &event["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
-            self.tell(part, told)?;
+            self.read_part(part, output)?;
         }
-        if let Some(reason) = text(candidate, "finishReason") {
+        if let Some(reason) = str_field(candidate, "finishReason") {
             self.check_reason(reason, candidate)?;
-            self.finished = Some(reason.to_owned());
+            self.finish_reason = Some(reason.to_owned());
         }
-        Ok(Flow::More)
+        Ok(Flow::Continue)
     }
 
-    fn end(&mut self, _told: &mut Vec<ModelEvent>) -> Result<Status, ModelError> {
-        Ok(match self.finished.as_deref() {
-            None => Status::Unfinished,
-            Some("MAX_TOKENS") if self.said == Said::Words => Status::AtLimit,
-            Some(_) => Status::Whole,
+    fn end(&mut self, _output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError> {
+        Ok(match self.finish_reason.as_deref() {
+            None => Completion::Unfinished,
+            Some("MAX_TOKENS") if self.last_output == LastOutput::Text => Completion::TokenLimit,
+            Some(_) => Completion::Complete,
         })
     }
 }

@@ -1,22 +1,26 @@
-//! Models behind HTTP: Anthropic Messages, OpenAI-compatible chat completions, Gemini.
+//! Models reached over HTTP: Anthropic Messages, OpenAI-compatible chat completions, Gemini.
 //!
 //! ```text
-//! connect ─▶ Remote: protocol::body ─▶ Endpoint::post ─▶ sse ─▶ protocol::Reader ─▶ ModelEvents
+//! connect ─▶ HttpModel: <protocol>::body ─▶ Endpoint::post ─▶ sse ─▶ ResponseReader ─▶ ModelEvents
 //! ```
 //!
-//! A provider makes one request and says what sort of failure there was; whether to try again is the loop's business. An
-//! answer is finished only if the provider has said so: a stream that merely ends is an error. Keys are in no message.
+//! A provider makes one request and classifies its failure; retrying is up to the loop. A response is complete only if
+//! the provider says so: a stream that merely ends is an error. No error message contains an API key.
 
 mod anthropic;
-mod choice;
-mod complaint;
+mod api_error;
+mod catalog;
+mod connect;
 mod endpoint;
 mod gemini;
+mod gemini_schema;
+mod http_model;
+mod json;
 mod openai;
-mod remote;
+mod protocol;
 mod retry_after;
-mod schema;
 mod sse;
-mod wire;
+mod target;
 
-pub use choice::{ConnectError, DEFAULT_MAX_TOKENS, PROVIDERS, Place, Protocol, Provider, Settings, connect};
+pub use catalog::{Hosting, PROVIDERS, Protocol, Provider};
+pub use connect::{ConnectError, DEFAULT_MAX_TOKENS, ProviderConfig, connect};

@@ -1,9 +1,9 @@
-//! When a provider wants to be asked again: seconds, milliseconds, a date, or a duration in the error itself.
+//! How long a provider asks to wait before a retry: in seconds, milliseconds, as a date, or as a duration in the error.
 
 use reqwest::header::HeaderMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the headers say.
+/// The delay in the response headers.
 pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(pause) = text("retry-after-ms").and_then(|ms| seconds(ms, 1000.0)) {

@@ -1,44 +1,44 @@
-//! Server-sent events, read from bytes that may be cut anywhere.
+//! A parser for server-sent events in chunks of bytes that may be split anywhere.
 //!
-//! Only whole lines are decoded, so a cut inside a character or between CR and LF changes nothing. `id` and `retry` are
-//! of no use here: an answer cannot be taken up again in the middle.
+//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. `id` and `retry` are
+//! ignored: a response cannot be resumed.
 
-/// No line and no event is longer than this. The longest that providers send are calls that write a file.
-const LONGEST: usize = 16 * 1024 * 1024;
+/// The longest line and event. The longest that providers send are tool calls that write a file.
+const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// One event.
+/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    /// What sort of event it is, if it says so.
+pub(super) struct SseEvent {
+    /// The `event` field; empty if there is none.
     pub(super) name: String,
-    /// What it carries; lines are joined with a line feed.
+    /// The `data` fields, joined with line feeds.
     pub(super) data: String,
 }
 
-/// Why the bytes are no events.
+/// Why the bytes are not an event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Malformed {
-    #[error("an event is longer than {} MiB", LONGEST / (1024 * 1024))]
+pub(super) enum SseError {
+    #[error("an event is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
     TooLong,
     #[error("a line is not UTF-8")]
     NotUtf8,
 }
 
-/// Reads events from bytes as they come.
+/// The parser's state between two chunks.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     line: Vec<u8>,
-    event: Event,
+    event: SseEvent,
     has_data: bool,
-    /// The last byte was a CR: an LF now belongs to it.
+    /// The last byte was a CR; an LF that follows belongs to it.
     after_cr: bool,
-    /// The first line is over; only it may begin with a byte order mark.
-    begun: bool,
+    /// The first line, which may start with a byte order mark, is over.
+    past_first_line: bool,
 }
 
 impl Parser {
-    /// Takes in more bytes and adds the events that are whole now. Events before something malformed are added too.
-    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), Malformed> {
+    /// Parses a chunk and appends the events that are complete now, also those before an error.
+    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), SseError> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -46,8 +46,8 @@ impl Parser {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-            if self.line.len() + part.len() > LONGEST {
-                return Err(Malformed::TooLong);
+            if self.line.len() + part.len() > MAX_EVENT_BYTES {
+                return Err(SseError::TooLong);
             }
             self.line.extend_from_slice(part);
             bytes = rest;
@@ -60,19 +60,22 @@ impl Parser {
         Ok(())
     }
 
-    /// The bytes have ended: gives the event whose lines are whole though no empty line follows. A line without an end
-    /// may be cut off, so it does not count.
-    pub(super) fn end(&mut self) -> Option<Event> {
+    /// The stream has ended: returns an event that is complete but for the empty line after it. A line without its end may
+    /// be truncated, and is dropped.
+    pub(super) fn end(&mut self) -> Option<SseEvent> {
         self.line.clear();
         let event = std::mem::take(&mut self.event);
         std::mem::take(&mut self.has_data).then_some(event)
     }
 
-    fn end_line(&mut self, events: &mut Vec<Event>) -> Result<(), Malformed> {
+    fn end_line(&mut self, events: &mut Vec<SseEvent>) -> Result<(), SseError> {
         let bytes = std::mem::take(&mut self.line);
-        let line = std::str::from_utf8(&bytes).map_err(|_| Malformed::NotUtf8)?;
-        let line =
-            if std::mem::replace(&mut self.begun, true) { line } else { line.strip_prefix('\u{feff}').unwrap_or(line) };
+        let line = std::str::from_utf8(&bytes).map_err(|_| SseError::NotUtf8)?;
+        let line = if std::mem::replace(&mut self.past_first_line, true) {
+            line
+        } else {
+            line.strip_prefix('\u{feff}').unwrap_or(line)
+        };
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             if std::mem::take(&mut self.has_data) {
@@ -81,23 +84,23 @@ impl Parser {
         } else {
             let (field, value) = line.split_once(':').unwrap_or((line, ""));
             let value = value.strip_prefix(' ').unwrap_or(value);
-            // A comment is a line whose field has no name.
+            // A comment is a line with an empty field name.
             match field {
                 "data" => self.add_data(value)?,
                 "event" => self.event.name = value.to_owned(),
                 _ => {}
             }
         }
-        // The next line is read into the same memory.
+        // Reuse the buffer for the next line.
         self.line = bytes;
         self.line.clear();
         Ok(())
     }
 
-    fn add_data(&mut self, value: &str) -> Result<(), Malformed> {
+    fn add_data(&mut self, value: &str) -> Result<(), SseError> {
         let data = &mut self.event.data;
-        if data.len() + value.len() >= LONGEST {
-            return Err(Malformed::TooLong);
+        if data.len() + value.len() >= MAX_EVENT_BYTES {
+            return Err(SseError::TooLong);
         }
         if std::mem::replace(&mut self.has_data, true) {
             data.push('\n');

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-fn read_in(parts: &[&[u8]]) -> (Vec<Event>, Result<(), Malformed>) {
+fn read_in(parts: &[&[u8]]) -> (Vec<SseEvent>, Result<(), SseError>) {
     let mut parser = Parser::default();
     let mut events = Vec::new();
     for part in parts {
@@ -14,8 +14,8 @@ fn read_in(parts: &[&[u8]]) -> (Vec<Event>, Result<(), Malformed>) {
 }
 
 fn check(bytes: &[u8], expected: &[(&str, &str)]) {
-    let expected: Vec<Event> =
-        expected.iter().map(|(name, data)| Event { name: (*name).into(), data: (*data).into() }).collect();
+    let expected: Vec<SseEvent> =
+        expected.iter().map(|(name, data)| SseEvent { name: (*name).into(), data: (*data).into() }).collect();
     assert_eq!(read_in(&[bytes]), (expected, Ok(())));
 }
 
@@ -76,20 +76,20 @@ fn a_last_line_without_an_end_does_not_count() {
 
 #[test]
 fn a_line_that_is_not_utf_8_is_malformed_and_events_before_it_count() {
-    let event = Event { name: String::new(), data: "a".into() };
-    assert_eq!(read_in(&[b"data: a\n\ndata: \xff\n\n"]), (vec![event], Err(Malformed::NotUtf8)));
+    let event = SseEvent { name: String::new(), data: "a".into() };
+    assert_eq!(read_in(&[b"data: a\n\ndata: \xff\n\n"]), (vec![event], Err(SseError::NotUtf8)));
 }
 
 #[test]
 fn a_line_without_end_is_given_up() {
-    let part = vec![b'x'; LONGEST / 2 + 1];
-    assert_eq!(read_in(&[&part, &part]), (Vec::new(), Err(Malformed::TooLong)));
+    let part = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
+    assert_eq!(read_in(&[&part, &part]), (Vec::new(), Err(SseError::TooLong)));
 }
 
 #[test]
 fn an_event_without_end_is_given_up() {
-    let line = [b"data: ".as_slice(), &vec![b'x'; LONGEST / 2 + 1], b"\n"].concat();
-    assert_eq!(read_in(&[&line, &line]), (Vec::new(), Err(Malformed::TooLong)));
+    let line = [b"data: ".as_slice(), &vec![b'x'; MAX_EVENT_BYTES / 2 + 1], b"\n"].concat();
+    assert_eq!(read_in(&[&line, &line]), (Vec::new(), Err(SseError::TooLong)));
 }
 
 fn pieces() -> impl Strategy<Value = Vec<u8>> {

@@ -1,8 +1,8 @@
-//! Bash: a command in a shell. It never outlives its call: what it leaves in the background is ended with it.
+//! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
-use super::excerpt::Excerpt;
+use super::head_tail::HeadTail;
 use super::input::{Fields, refuse};
-use super::process::{self, Apart, Group};
+use super::process::{self, Isolation, ProcessGroup};
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -19,13 +19,13 @@ use tokio::time::timeout;
 pub struct Bash;
 
 const NAME: &str = "Bash";
-const MOST_COMMAND: usize = 8_000;
-const MOST_OUTPUT: usize = 30_000;
+const MAX_COMMAND: usize = 8_000;
+const MAX_OUTPUT: usize = 30_000;
 const DEFAULT_MS: u64 = 120_000;
-const MOST_MS: u64 = 600_000;
-const MOST_SUBTITLE: usize = 80;
-/// How long what a shell has left behind may go on once it is over.
-const LINGER: Duration = Duration::from_millis(200);
+const MAX_MS: u64 = 600_000;
+const MAX_SUBTITLE: usize = 80;
+/// How long background processes may go on after the shell has exited.
+const BACKGROUND_GRACE: Duration = Duration::from_millis(200);
 const BUFFER: usize = 16 << 10;
 
 impl Tool for Bash {
@@ -38,7 +38,7 @@ impl Tool for Bash {
                 "properties": {
                     "command": {"type": "string"},
                     "timeout_ms": {
-                        "type": "integer", "minimum": 1, "maximum": MOST_MS,
+                        "type": "integer", "minimum": 1, "maximum": MAX_MS,
                         "description": format!("Default {DEFAULT_MS}"),
                     },
                     "description": {"type": "string", "description": "What it does, in 5-10 words"},
@@ -53,7 +53,7 @@ impl Tool for Bash {
     }
 
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
-        let Order { command, .. } = parse(call)?;
+        let CommandInput { command, .. } = parse(call)?;
         Ok(Consent {
             question: question(command),
             context: None,
@@ -65,17 +65,17 @@ impl Tool for Bash {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let order = match parse(call) {
-                Ok(order) => order,
-                Err(refused) => return Ok(refused),
+            let input = match parse(call) {
+                Ok(input) => input,
+                Err(rejected) => return Ok(rejected),
             };
-            let result = run(&order, context, Apart::best()).await?;
-            Ok(result.titled(NAME, order.subtitle()))
+            let result = run(&input, context, Isolation::strongest()).await?;
+            Ok(result.titled(NAME, input.subtitle()))
         })
     }
 }
 
-/// All of the command, set off from the words around it unless its lines are too many for that.
+/// The question, with the whole command; indented if that fits.
 fn question(command: &str) -> String {
     let ask = "Run this command?\n\n";
     let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
@@ -83,129 +83,129 @@ fn question(command: &str) -> String {
     if fits { indented } else { format!("{ask}{command}") }
 }
 
-/// What is to be run.
-struct Order<'a> {
+/// The validated input.
+struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
     description: Option<&'a str>,
 }
 
-impl Order<'_> {
+impl CommandInput<'_> {
     fn subtitle(&self) -> String {
         let text = self.description.unwrap_or(self.command).trim();
         let first = text.lines().next().unwrap_or_default();
-        let cut: String = first.chars().take(MOST_SUBTITLE).collect();
+        let cut: String = first.chars().take(MAX_SUBTITLE).collect();
         if cut.len() < text.len() { format!("{cut}…") } else { cut }
     }
 }
 
-fn parse(call: &ToolCall) -> Result<Order<'_>, ToolResult> {
+fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     let fields = Fields::of(call)?;
     let command = fields.words("command")?;
     let length = command.chars().count();
-    if length > MOST_COMMAND {
-        let (fact, limit) = (format!("{length} characters"), format!("at most {MOST_COMMAND}; put it in a file"));
+    if length > MAX_COMMAND {
+        let (fact, limit) = (format!("{length} characters"), format!("at most {MAX_COMMAND}; put it in a file"));
         return Err(refuse(call, "command", &fact, &limit));
     }
-    // A person can only agree to what they see.
+    // The user must see all of what they approve.
     let shown = command.replace('\t', "    ");
     if sanitize::block(&shown) != shown {
         let limit = "must be readable to the user; spell control characters as escapes";
         return Err(refuse(call, "command", "has characters that cannot be shown", limit));
     }
     let timeout = match fields.optional_number("timeout_ms")?.unwrap_or(DEFAULT_MS) {
-        ms @ 1..=MOST_MS => Duration::from_millis(ms),
-        ms => return Err(refuse(call, "timeout_ms", &ms.to_string(), &format!("must be from 1 to {MOST_MS}"))),
+        ms @ 1..=MAX_MS => Duration::from_millis(ms),
+        ms => return Err(refuse(call, "timeout_ms", &ms.to_string(), &format!("must be from 1 to {MAX_MS}"))),
     };
-    Ok(Order { command, timeout, description: fields.optional_text("description")? })
+    Ok(CommandInput { command, timeout, description: fields.optional_text("description")? })
 }
 
 /// How a command ended.
-enum Ended {
+enum Exit {
     Exited(ExitStatus),
-    /// The same, and something it had left in the background was ended.
-    Left(ExitStatus),
+    /// The same, and its background processes were stopped.
+    LeftProcesses(ExitStatus),
     TimedOut,
 }
 
-async fn run(order: &Order<'_>, context: &ToolContext, apart: Apart) -> Result<ToolResult, Stop> {
-    let (mut group, mut pipe) = match process::shell(order.command, &context.cwd, apart) {
-        Ok(started) => started,
+async fn run(input: &CommandInput<'_>, context: &ToolContext, isolation: Isolation) -> Result<ToolResult, Stop> {
+    let (mut group, mut pipe) = match process::spawn_shell(input.command, &context.cwd, isolation) {
+        Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();
             return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
         }
     };
-    let mut output = Excerpt::new(MOST_OUTPUT);
-    let ended = tokio::select! {
+    let mut output = HeadTail::new(MAX_OUTPUT);
+    let exit = tokio::select! {
         biased;
         () = context.abort.cancelled() => {
-            group.end().await;
+            group.stop().await;
             return Err(Stop::Interrupted);
         }
-        ended = supervise(&mut group, &mut pipe, &mut output, order.timeout) => ended,
+        exit = supervise(&mut group, &mut pipe, &mut output, input.timeout) => exit,
     };
-    Ok(match ended {
-        Ok(ended) => report(output.finish(), &ended, order.timeout),
-        Err(error) => ToolResult::error(format!("{}\n\nThe command was lost: {error}", output.finish())),
+    Ok(match exit {
+        Ok(exit) => report(output.finish(), &exit, input.timeout),
+        Err(error) => ToolResult::error(format!("{}\n\nThe command could not be waited for: {error}", output.finish())),
     })
 }
 
 async fn supervise(
-    group: &mut Group,
+    group: &mut ProcessGroup,
     pipe: &mut ChildStdout,
-    output: &mut Excerpt,
-    time: Duration,
-) -> io::Result<Ended> {
-    let exited = timeout(time, async {
+    output: &mut HeadTail,
+    time_limit: Duration,
+) -> io::Result<Exit> {
+    let exited = timeout(time_limit, async {
         tokio::select! {
             status = group.wait() => status,
-            // The pipe may end before the shell does.
-            () = read_on(pipe, output) => group.wait().await,
+            // The shell may close the pipe before it exits.
+            () = read_output(pipe, output) => group.wait().await,
         }
     });
     let Ok(status) = exited.await else {
-        // Its last words count too.
+        // Its output while it is being stopped is kept too.
         tokio::select! {
-            () = group.end() => {}
-            never = async { read_on(pipe, output).await; std::future::pending().await } => never,
+            () = group.stop() => {}
+            never = async { read_output(pipe, output).await; std::future::pending().await } => never,
         }
-        let _ = timeout(LINGER, read_on(pipe, output)).await;
-        return Ok(Ended::TimedOut);
+        let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
+        return Ok(Exit::TimedOut);
     };
     let status = status?;
-    let _ = timeout(LINGER, async { tokio::join!(read_on(pipe, output), group.gone()) }).await;
+    let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
-        group.let_go();
-        // Somebody who left the group may hold the pipe; they are not waited for.
-        return Ok(Ended::Exited(status));
+        group.mark_finished();
+        // A process that left the group may still hold the pipe; it is not waited for.
+        return Ok(Exit::Exited(status));
     }
-    group.end().await;
-    let _ = timeout(LINGER, read_on(pipe, output)).await;
-    Ok(Ended::Left(status))
+    group.stop().await;
+    let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
+    Ok(Exit::LeftProcesses(status))
 }
 
-/// Reads until the pipe ends. What was read is kept even if this is dropped.
-async fn read_on(pipe: &mut ChildStdout, output: &mut Excerpt) {
+/// Reads until the pipe ends. Cancel safe: what was read is kept.
+async fn read_output(pipe: &mut ChildStdout, output: &mut HeadTail) {
     let mut buffer = vec![0; BUFFER];
     loop {
         match pipe.read(&mut buffer).await {
-            // There is nothing to do about a broken pipe but to stop.
+            // Nothing more can be read from a broken pipe.
             Ok(0) | Err(_) => return,
             Ok(bytes) => output.push(&buffer[..bytes]),
         }
     }
 }
 
-fn report(output: String, ended: &Ended, time: Duration) -> ToolResult {
+fn report(output: String, exit: &Exit, time_limit: Duration) -> ToolResult {
     let mut notes = Vec::new();
-    let (success, details) = match ended {
-        Ended::TimedOut => {
-            let ms = time.as_millis();
+    let (success, details) = match exit {
+        Exit::TimedOut => {
+            let ms = time_limit.as_millis();
             notes.push(format!("Timed out after {ms} ms and was stopped. It may have taken effect in part."));
             (false, json!({"exit_code": null, "timed_out": true}))
         }
-        Ended::Exited(status) | Ended::Left(status) => match (status.code(), signal(status)) {
+        Exit::Exited(status) | Exit::LeftProcesses(status) => match (status.code(), signal(status)) {
             (Some(0), _) => (true, json!({"exit_code": 0})),
             (Some(code), _) => {
                 notes.push(format!("Exit code {code}"));
@@ -217,8 +217,8 @@ fn report(output: String, ended: &Ended, time: Duration) -> ToolResult {
             }
         },
     };
-    if matches!(ended, Ended::Left(_)) {
-        notes.push("What it had left running in the background was stopped.".into());
+    if matches!(exit, Exit::LeftProcesses(_)) {
+        notes.push("Its background processes were stopped.".into());
     }
     let output = output.trim_end();
     let text = match (output.is_empty(), notes.is_empty()) {

@@ -1,13 +1,13 @@
 use super::*;
-use crate::tools::fixtures::{Desk, call};
+use crate::tools::fixtures::{TestFolder, call};
 use futures_util::FutureExt;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::Value;
 use std::future::Future;
 use std::path::Path;
 
-async fn bash(desk: &Desk, command: &str) -> ToolResult {
-    desk.run(&Bash, json!({"command": command})).await
+async fn bash(test: &TestFolder, command: &str) -> ToolResult {
+    test.run(&Bash, json!({"command": command})).await
 }
 
 fn details(result: &ToolResult) -> Value {
@@ -32,14 +32,14 @@ fn is_running(pid: Pid) -> bool {
     !is_zombie && test_kill_process(pid).is_ok()
 }
 
-async fn run_apart(desk: &Desk, command: &str, ms: u64, apart: Apart) -> ToolResult {
-    let order = Order { command, timeout: Duration::from_millis(ms), description: None };
-    run(&order, &desk.context, apart).await.unwrap()
+async fn run_isolated(test: &TestFolder, command: &str, ms: u64, isolation: Isolation) -> ToolResult {
+    let input = CommandInput { command, timeout: Duration::from_millis(ms), description: None };
+    run(&input, &test.context, isolation).await.unwrap()
 }
 
 #[tokio::test]
 async fn output_is_what_both_streams_had_in_order() {
-    let result = bash(&Desk::new(), "echo one; echo two >&2; echo three").await;
+    let result = bash(&TestFolder::new(), "echo one; echo two >&2; echo three").await;
     let expected = ToolResult::ok("one\ntwo\nthree")
         .titled("Bash", "echo one; echo two >&2; echo three")
         .with_details(json!({"exit_code": 0}));
@@ -48,53 +48,53 @@ async fn output_is_what_both_streams_had_in_order() {
 
 #[tokio::test]
 async fn it_runs_in_the_working_folder() {
-    let desk = Desk::new();
-    assert_eq!(bash(&desk, "pwd").await.output, desk.context.cwd.display().to_string());
+    let test = TestFolder::new();
+    assert_eq!(bash(&test, "pwd").await.output, test.context.cwd.display().to_string());
 }
 
 #[tokio::test]
 async fn a_failure_says_its_exit_code() {
-    let result = bash(&Desk::new(), "echo no; exit 3").await;
+    let result = bash(&TestFolder::new(), "echo no; exit 3").await;
     assert_eq!((result.success, result.output.as_str()), (false, "no\n\nExit code 3"));
     assert_eq!(details(&result), json!({"exit_code": 3}));
 }
 
 #[tokio::test]
 async fn a_signal_is_named() {
-    let result = bash(&Desk::new(), "kill -KILL $$").await;
+    let result = bash(&TestFolder::new(), "kill -KILL $$").await;
     assert_eq!((result.success, result.output.as_str()), (false, "Killed by signal 9"));
     assert_eq!(details(&result), json!({"exit_code": null, "signal": 9}));
 }
 
 #[tokio::test]
 async fn silence_is_said() {
-    assert_eq!(bash(&Desk::new(), "true").await.output, "(no output)");
+    assert_eq!(bash(&TestFolder::new(), "true").await.output, "(no output)");
 }
 
 #[tokio::test]
 async fn there_is_no_input_no_pager_and_no_prompt() {
-    let result = bash(&Desk::new(), "cat; echo $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT").await;
+    let result = bash(&TestFolder::new(), "cat; echo $PAGER $GIT_PAGER $GIT_TERMINAL_PROMPT").await;
     assert_eq!(result.output, "cat cat 0");
 }
 
 #[tokio::test]
 async fn there_is_no_terminal() {
-    let result = bash(&Desk::new(), "exec 3</dev/tty && echo open").await;
+    let result = bash(&TestFolder::new(), "exec 3</dev/tty && echo open").await;
     assert!(!result.success && !result.output.contains("open\n"), "{}", result.output);
 }
 
 #[tokio::test]
 async fn the_description_or_the_first_line_is_what_people_see() {
-    let desk = Desk::new();
-    let result = desk.run(&Bash, json!({"command": "true", "description": "Does nothing"})).await;
+    let test = TestFolder::new();
+    let result = test.run(&Bash, json!({"command": "true", "description": "Does nothing"})).await;
     assert_eq!(result.metadata.unwrap().subtitle, Some("Does nothing".into()));
-    let result = bash(&desk, "true\ntrue").await;
+    let result = bash(&test, "true\ntrue").await;
     assert_eq!(result.metadata.unwrap().subtitle, Some("true…".into()));
 }
 
 #[tokio::test]
 async fn long_output_loses_its_middle_and_says_how_much() {
-    let result = bash(&Desk::new(), "printf 'a%.0s' {1..20000}; printf 'b%.0s' {1..20000}").await;
+    let result = bash(&TestFolder::new(), "printf 'a%.0s' {1..20000}; printf 'b%.0s' {1..20000}").await;
     let expected = format!("{}\n\n… 10000 characters left out …\n\n{}", "a".repeat(15_000), "b".repeat(15_000));
     assert_eq!(result.output, expected);
 }
@@ -102,13 +102,13 @@ async fn long_output_loses_its_middle_and_says_how_much() {
 #[tokio::test]
 async fn a_flood_is_bounded_and_ends_with_the_timeout() {
     let result = desk_timeout("yes", 300).await;
-    assert!(result.output.chars().count() < MOST_OUTPUT + 200);
+    assert!(result.output.chars().count() < MAX_OUTPUT + 200);
     assert!(result.output.contains(" characters left out …"));
     assert_eq!(details(&result), json!({"exit_code": null, "timed_out": true}));
 }
 
 async fn desk_timeout(command: &str, ms: u64) -> ToolResult {
-    Desk::new().run(&Bash, json!({"command": command, "timeout_ms": ms})).await
+    TestFolder::new().run(&Bash, json!({"command": command, "timeout_ms": ms})).await
 }
 
 #[tokio::test]
@@ -126,54 +126,54 @@ async fn the_last_words_after_a_timeout_are_kept() {
 
 #[tokio::test]
 async fn a_timeout_ends_grandchildren_even_those_that_do_not_want_to() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let command = "(trap '' TERM; echo $BASHPID > pid; while :; do sleep 1; done) & wait";
     let input = json!({"command": command, "timeout_ms": 500});
-    desk.run(&Bash, input).await;
-    assert!(!is_running(pid_in(&desk.path("pid")).await));
+    test.run(&Bash, input).await;
+    assert!(!is_running(pid_in(&test.path("pid")).await));
 }
 
 #[tokio::test]
 async fn a_stopped_command_does_not_outlast_the_timeout() {
-    for apart in [Apart::Session, Apart::Group] {
-        let desk = Desk::new();
-        let result = run_apart(&desk, "echo $$ > pid; kill -STOP $$; echo never", 300, apart).await;
+    for isolation in [Isolation::Session, Isolation::ProcessGroup] {
+        let test = TestFolder::new();
+        let result = run_isolated(&test, "echo $$ > pid; kill -STOP $$; echo never", 300, isolation).await;
         assert!(result.output.starts_with("Timed out"), "{}", result.output);
-        assert!(!is_running(pid_in(&desk.path("pid")).await));
+        assert!(!is_running(pid_in(&test.path("pid")).await));
     }
 }
 
 #[tokio::test]
 async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
-    for apart in [Apart::Session, Apart::Group] {
+    for isolation in [Isolation::Session, Isolation::ProcessGroup] {
         for redirect in ["", "> /dev/null 2>&1"] {
-            let desk = Desk::new();
+            let test = TestFolder::new();
             let command = format!("sleep 1000 {redirect} & echo $! > pid; echo done");
-            let result = run_apart(&desk, &command, 60_000, apart).await;
-            assert_eq!(result.output, "done\n\nWhat it had left running in the background was stopped.");
+            let result = run_isolated(&test, &command, 60_000, isolation).await;
+            assert_eq!(result.output, "done\n\nIts background processes were stopped.");
             assert!(result.success);
-            assert!(!is_running(pid_in(&desk.path("pid")).await));
+            assert!(!is_running(pid_in(&test.path("pid")).await));
         }
     }
 }
 
 #[tokio::test]
 async fn somebody_who_left_the_group_with_the_pipe_does_not_hold_the_call() {
-    let desk = Desk::new();
-    let result = bash(&desk, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
+    let test = TestFolder::new();
+    let result = bash(&test, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
     assert!(result.output.starts_with("done"), "{}", result.output);
     // With a shell that makes no groups it is the process itself.
-    let _ = rustix::process::kill_process(pid_in(&desk.path("pid")).await, rustix::process::Signal::KILL);
+    let _ = rustix::process::kill_process(pid_in(&test.path("pid")).await, rustix::process::Signal::KILL);
 }
 
 #[tokio::test]
 async fn nothing_is_left_of_a_call_that_is_dropped() {
     for stubborn in ["", "trap '' TERM;"] {
-        let desk = Desk::new();
+        let test = TestFolder::new();
         let command = format!("{stubborn} sleep 1000 & echo $! > child; echo $$ > pid; wait");
         let call = call(&Bash, json!({"command": command}));
-        let mut running = Bash.run(&call, &desk.context);
-        let pids = async { (pid_in(&desk.path("pid")).await, pid_in(&desk.path("child")).await) };
+        let mut running = Bash.run(&call, &test.context);
+        let pids = async { (pid_in(&test.path("pid")).await, pid_in(&test.path("child")).await) };
         let (pid, child) = tokio::select! {
             _ = &mut running => unreachable!("it waits"),
             pids = pids => pids,
@@ -186,23 +186,23 @@ async fn nothing_is_left_of_a_call_that_is_dropped() {
 
 #[tokio::test]
 async fn nothing_is_left_of_a_call_that_is_dropped_at_once() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let call = call(&Bash, json!({"command": "echo $$ > pid; sleep 1000"}));
-    let mut running = Bash.run(&call, &desk.context);
+    let mut running = Bash.run(&call, &test.context);
     assert!((&mut running).now_or_never().is_none());
     drop(running);
-    let pid = std::fs::read_to_string(desk.path("pid")).unwrap_or_default();
+    let pid = std::fs::read_to_string(test.path("pid")).unwrap_or_default();
     assert!(pid.trim().parse().ok().and_then(Pid::from_raw).is_none_or(|pid| !is_running(pid)));
 }
 
 #[tokio::test]
 async fn an_abort_stops_it_and_the_turn() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let call = call(&Bash, json!({"command": "sleep 1000 & echo $! > pid; wait"}));
-    let running = Bash.run(&call, &desk.context);
+    let running = Bash.run(&call, &test.context);
     let abort = async {
-        let pid = pid_in(&desk.path("pid")).await;
-        desk.context.abort.cancel();
+        let pid = pid_in(&test.path("pid")).await;
+        test.context.abort.cancel();
         pid
     };
     let (ended, pid) = tokio::join!(running, abort);
@@ -212,9 +212,9 @@ async fn an_abort_stops_it_and_the_turn() {
 
 #[tokio::test]
 async fn two_commands_run_beside_each_other() {
-    let desk = Desk::new();
-    let first = bash(&desk, "until [ -e ping ]; do sleep 0.01; done; echo first");
-    let second = bash(&desk, "echo second; touch ping");
+    let test = TestFolder::new();
+    let first = bash(&test, "until [ -e ping ]; do sleep 0.01; done; echo first");
+    let second = bash(&test, "echo second; touch ping");
     let (first, second) = both(first, second).await;
     assert_eq!((first.output.as_str(), second.output.as_str()), ("first", "second"));
 }
@@ -225,7 +225,7 @@ async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (
 
 #[test]
 fn consent_shows_the_whole_command_and_allows_exactly_that() {
-    let consent = Desk::new().consent(&Bash, json!({"command": "make \\\n  all"}));
+    let consent = TestFolder::new().consent(&Bash, json!({"command": "make \\\n  all"}));
     let expected = Consent {
         question: "Run this command?\n\n  make \\\n    all".into(),
         context: None,
@@ -238,7 +238,7 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
 
 #[tokio::test]
 async fn wrong_inputs_are_refused_before_anybody_is_asked() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let hidden =
         "has characters that cannot be shown, must be readable to the user; spell control characters as escapes";
     let cases = [
@@ -253,21 +253,21 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
     ];
     for (input, why) in cases {
         let expected = ToolResult::error(format!("Invalid Bash input; nothing was done. {why}"));
-        assert_eq!(desk.consent(&Bash, input.clone()), Err(expected.clone()));
-        assert_eq!(desk.run(&Bash, input).await, expected);
+        assert_eq!(test.consent(&Bash, input.clone()), Err(expected.clone()));
+        assert_eq!(test.run(&Bash, input).await, expected);
     }
 }
 
 #[test]
 fn the_longest_command_still_makes_a_question() {
-    let desk = Desk::new();
-    let consent = desk.consent(&Bash, json!({"command": "x\n".repeat(3_999)})).unwrap();
+    let test = TestFolder::new();
+    let consent = test.consent(&Bash, json!({"command": "x\n".repeat(3_999)})).unwrap();
     assert!(consent.question.chars().count() <= 10_000, "{}", consent.question.chars().count());
 }
 
 #[tokio::test]
 async fn a_folder_that_is_gone_is_an_error() {
-    let mut desk = Desk::new();
-    desk.context.cwd = desk.outside("gone");
-    assert!(bash(&desk, "ls").await.output.starts_with("Not run: no shell could be started in "));
+    let mut test = TestFolder::new();
+    test.context.cwd = test.outside("gone");
+    assert!(bash(&test, "ls").await.output.starts_with("Not run: no shell could be started in "));
 }

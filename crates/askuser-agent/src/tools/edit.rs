@@ -1,14 +1,14 @@
-//! Edit: one piece of a text for another, exactly. It never guesses which piece is meant; only line ends and the byte
-//! order mark, which models do not see, are taken from the file.
+//! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
+//! mark, which models do not see, are adapted to the file.
 
-use super::change::{self, Change};
+use super::file_change::{self, Change};
 use super::input::{Fields, refuse};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use serde_json::json;
 
-/// Replaces a piece of a file.
+/// Replaces a string in a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Edit;
 
@@ -43,15 +43,15 @@ impl Tool for Edit {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move { Ok(edit(call, context).unwrap_or_else(|refused| refused)) })
+        Box::pin(async move { Ok(edit(call, context).unwrap_or_else(|rejected| rejected)) })
     }
 }
 
 fn edit(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, ToolResult> {
-    let _turn = change::turn();
+    let _lock = file_change::change_lock();
     let Plan { change, count, .. } = plan(call, context)?;
     change.apply()?;
-    let output = format!("Edited {} ({count} replacement{}).", change.place.shown(), s(count));
+    let output = format!("Edited {} ({count} replacement{}).", change.path.display(), s(count));
     Ok(change.result(NAME, output))
 }
 
@@ -63,9 +63,9 @@ struct Plan<'a> {
 
 fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolResult> {
     let fields = Fields::of(call)?;
-    let place = change::place(call, fields.text("path")?, context)?;
+    let path = file_change::target_path(call, fields.text("path")?, context)?;
     let (old, new) = (fields.text("old_string")?, fields.text("new_string")?);
-    let which = if fields.flag("replace_all")? { Which::All } else { Which::Only };
+    let occurrences = if fields.flag("replace_all")? { Occurrences::All } else { Occurrences::Unique };
     if old.is_empty() {
         return Err(refuse(call, "old_string", "empty", "must be text of the file; Write makes new files"));
     }
@@ -73,131 +73,124 @@ fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolR
         return Err(refuse(call, "new_string", "the same as old_string", "must differ"));
     }
     for (field, text) in [("old_string", old), ("new_string", new)] {
-        if text.len() > change::MOST_CONTENT {
-            let (fact, limit) = (format!("{} bytes", text.len()), format!("at most {}", change::MOST_CONTENT));
+        if text.len() > file_change::MAX_CONTENT {
+            let (fact, limit) = (format!("{} bytes", text.len()), format!("at most {}", file_change::MAX_CONTENT));
             return Err(refuse(call, field, &fact, &limit));
         }
     }
-    let shown = place.shown();
-    let Some(before) = change::load(&place)? else {
+    let shown = path.display();
+    let Some(original) = file_change::load(&path)? else {
         return Err(ToolResult::error(format!("{shown} does not exist; nothing was done. Write makes new files.")));
     };
-    let Ok(text) = std::str::from_utf8(&before.bytes) else {
+    let Ok(text) = std::str::from_utf8(&original.bytes) else {
         return Err(ToolResult::error(format!(
             "{shown} is not UTF-8 text, which Edit cannot change; nothing was done."
         )));
     };
-    let (after, count) = replaced(text, old, new, which).map_err(|why| {
-        let says = format!("{shown} was not changed: {}", why.says());
-        ToolResult::error(says).titled(NAME, shown)
-    })?;
-    Ok(Plan { change: Change { place, before: Some(before), after }, new, count })
+    let (new_content, count) = replace(text, old, new, occurrences)
+        .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).titled(NAME, shown))?;
+    Ok(Plan { change: Change { path, original: Some(original), new_content }, new, count })
 }
 
-/// Which matches are replaced.
+/// Which occurrences are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
-    /// The only one there is.
-    Only,
+enum Occurrences {
+    /// One, which must be the only one.
+    Unique,
     All,
 }
 
-/// Why an edit does not apply.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Misfit {
+/// Why an edit cannot be applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum EditError {
+    #[error(
+        "old_string is not in it. It must match exactly; Read the file again and copy it, without the line numbers."
+    )]
     NotFound,
-    /// It would be there if blanks did not count.
-    OnlyBlanksDiffer,
+    #[error(
+        "old_string is in it only with other spaces, tabs or blank lines. It must match exactly; Read the file again \
+         and copy it."
+    )]
+    WhitespaceDiffers,
+    #[error(
+        "old_string is in it {0} times, must be there once. Add lines around it until it is unique, or set replace_all \
+         to change every one."
+    )]
     Ambiguous(usize),
+    #[error("the edit would leave it as it is.")]
     NoChange,
+    #[error("it would have {0} bytes, at most {max} are written.", max = file_change::MAX_FILE)]
     TooLarge(usize),
 }
 
-impl Misfit {
-    fn says(&self) -> String {
-        match self {
-            Misfit::NotFound => "old_string is not in it. It must match exactly; Read the file again and copy it, \
-                                 without the line numbers."
-                .into(),
-            Misfit::OnlyBlanksDiffer => {
-                "old_string is in it only with other spaces, tabs or blank lines. It must match \
-                                         exactly; Read the file again and copy it."
-                    .into()
-            }
-            Misfit::Ambiguous(count) => format!(
-                "old_string is in it {count} times, must be there once. Add lines around it until it is unique, or set \
-                 replace_all to change every one."
-            ),
-            Misfit::NoChange => "the edit would leave it as it is.".into(),
-            Misfit::TooLarge(bytes) => {
-                format!("it would have {bytes} bytes, at most {} are written.", change::MOST_FILE)
-            }
-        }
-    }
-}
-
 /// `text` after the edit, and how many matches were replaced.
-fn replaced(text: &str, old: &str, new: &str, which: Which) -> Result<(String, usize), Misfit> {
-    // Read does not show the mark, so it belongs to none of the strings.
+fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result<(String, usize), EditError> {
+    // Read does not show the mark, so the model's strings do not have it.
     let (mark, body) = match text.strip_prefix(BOM) {
         Some(body) => (&text[..BOM.len_utf8()], body),
         None => ("", text),
     };
     let without_mark = |string: &str| -> String { string.strip_prefix(BOM).unwrap_or(string).to_owned() };
     let (old, new) = if mark.is_empty() { (old.into(), new.into()) } else { (without_mark(old), without_mark(new)) };
-    let (after, count) = match LineEnds::of(body) {
-        // Seen as LF throughout, and back: a file of CRLF stays one, and no edit comes between a CR and its LF.
-        LineEnds::Crlf => {
-            let (after, count) = exact(&to_lf(body), &to_lf(&old), &to_lf(&new), which)?;
+    let (after, count) = match LineEndings::of(body) {
+        // Edited with LF and converted back: the file keeps CRLF, and no edit splits a CR from its LF.
+        LineEndings::Crlf => {
+            let (after, count) = replace_exact(&to_lf(body), &to_lf(&old), &to_lf(&new), occurrences)?;
             (after.replace('\n', "\r\n"), count)
         }
-        LineEnds::Lf if !body.contains(&*old) => exact(body, &to_lf(&old), &to_lf(&new), which)?,
-        LineEnds::Mixed if !body.contains(&*old) => exact(body, &to_crlf(&old), &to_crlf(&new), which)?,
-        LineEnds::Lf | LineEnds::Mixed => exact(body, &old, &new, which)?,
+        LineEndings::Lf if !body.contains(&*old) => replace_exact(body, &to_lf(&old), &to_lf(&new), occurrences)?,
+        LineEndings::Mixed if !body.contains(&*old) => {
+            replace_exact(body, &to_crlf(&old), &to_crlf(&new), occurrences)?
+        }
+        LineEndings::Lf | LineEndings::Mixed => replace_exact(body, &old, &new, occurrences)?,
     };
     let after = format!("{mark}{after}");
-    if after == text { Err(Misfit::NoChange) } else { Ok((after, count)) }
+    if after == text { Err(EditError::NoChange) } else { Ok((after, count)) }
 }
 
-fn exact(body: &str, old: &str, new: &str, which: Which) -> Result<(String, usize), Misfit> {
+fn replace_exact(body: &str, old: &str, new: &str, occurrences: Occurrences) -> Result<(String, usize), EditError> {
     if old.is_empty() || !body.contains(old) {
-        return Err(if differs_in_blanks_only(body, old) { Misfit::OnlyBlanksDiffer } else { Misfit::NotFound });
+        return Err(if differs_in_whitespace_only(body, old) {
+            EditError::WhitespaceDiffers
+        } else {
+            EditError::NotFound
+        });
     }
-    let count = match which {
-        Which::All => body.matches(old).count(),
-        Which::Only => only_match(body, old)?,
+    let count = match occurrences {
+        Occurrences::All => body.matches(old).count(),
+        Occurrences::Unique => check_unique(body, old)?,
     };
     let bytes = (body.len() - count * old.len()).saturating_add(count.saturating_mul(new.len()));
-    if bytes as u64 > change::MOST_FILE {
-        return Err(Misfit::TooLarge(bytes));
+    if bytes as u64 > file_change::MAX_FILE {
+        return Err(EditError::TooLarge(bytes));
     }
     Ok((body.replace(old, new), count))
 }
 
-/// One, if the match is the only one; matches may overlap.
-fn only_match(body: &str, old: &str) -> Result<usize, Misfit> {
-    let first = body.find(old).ok_or(Misfit::NotFound)?;
+/// One, if there is only one match; overlapping matches count.
+fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
+    let first = body.find(old).ok_or(EditError::NotFound)?;
     let next = first + body[first..].chars().next().map_or(1, char::len_utf8);
     match body[next..].contains(old) {
         false => Ok(1),
-        true => Err(Misfit::Ambiguous(body.matches(old).count().max(2))),
+        true => Err(EditError::Ambiguous(body.matches(old).count().max(2))),
     }
 }
 
-/// How the lines of a text end.
-enum LineEnds {
+/// The line endings of a text.
+enum LineEndings {
     Lf,
     Crlf,
     Mixed,
 }
 
-impl LineEnds {
-    fn of(body: &str) -> LineEnds {
-        let (ends, crlf_ends) = (body.matches('\n').count(), body.matches("\r\n").count());
-        match crlf_ends {
-            0 => LineEnds::Lf,
-            _ if crlf_ends == ends => LineEnds::Crlf,
-            _ => LineEnds::Mixed,
+impl LineEndings {
+    fn of(body: &str) -> LineEndings {
+        let (all, crlf) = (body.matches('\n').count(), body.matches("\r\n").count());
+        match crlf {
+            0 => LineEndings::Lf,
+            _ if crlf == all => LineEndings::Crlf,
+            _ => LineEndings::Mixed,
         }
     }
 }
@@ -210,7 +203,7 @@ fn to_crlf(text: &str) -> String {
     to_lf(text).replace('\n', "\r\n")
 }
 
-fn differs_in_blanks_only(body: &str, old: &str) -> bool {
+fn differs_in_whitespace_only(body: &str, old: &str) -> bool {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let old = squeezed(old);
     !old.is_empty() && squeezed(body).contains(&old)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::{Desk, call};
+use crate::tools::fixtures::{TestFolder, call};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -8,17 +8,17 @@ fn input(old: &str, new: &str) -> Value {
 }
 
 async fn edit_text(text: &str, old: &str, new: &str) -> (ToolResult, String) {
-    let desk = Desk::new().with_file("file", text);
-    let result = desk.run(&Edit, input(old, new)).await;
-    (result, desk.text("file"))
+    let test = TestFolder::new().with_file("file", text);
+    let result = test.run(&Edit, input(old, new)).await;
+    (result, test.text("file"))
 }
 
-fn only(text: &str, old: &str, new: &str) -> Result<String, Misfit> {
-    replaced(text, old, new, Which::Only).map(|(after, _)| after)
+fn only(text: &str, old: &str, new: &str) -> Result<String, EditError> {
+    replace(text, old, new, Occurrences::Unique).map(|(after, _)| after)
 }
 
 #[tokio::test]
-async fn the_only_match_is_replaced() {
+async fn the_only_match_is_replace() {
     let (result, after) = edit_text("one\ntwo\nthree\n", "two", "2").await;
     let diff = "--- a/file\n+++ b/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     let expected = ToolResult::ok("Edited file (1 replacement).")
@@ -29,10 +29,10 @@ async fn the_only_match_is_replaced() {
 
 #[tokio::test]
 async fn every_match_is_replaced_if_told() {
-    let desk = Desk::new().with_file("file", "a b a b a");
+    let test = TestFolder::new().with_file("file", "a b a b a");
     let input = json!({"path": "file", "old_string": "a", "new_string": "aa", "replace_all": true});
-    assert_eq!(desk.run(&Edit, input).await.output, "Edited file (3 replacements).");
-    assert_eq!(desk.text("file"), "aa b aa b aa");
+    assert_eq!(test.run(&Edit, input).await.output, "Edited file (3 replacements).");
+    assert_eq!(test.text("file"), "aa b aa b aa");
 }
 
 #[tokio::test]
@@ -46,17 +46,17 @@ async fn several_matches_are_an_error_that_says_how_many_and_what_to_do() {
 
 #[test]
 fn matches_that_overlap_are_several() {
-    assert_eq!(only("aaa", "aa", "b"), Err(Misfit::Ambiguous(2)));
+    assert_eq!(only("aaa", "aa", "b"), Err(EditError::Ambiguous(2)));
 }
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    assert_eq!(only("abc", "x", "y"), Err(Misfit::NotFound));
+    assert_eq!(only("abc", "x", "y"), Err(EditError::NotFound));
 }
 
 #[test]
 fn other_blanks_are_said_to_be_the_reason() {
-    assert_eq!(only("fn x() {\n    y();\n}", "fn x() {\n\ty();", "z"), Err(Misfit::OnlyBlanksDiffer));
+    assert_eq!(only("fn x() {\n    y();\n}", "fn x() {\n\ty();", "z"), Err(EditError::WhitespaceDiffers));
 }
 
 #[test]
@@ -90,13 +90,13 @@ fn the_byte_order_mark_stays() {
 
 #[test]
 fn an_edit_that_changes_nothing_is_refused() {
-    assert_eq!(only("a\r\nb", "a\nb", "a\r\nb"), Err(Misfit::NoChange));
+    assert_eq!(only("a\r\nb", "a\nb", "a\r\nb"), Err(EditError::NoChange));
 }
 
 #[test]
 fn an_edit_cannot_blow_a_file_up() {
-    let result = replaced(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Which::All);
-    assert_eq!(result, Err(Misfit::TooLarge(1_000_000_000)));
+    let result = replace(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Occurrences::All);
+    assert_eq!(result, Err(EditError::TooLarge(1_000_000_000)));
 }
 
 #[tokio::test]
@@ -113,19 +113,19 @@ async fn inputs_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn a_missing_file_is_an_error() {
     let expected = "file does not exist; nothing was done. Write makes new files.";
-    assert_eq!(Desk::new().run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(TestFolder::new().run(&Edit, input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[tokio::test]
 async fn a_file_in_another_encoding_is_left_alone() {
-    let desk = Desk::new().with_file("file", b"caf\xe9 a");
+    let test = TestFolder::new().with_file("file", b"caf\xe9 a");
     let expected = "file is not UTF-8 text, which Edit cannot change; nothing was done.";
-    assert_eq!(desk.run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(test.run(&Edit, input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[test]
 fn an_edit_is_shown_before_it_is_made() {
-    let desk = Desk::new().with_file("file", "one\ntwo\n");
+    let test = TestFolder::new().with_file("file", "one\ntwo\n");
     let expected = Consent {
         question: "Edit file (+1 −1)?".into(),
         context: Some("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
@@ -133,45 +133,45 @@ fn an_edit_is_shown_before_it_is_made() {
         always: "Change files in this folder without asking".into(),
         edits_here: true,
     };
-    assert_eq!(desk.consent(&Edit, input("two", "2")), Ok(expected));
-    assert_eq!(desk.text("file"), "one\ntwo\n");
+    assert_eq!(test.consent(&Edit, input("two", "2")), Ok(expected));
+    assert_eq!(test.text("file"), "one\ntwo\n");
 }
 
 #[test]
 fn nobody_is_asked_about_an_edit_that_does_not_apply() {
-    let desk = Desk::new().with_file("file", "one");
-    assert!(desk.consent(&Edit, input("two", "2")).is_err());
+    let test = TestFolder::new().with_file("file", "one");
+    assert!(test.consent(&Edit, input("two", "2")).is_err());
 }
 
 #[tokio::test]
 async fn an_edit_that_applies_no_more_after_consent_changes_nothing() {
-    let desk = Desk::new().with_file("file", "one");
-    desk.consent(&Edit, input("one", "1")).unwrap();
-    let desk = desk.with_file("file", "one one");
-    assert!(!desk.run(&Edit, input("one", "1")).await.success);
-    assert_eq!(desk.text("file"), "one one");
+    let test = TestFolder::new().with_file("file", "one");
+    test.consent(&Edit, input("one", "1")).unwrap();
+    let test = test.with_file("file", "one one");
+    assert!(!test.run(&Edit, input("one", "1")).await.success);
+    assert_eq!(test.text("file"), "one one");
 }
 
 #[tokio::test]
 async fn an_edit_that_still_applies_keeps_what_somebody_else_changed() {
-    let desk = Desk::new().with_file("file", "one two");
-    desk.consent(&Edit, input("one", "1")).unwrap();
-    let desk = desk.with_file("file", "one TWO");
-    assert!(desk.run(&Edit, input("one", "1")).await.success);
-    assert_eq!(desk.text("file"), "1 TWO");
+    let test = TestFolder::new().with_file("file", "one two");
+    test.consent(&Edit, input("one", "1")).unwrap();
+    let test = test.with_file("file", "one TWO");
+    assert!(test.run(&Edit, input("one", "1")).await.success);
+    assert_eq!(test.text("file"), "1 TWO");
 }
 
 #[test]
 fn edits_at_the_same_time_are_all_made() {
     let text: String = (0..40).map(|n| format!("<{n}>\n")).collect();
-    let desk = Desk::new().with_file("file", text);
+    let test = TestFolder::new().with_file("file", text);
     std::thread::scope(|scope| {
         for n in 0..40 {
-            let (desk, call) = (&desk, call(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || edit(&call, &desk.context).unwrap());
+            let (test, call) = (&test, call(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
+            scope.spawn(move || edit(&call, &test.context).unwrap());
         }
     });
-    assert_eq!(desk.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());
+    assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());
 }
 
 proptest! {
@@ -182,8 +182,8 @@ proptest! {
         prop_assume!(!text.starts_with(BOM));
         match only(&text, &old, &new) {
             Ok(edited) => prop_assert_eq!(edited, format!("{before}{new}{after}")),
-            Err(Misfit::Ambiguous(_)) => prop_assert!(positions > 1),
-            Err(Misfit::NoChange) => prop_assert_eq!(old, new),
+            Err(EditError::Ambiguous(_)) => prop_assert!(positions > 1),
+            Err(EditError::NoChange) => prop_assert_eq!(old, new),
             Err(other) => prop_assert!(false, "{:?}", other),
         }
     }
@@ -199,7 +199,7 @@ proptest! {
     #[test]
     fn replacing_all_leaves_the_rest(parts in prop::collection::vec("[^#\r\u{feff}]{0,5}", 2..6), new in "[^\r]{0,3}") {
         prop_assume!(new != "#");
-        let (after, count) = replaced(&parts.join("#"), "#", &new, Which::All).unwrap();
+        let (after, count) = replace(&parts.join("#"), "#", &new, Occurrences::All).unwrap();
         prop_assert_eq!((after, count), (parts.join(&new), parts.len() - 1));
     }
 }

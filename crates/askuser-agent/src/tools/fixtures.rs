@@ -1,4 +1,4 @@
-//! A folder, a context and calls for the tests of the tools.
+//! A temporary folder, a tool context and calls for the tests of the tools.
 
 use crate::agent::{Agent, Events};
 use crate::event::AgentEvent;
@@ -11,16 +11,16 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-/// A folder of its own, with a context that works in it.
-pub(crate) struct Desk {
+/// A temporary working folder, with a tool context for it.
+pub(crate) struct TestFolder {
     pub(crate) context: ToolContext,
-    /// Everything; the agent's folder is in it, so that there is an outside.
+    /// The parent of the working folder, so that there is an outside.
     outer: TempDir,
     _events: UnboundedReceiver<AgentEvent>,
 }
 
-impl Desk {
-    pub(crate) fn new() -> Desk {
+impl TestFolder {
+    pub(crate) fn new() -> TestFolder {
         let outer = tempfile::tempdir().unwrap();
         let cwd = outer.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&cwd).unwrap();
@@ -34,7 +34,7 @@ impl Desk {
             shared: Agent::new(Script::default()).shared,
             events,
         };
-        Desk { context, outer, _events: receiver }
+        TestFolder { context, outer, _events: receiver }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -45,7 +45,7 @@ impl Desk {
         self.outer.path().canonicalize().unwrap().join(name)
     }
 
-    pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> Desk {
+    pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> TestFolder {
         write(&self.path(name), content);
         self
     }

@@ -1,5 +1,5 @@
-//! A folder held open, and what is done in it: look, list, replace. On Unix everything is relative to the handle and no
-//! link is ever followed, so nothing that is swapped in afterwards leads elsewhere. Other systems get plain paths.
+//! An open folder, and what can be done in it: open, list, replace. On Unix everything is relative to the handle and no
+//! symbolic link is followed, so one that is swapped in later cannot lead elsewhere. Other systems use plain paths.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -7,19 +7,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a name stands for.
+/// What is at a name in a folder, opened.
 #[derive(Debug)]
-pub(crate) enum Thing {
+pub(crate) enum Opened {
     File(File, Metadata),
     Folder(Folder),
-    /// A pipe, a device, a socket, or a link that was swapped in: opening it might hang, act, or lead elsewhere.
+    /// A pipe, device, socket, or symbolic link. It is not opened: that might hang, have effects, or lead elsewhere.
     Other,
-    Nothing,
+    Missing,
 }
 
-/// A name in a listing.
+/// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) is_folder: bool,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Name {
 pub(crate) use system::Folder;
 
 impl Folder {
-    /// Puts `content` in the place of `name`: all of it or nothing. A file that was there keeps its mode bits; its other
+    /// Replaces the content of `name`, all of it or nothing. A file that was there keeps its mode bits; its other
     /// hard links keep the old content.
     pub(crate) fn replace(&self, name: &OsStr, content: &[u8], before: Option<&Metadata>) -> io::Result<()> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -37,7 +37,7 @@ impl Folder {
         let file = self.create_new(temporary, before.is_some())?;
         let written = fill(file, content, before).and_then(|()| self.rename(temporary, name));
         if written.is_err() {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.remove(temporary);
         }
         written
@@ -53,7 +53,7 @@ fn fill(mut file: File, content: &[u8], before: Option<&Metadata>) -> io::Result
     file.sync_all()
 }
 
-/// The permissions without set-user-id and the like, which writing to a file takes away as well.
+/// The permissions without set-user-id and the like, which writing to a file clears as well.
 fn plain_permissions(metadata: &Metadata) -> std::fs::Permissions {
     #[cfg(unix)]
     {
@@ -66,60 +66,60 @@ fn plain_permissions(metadata: &Metadata) -> std::fs::Permissions {
 
 #[cfg(unix)]
 mod system {
-    use super::{File, Name, OsStr, Path, Thing, io};
+    use super::{Entry, File, Opened, OsStr, Path, io};
     use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
     use rustix::io::Errno;
     use std::os::fd::OwnedFd;
 
-    /// A folder held open.
+    /// An open folder.
     #[derive(Debug)]
     pub(crate) struct Folder(OwnedFd);
 
-    const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
     impl Folder {
-        /// Opens a folder whose path is trusted.
-        pub(crate) fn open(path: &Path) -> io::Result<Folder> {
-            Ok(Folder(openat(CWD, path, FOLDER, Mode::empty())?))
+        /// Opens a folder by a trusted path.
+        pub(crate) fn open_root(path: &Path) -> io::Result<Folder> {
+            Ok(Folder(openat(CWD, path, DIRECTORY, Mode::empty())?))
         }
 
-        /// A folder in it.
-        pub(crate) fn folder(&self, name: &OsStr) -> io::Result<Folder> {
-            Ok(Folder(openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
+        /// Opens a folder in it.
+        pub(crate) fn open_folder(&self, name: &OsStr) -> io::Result<Folder> {
+            Ok(Folder(openat(&self.0, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?))
         }
 
-        /// A folder in it, made if it is not there.
-        pub(crate) fn folder_made(&self, name: &OsStr) -> io::Result<Folder> {
+        /// Opens a folder in it, and creates it if it does not exist.
+        pub(crate) fn create_folder(&self, name: &OsStr) -> io::Result<Folder> {
             match mkdirat(&self.0, name, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => self.folder(name),
+                Ok(()) | Err(Errno::EXIST) => self.open_folder(name),
                 Err(error) => Err(error.into()),
             }
         }
 
-        /// What `name` stands for.
-        pub(crate) fn thing(&self, name: &OsStr) -> io::Result<Thing> {
+        /// Opens what is at `name`.
+        pub(crate) fn open(&self, name: &OsStr) -> io::Result<Opened> {
             let stat = match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => return Ok(Thing::Nothing),
+                Err(Errno::NOENT) => return Ok(Opened::Missing),
                 stat => stat?,
             };
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory => return self.folder(name).map(Thing::Folder),
+                FileType::Directory => return self.open_folder(name).map(Opened::Folder),
                 FileType::RegularFile => {}
-                _ => return Ok(Thing::Other),
+                _ => return Ok(Opened::Other),
             }
-            // Should a pipe have taken its place by now, opening it does not hang.
+            // NONBLOCK: if a pipe has replaced it meanwhile, opening does not hang.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
             let file = match openat(&self.0, name, flags, Mode::empty()) {
-                Err(Errno::LOOP) => return Ok(Thing::Other),
+                Err(Errno::LOOP) => return Ok(Opened::Other),
                 file => File::from(file?),
             };
             let metadata = file.metadata()?;
-            Ok(if metadata.is_file() { Thing::File(file, metadata) } else { Thing::Other })
+            Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::Other })
         }
 
-        /// The first names in it, in order, and how many there are.
-        pub(crate) fn names(&self, most: usize) -> io::Result<(Vec<Name>, usize)> {
-            let mut names = std::collections::BTreeSet::new();
+        /// The first `max` entries by name, and how many there are.
+        pub(crate) fn entries(&self, max: usize) -> io::Result<(Vec<Entry>, usize)> {
+            let mut entries = std::collections::BTreeSet::new();
             let mut count = 0;
             for entry in Dir::read_from(&self.0)? {
                 let entry = entry?;
@@ -128,12 +128,12 @@ mod system {
                     continue;
                 }
                 count += 1;
-                names.insert(Name { name, is_folder: entry.file_type() == FileType::Directory });
-                if names.len() > most {
-                    names.pop_last();
+                entries.insert(Entry { name, is_folder: entry.file_type() == FileType::Directory });
+                if entries.len() > max {
+                    entries.pop_last();
                 }
             }
-            Ok((names.into_iter().collect(), count))
+            Ok((entries.into_iter().collect(), count))
         }
 
         /// `private` until its permissions are known.
@@ -155,7 +155,7 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    use super::{File, Name, OsStr, Path, Thing, io};
+    use super::{Entry, File, Opened, OsStr, Path, io};
     use std::fs;
     use std::path::PathBuf;
 
@@ -164,47 +164,47 @@ mod system {
     pub(crate) struct Folder(PathBuf);
 
     impl Folder {
-        pub(crate) fn open(path: &Path) -> io::Result<Folder> {
+        pub(crate) fn open_root(path: &Path) -> io::Result<Folder> {
             if path.metadata()?.is_dir() { Ok(Folder(path.into())) } else { Err(io::ErrorKind::NotADirectory.into()) }
         }
 
-        pub(crate) fn folder(&self, name: &OsStr) -> io::Result<Folder> {
-            Folder::open(&self.0.join(name))
+        pub(crate) fn open_folder(&self, name: &OsStr) -> io::Result<Folder> {
+            Folder::open_root(&self.0.join(name))
         }
 
-        pub(crate) fn folder_made(&self, name: &OsStr) -> io::Result<Folder> {
+        pub(crate) fn create_folder(&self, name: &OsStr) -> io::Result<Folder> {
             match fs::create_dir(self.0.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                _ => self.folder(name),
+                _ => self.open_folder(name),
             }
         }
 
-        pub(crate) fn thing(&self, name: &OsStr) -> io::Result<Thing> {
+        pub(crate) fn open(&self, name: &OsStr) -> io::Result<Opened> {
             let path = self.0.join(name);
             let metadata = match path.symlink_metadata() {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Thing::Nothing),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Missing),
                 metadata => metadata?,
             };
             match metadata {
-                metadata if metadata.is_dir() => Ok(Thing::Folder(Folder(path))),
-                metadata if metadata.is_file() => Ok(Thing::File(File::open(path)?, metadata)),
-                _ => Ok(Thing::Other),
+                metadata if metadata.is_dir() => Ok(Opened::Folder(Folder(path))),
+                metadata if metadata.is_file() => Ok(Opened::File(File::open(path)?, metadata)),
+                _ => Ok(Opened::Other),
             }
         }
 
-        pub(crate) fn names(&self, most: usize) -> io::Result<(Vec<Name>, usize)> {
-            let mut names = std::collections::BTreeSet::new();
+        pub(crate) fn entries(&self, max: usize) -> io::Result<(Vec<Entry>, usize)> {
+            let mut entries = std::collections::BTreeSet::new();
             let mut count = 0;
             for entry in fs::read_dir(&self.0)? {
                 let entry = entry?;
                 count += 1;
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                names.insert(Name { name: entry.file_name().to_string_lossy().into_owned(), is_folder });
-                if names.len() > most {
-                    names.pop_last();
+                entries.insert(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_folder });
+                if entries.len() > max {
+                    entries.pop_last();
                 }
             }
-            Ok((names.into_iter().collect(), count))
+            Ok((entries.into_iter().collect(), count))
         }
 
         pub(super) fn create_new(&self, name: &OsStr, _private: bool) -> io::Result<File> {

@@ -1,14 +1,15 @@
 //! Glob: files by name, in path order.
 
-use super::background::{self, OUT_OF_TIME};
-use super::folder::Thing;
+use super::blocking::{self, TIMED_OUT};
+use super::confined_path::{self, ConfinedPath};
+use super::folder::Opened;
 use super::input::{Fields, refuse};
-use super::paths::{self, Place};
 use super::s;
-use super::walk::{self, Next, Pattern};
+use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use serde_json::json;
+use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
 
 /// Finds files by name.
@@ -16,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Glob;
 
 const NAME: &str = "Glob";
-const MOST_FILES: usize = 200;
-const NONE: &str = "No files match. Ignored files are not looked at, hidden ones only if the pattern names them.";
+const MAX_FILES: usize = 200;
+const NO_MATCHES: &str = "No files match. Ignored files are not searched, hidden ones only if the pattern names them.";
 
 impl Tool for Glob {
     fn definition(&self) -> ToolDefinition {
@@ -41,48 +42,48 @@ impl Tool for Glob {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let (place, pattern, text) = match parse(call, context) {
+            let (path, pattern, text) = match parse(call, context) {
                 Ok(parsed) => parsed,
-                Err(refused) => return Ok(refused),
+                Err(rejected) => return Ok(rejected),
             };
-            let result = background::run(context, move |stopped| find(&place, &pattern, stopped)).await?;
-            Ok(result.unwrap_or_else(|broken| broken).titled(NAME, text))
+            let result = blocking::run(context, move |cancel| find(&path, &pattern, cancel)).await?;
+            Ok(result.unwrap_or_else(|error| error).titled(NAME, text))
         })
     }
 }
 
-fn parse<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<(Place, Pattern, &'a str), ToolResult> {
+fn parse<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<(ConfinedPath, Pattern, &'a str), ToolResult> {
     let fields = Fields::of(call)?;
     let text = fields.text("pattern")?;
     let pattern = Pattern::parse(text).map_err(|why| refuse(call, "pattern", text, &why))?;
-    Ok((Place::of(call, fields.optional_text("path")?.unwrap_or("."), context)?, pattern, text))
+    Ok((ConfinedPath::resolve(call, fields.optional_text("path")?.unwrap_or("."), context)?, pattern, text))
 }
 
-fn find(place: &Place, pattern: &Pattern, stopped: &CancellationToken) -> ToolResult {
-    let shown = place.shown();
-    match place.thing() {
-        Ok(Thing::Folder(_)) => {}
-        Ok(Thing::Nothing) => return ToolResult::error(format!("path: {shown} does not exist")),
-        Ok(Thing::File(..) | Thing::Other) => return ToolResult::error(format!("path: {shown} is not a folder")),
-        Err(error) => return paths::failure(&shown, "cannot be searched", &error),
+fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> ToolResult {
+    let shown = path.display();
+    match path.open() {
+        Ok(Opened::Folder(_)) => {}
+        Ok(Opened::Missing) => return ToolResult::error(format!("path: {shown} does not exist")),
+        Ok(Opened::File(..) | Opened::Other) => return ToolResult::error(format!("path: {shown} is not a folder")),
+        Err(error) => return confined_path::path_error(&shown, "cannot be searched", &error),
     }
     let mut output = String::new();
     let mut count = 0;
-    walk::files(&place.real(), Some(pattern), stopped, |below, _| {
+    walk::files(&path.absolute(), Some(pattern), cancel, |below, _| {
         count += 1;
-        if count <= MOST_FILES {
-            output.push_str(&format!("{}\n", place.below(below)));
+        if count <= MAX_FILES {
+            output.push_str(&format!("{}\n", path.display_below(below)));
         }
-        Next::Continue
+        ControlFlow::Continue(())
     });
-    if count > MOST_FILES {
-        let more = count - MOST_FILES;
+    if count > MAX_FILES {
+        let more = count - MAX_FILES;
         output.push_str(&format!("({more} more file{}; narrow the pattern or path)\n", s(more)));
     }
-    if stopped.is_cancelled() {
-        output.push_str(&format!("({OUT_OF_TIME})\n"));
+    if cancel.is_cancelled() {
+        output.push_str(&format!("({TIMED_OUT})\n"));
     } else if count == 0 {
-        output.push_str(NONE);
+        output.push_str(NO_MATCHES);
     }
     ToolResult::ok(output)
 }

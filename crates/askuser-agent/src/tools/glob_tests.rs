@@ -1,21 +1,21 @@
 use super::*;
-use crate::tools::fixtures::{Desk, call};
+use crate::tools::fixtures::{TestFolder, call};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 
-fn desk() -> Desk {
+fn test() -> TestFolder {
     let files = ["b.rs", "a.rs", "src/main.rs", "src/lib.rs", "src/deep/x.rs", "README.md", "target/out.rs"];
     let hidden = [".env", ".git/config", ".github/workflows/ci.yml", ".github/.cache/x.yml", ".gitignore"];
-    let desk = files.iter().chain(&hidden).fold(Desk::new(), |desk, name| desk.with_file(name, ""));
-    desk.with_file(".gitignore", "target/\n")
+    let test = files.iter().chain(&hidden).fold(TestFolder::new(), |test, name| test.with_file(name, ""));
+    test.with_file(".gitignore", "target/\n")
 }
 
-async fn glob(desk: &Desk, input: Value) -> String {
-    desk.run(&Glob, input).await.output
+async fn glob(test: &TestFolder, input: Value) -> String {
+    test.run(&Glob, input).await.output
 }
 
 async fn found(pattern: &str) -> Vec<String> {
-    glob(&desk(), json!({"pattern": pattern})).await.lines().map(str::to_owned).collect()
+    glob(&test(), json!({"pattern": pattern})).await.lines().map(str::to_owned).collect()
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn alternatives_work() {
 async fn hidden_files_are_found_only_by_patterns_that_name_them() {
     assert_eq!(
         found("**/*.yml").await,
-        ["No files match. Ignored files are not looked at, hidden ones only if the pattern names them."]
+        ["No files match. Ignored files are not searched, hidden ones only if the pattern names them."]
     );
     assert_eq!(found(".github/**/*.yml").await, [".github/workflows/ci.yml"]);
     assert_eq!(found(".env").await, [".env"]);
@@ -51,87 +51,87 @@ async fn hidden_files_are_found_only_by_patterns_that_name_them() {
 
 #[tokio::test]
 async fn a_path_says_where_to_search_and_results_are_from_the_working_folder() {
-    assert_eq!(glob(&desk(), json!({"pattern": "*.rs", "path": "src/deep"})).await, "src/deep/x.rs\n");
+    assert_eq!(glob(&test(), json!({"pattern": "*.rs", "path": "src/deep"})).await, "src/deep/x.rs\n");
 }
 
 #[tokio::test]
 async fn at_most_200_are_listed_and_the_rest_is_counted() {
-    let desk = (0..203).fold(Desk::new(), |desk, n| desk.with_file(&format!("{n:03}.txt"), ""));
-    let text = glob(&desk, json!({"pattern": "*.txt"})).await;
+    let test = (0..203).fold(TestFolder::new(), |test, n| test.with_file(&format!("{n:03}.txt"), ""));
+    let text = glob(&test, json!({"pattern": "*.txt"})).await;
     assert!(text.ends_with("198.txt\n199.txt\n(3 more files; narrow the pattern or path)\n"), "{text}");
     assert_eq!(text.lines().count(), 201);
 }
 
 #[tokio::test]
 async fn links_are_not_followed() {
-    let desk = Desk::new().with_file("real/x.rs", "");
-    symlink("/etc", desk.path("etc")).unwrap();
-    symlink(".", desk.path("real/loop")).unwrap();
+    let test = TestFolder::new().with_file("real/x.rs", "");
+    symlink("/etc", test.path("etc")).unwrap();
+    symlink(".", test.path("real/loop")).unwrap();
     assert_eq!(
-        glob(&desk, json!({"pattern": "**/passwd"})).await.lines().next().unwrap().get(..15),
+        glob(&test, json!({"pattern": "**/passwd"})).await.lines().next().unwrap().get(..15),
         Some("No files match.")
     );
-    assert_eq!(glob(&desk, json!({"pattern": "*.rs"})).await, "real/x.rs\n");
+    assert_eq!(glob(&test, json!({"pattern": "*.rs"})).await, "real/x.rs\n");
 }
 
 #[tokio::test]
 async fn wrong_patterns_are_explained() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let cases = [
         ("a[", "pattern: a[, not a glob (unclosed character class; missing ']'), must be one"),
         ("/etc/*", "pattern: /etc/*, absolute, must be relative; path says where to search"),
         ("../*", "pattern: ../*, has .., must stay below path"),
         (" ", "pattern:  , blank, must be a glob such as **/*.rs"),
-        ("!*.rs", "pattern: !*.rs, starts with !, must say which files, not which not"),
+        ("!*.rs", "pattern: !*.rs, starts with !, must not be negated"),
     ];
     for (pattern, why) in cases {
         let expected = format!("Invalid Glob input; nothing was done. {why}");
-        assert_eq!(glob(&desk, json!({"pattern": pattern})).await, expected);
+        assert_eq!(glob(&test, json!({"pattern": pattern})).await, expected);
     }
 }
 
 #[tokio::test]
 async fn what_is_not_a_folder_is_an_error() {
-    let desk = desk();
-    assert_eq!(glob(&desk, json!({"pattern": "*", "path": "a.rs"})).await, "path: a.rs is not a folder");
-    assert_eq!(glob(&desk, json!({"pattern": "*", "path": "no"})).await, "path: no does not exist");
-    assert!(glob(&desk, json!({"pattern": "*", "path": ".."})).await.contains("is outside of the folder"));
+    let test = test();
+    assert_eq!(glob(&test, json!({"pattern": "*", "path": "a.rs"})).await, "path: a.rs is not a folder");
+    assert_eq!(glob(&test, json!({"pattern": "*", "path": "no"})).await, "path: no does not exist");
+    assert!(glob(&test, json!({"pattern": "*", "path": ".."})).await.contains("is outside of the folder"));
 }
 
 #[test]
 fn a_search_that_is_out_of_time_says_so() {
-    let desk = desk();
-    let place = Place::of(&call(&Glob, json!({})), ".", &desk.context).unwrap();
+    let test = test();
+    let path = ConfinedPath::resolve(&call(&Glob, json!({})), ".", &test.context).unwrap();
     let stopped = CancellationToken::new();
     stopped.cancel();
-    let expected = "(Stopped after 60 s; not everything was looked at. Narrow the path or pattern.)\n";
-    assert_eq!(find(&place, &Pattern::parse("*").unwrap(), &stopped), ToolResult::ok(expected));
+    let expected = "(Stopped after 60 s; the result is incomplete. Narrow the path or pattern.)\n";
+    assert_eq!(find(&path, &Pattern::parse("*").unwrap(), &stopped), ToolResult::ok(expected));
 }
 
 #[test]
 fn a_search_stops_with_its_token() {
-    let desk = desk();
-    let place = Place::of(&call(&Glob, json!({})), ".", &desk.context).unwrap();
+    let test = test();
+    let path = ConfinedPath::resolve(&call(&Glob, json!({})), ".", &test.context).unwrap();
     let stopped = CancellationToken::new();
     let mut seen = 0;
-    walk::files(&place.real(), None, &stopped, |_, _| {
+    walk::files(&path.absolute(), None, &stopped, |_, _| {
         seen += 1;
         stopped.cancel();
-        Next::Continue
+        ControlFlow::Continue(())
     });
     assert_eq!(seen, 1);
 }
 
 #[tokio::test]
 async fn an_ignore_file_above_a_folder_that_is_no_repository_does_not_count() {
-    let desk = desk();
-    crate::tools::fixtures::write(&desk.outside(".gitignore"), "*");
-    std::fs::remove_dir_all(desk.path(".git")).unwrap();
-    assert_eq!(glob(&desk, json!({"pattern": "a.rs"})).await, "a.rs\n");
+    let test = test();
+    crate::tools::fixtures::write(&test.outside(".gitignore"), "*");
+    std::fs::remove_dir_all(test.path(".git")).unwrap();
+    assert_eq!(glob(&test, json!({"pattern": "a.rs"})).await, "a.rs\n");
 }
 
 #[tokio::test]
 async fn the_ignore_file_of_a_repository_counts_below_it() {
-    let desk = desk().with_file("src/out/x.rs", "").with_file(".gitignore", "out\n");
-    assert_eq!(glob(&desk, json!({"pattern": "x.rs", "path": "src"})).await, "src/deep/x.rs\n");
+    let test = test().with_file("src/out/x.rs", "").with_file(".gitignore", "out\n");
+    assert_eq!(glob(&test, json!({"pattern": "x.rs", "path": "src"})).await, "src/deep/x.rs\n");
 }

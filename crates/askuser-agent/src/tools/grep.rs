@@ -1,11 +1,11 @@
-//! Grep: files by what is in them.
+//! Grep: searches file contents.
 
-use super::background::{self, OUT_OF_TIME, Stoppable};
-use super::folder::{Folder, Thing};
+use super::blocking::{self, CancellableFile, TIMED_OUT};
+use super::confined_path::{self, ConfinedPath, MissingFolders};
+use super::folder::{Folder, Opened};
 use super::input::{Fields, refuse};
-use super::paths::{self, Missing, Place};
 use super::s;
-use super::walk::{self, Next, Pattern};
+use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -13,6 +13,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use serde_json::json;
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
@@ -21,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 pub struct Grep;
 
 const NAME: &str = "Grep";
-const MOST_MATCHES: usize = 200;
-const MOST_CHARS: usize = 50_000;
-const MOST_CONTEXT: u64 = 20;
+const MAX_MATCHES: usize = 200;
+const MAX_CHARS: usize = 50_000;
+const MAX_CONTEXT: u64 = 20;
 const LINE_CHARS: usize = 500;
 /// The longest line that is searched.
 const LINE_BYTES: usize = 8 << 20;
@@ -45,7 +46,7 @@ impl Tool for Grep {
                         "description": "Matching lines (default), files that match, or matching lines counted by file",
                     },
                     "context": {
-                        "type": "integer", "minimum": 0, "maximum": MOST_CONTEXT,
+                        "type": "integer", "minimum": 0, "maximum": MAX_CONTEXT,
                         "description": "Lines around each match; default 0",
                     },
                 },
@@ -62,28 +63,28 @@ impl Tool for Grep {
         Box::pin(async move {
             let search = match parse(call, context) {
                 Ok(search) => search,
-                Err(refused) => return Ok(refused),
+                Err(rejected) => return Ok(rejected),
             };
             let subtitle = call.input["pattern"].as_str().unwrap_or_default().to_owned();
-            let result = background::run(context, move |stopped| search.run(stopped)).await?;
-            Ok(result.unwrap_or_else(|broken| broken).titled(NAME, subtitle))
+            let result = blocking::run(context, move |cancel| search.run(cancel)).await?;
+            Ok(result.unwrap_or_else(|error| error).titled(NAME, subtitle))
         })
     }
 }
 
-/// What is told of a match.
+/// What is reported of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum OutputMode {
     Content,
     Files,
     Count,
 }
 
 struct Search {
-    place: Place,
+    path: ConfinedPath,
     matcher: RegexMatcher,
     glob: Option<Pattern>,
-    form: Form,
+    mode: OutputMode,
     context: usize,
 }
 
@@ -109,98 +110,98 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
         Some(text) => Some(Pattern::parse(text).map_err(|why| refuse(call, "glob", text, &why))?),
         None => None,
     };
-    let form = match fields.optional_text("output")? {
-        None | Some("content") => Form::Content,
-        Some("files") => Form::Files,
-        Some("count") => Form::Count,
+    let mode = match fields.optional_text("output")? {
+        None | Some("content") => OutputMode::Content,
+        Some("files") => OutputMode::Files,
+        Some("count") => OutputMode::Count,
         Some(other) => return Err(refuse(call, "output", other, "must be content, files or count")),
     };
     let lines = fields.optional_number("context")?.unwrap_or(0);
-    if lines > MOST_CONTEXT {
-        return Err(refuse(call, "context", &lines.to_string(), &format!("at most {MOST_CONTEXT}")));
+    if lines > MAX_CONTEXT {
+        return Err(refuse(call, "context", &lines.to_string(), &format!("at most {MAX_CONTEXT}")));
     }
-    let place = Place::of(call, fields.optional_text("path")?.unwrap_or("."), context)?;
-    Ok(Search { place, matcher, glob, form, context: lines as usize })
+    let path = ConfinedPath::resolve(call, fields.optional_text("path")?.unwrap_or("."), context)?;
+    Ok(Search { path, matcher, glob, mode, context: lines as usize })
 }
 
 impl Search {
-    fn run(&self, stopped: &CancellationToken) -> ToolResult {
-        let shown = self.place.shown();
-        match self.place.thing() {
-            Ok(Thing::Folder(_) | Thing::File(..)) => {}
-            Ok(Thing::Nothing) => return ToolResult::error(format!("path: {shown} does not exist")),
-            Ok(Thing::Other) => return ToolResult::error(format!("path: {shown} is neither a file nor a folder")),
-            Err(error) => return paths::failure(&shown, "cannot be searched", &error),
+    fn run(&self, cancel: &CancellationToken) -> ToolResult {
+        let shown = self.path.display();
+        match self.path.open() {
+            Ok(Opened::Folder(_) | Opened::File(..)) => {}
+            Ok(Opened::Missing) => return ToolResult::error(format!("path: {shown} does not exist")),
+            Ok(Opened::Other) => return ToolResult::error(format!("path: {shown} is neither a file nor a folder")),
+            Err(error) => return confined_path::path_error(&shown, "cannot be searched", &error),
         }
-        let context = if self.form == Form::Content { self.context } else { 0 };
+        let context = if self.mode == OutputMode::Content { self.context } else { 0 };
         let mut searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(LINE_BYTES))
             .before_context(context)
             .after_context(context)
             .build();
-        let mut opener = Opener { root: &self.place, last: None };
-        let mut report = Report::new(self.form);
-        walk::files(&self.place.real(), self.glob.as_ref(), stopped, |below, _| {
-            let Some(file) = opener.open(below) else { return Next::Continue };
-            let mut sink = Matches::new(self.form, report.room());
-            let reader = Stoppable { file, stopped };
+        let mut opener = Opener { root: &self.path, folder: None };
+        let mut report = Report::new(self.mode);
+        walk::files(&self.path.absolute(), self.glob.as_ref(), cancel, |below, _| {
+            let Some(file) = opener.open(below) else { return ControlFlow::Continue(()) };
+            let mut sink = Matches::new(self.mode, report.budget());
+            let reader = CancellableFile { file, cancel };
             match searcher.search_reader(&self.matcher, reader, &mut sink) {
-                Ok(()) => report.add(&self.place.below(below), sink),
-                Err(_) if stopped.is_cancelled() => {}
+                Ok(()) => report.add(&self.path.display_below(below), sink),
+                Err(_) if cancel.is_cancelled() => {}
                 Err(_) => report.unread += 1,
             }
-            if report.full { Next::Stop } else { Next::Continue }
+            if report.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        report.out_of_time = stopped.is_cancelled();
+        report.timed_out = cancel.is_cancelled();
         report.into_result()
     }
 }
 
-/// Opens files without following links, and the folder of neighbours once.
+/// Opens files without following links; the folder of consecutive files is opened once.
 struct Opener<'a> {
-    root: &'a Place,
-    last: Option<(PathBuf, Folder)>,
+    root: &'a ConfinedPath,
+    folder: Option<(PathBuf, Folder)>,
 }
 
 impl Opener<'_> {
     fn open(&mut self, below: &Path) -> Option<File> {
-        let place = self.root.join(below);
-        let parent = place.inner.parent().unwrap_or(Path::new("")).to_owned();
-        if self.last.as_ref().is_none_or(|(path, _)| *path != parent) {
-            let (folder, _) = place.parent(Missing::Fail).ok()?;
-            self.last = Some((parent, folder));
+        let path = self.root.join(below);
+        let parent = path.relative.parent().unwrap_or(Path::new("")).to_owned();
+        if self.folder.as_ref().is_none_or(|(path, _)| *path != parent) {
+            let (folder, _) = path.open_parent(MissingFolders::Fail).ok()?;
+            self.folder = Some((parent, folder));
         }
-        let (_, folder) = self.last.as_ref()?;
-        match folder.thing(place.inner.file_name()?) {
-            Ok(Thing::File(file, _)) => Some(file),
+        let (_, folder) = self.folder.as_ref()?;
+        match folder.open(path.relative.file_name()?) {
+            Ok(Opened::File(file, _)) => Some(file),
             _ => None,
         }
     }
 }
 
-/// The matches of one file.
+/// The matches in one file.
 struct Matches {
-    form: Form,
-    room: Room,
+    mode: OutputMode,
+    budget: Budget,
     text: String,
     chars: usize,
     count: usize,
     binary: bool,
-    /// Whether there was no room for more.
-    cut: bool,
+    /// Whether matches were left out.
+    truncated: bool,
 }
 
-/// What still fits.
+/// What still fits into the output.
 #[derive(Clone, Copy)]
-struct Room {
+struct Budget {
     matches: usize,
     chars: usize,
 }
 
 impl Matches {
-    fn new(form: Form, room: Room) -> Matches {
-        Matches { form, room, text: String::new(), chars: 0, count: 0, binary: false, cut: false }
+    fn new(mode: OutputMode, budget: Budget) -> Matches {
+        Matches { mode, budget, text: String::new(), chars: 0, count: 0, binary: false, truncated: false }
     }
 
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) -> bool {
@@ -212,8 +213,8 @@ impl Matches {
             None => format!("{number}{mark}{text}\n"),
         };
         let chars = line.chars().count();
-        if self.chars + chars > self.room.chars {
-            self.cut = true;
+        if self.chars + chars > self.budget.chars {
+            self.truncated = true;
             return false;
         }
         self.chars += chars;
@@ -226,19 +227,19 @@ impl Sink for Matches {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        match self.form {
-            Form::Files => {
+        match self.mode {
+            OutputMode::Files => {
                 self.count = 1;
                 return Ok(false);
             }
-            Form::Count => {
+            OutputMode::Count => {
                 self.count += 1;
                 return Ok(true);
             }
-            Form::Content => {}
+            OutputMode::Content => {}
         }
-        if self.count == self.room.matches {
-            self.cut = true;
+        if self.count == self.budget.matches {
+            self.truncated = true;
             return Ok(false);
         }
         if !self.line(found.line_number(), ':', found.bytes()) {
@@ -264,53 +265,44 @@ impl Sink for Matches {
     }
 }
 
-/// The matches of all files.
+/// The matches in all files.
 struct Report {
-    form: Form,
+    mode: OutputMode,
     output: String,
     chars: usize,
     matches: usize,
     files: usize,
     unread: usize,
     full: bool,
-    out_of_time: bool,
+    timed_out: bool,
 }
 
 impl Report {
-    fn new(form: Form) -> Report {
-        Report {
-            form,
-            output: String::new(),
-            chars: 0,
-            matches: 0,
-            files: 0,
-            unread: 0,
-            full: false,
-            out_of_time: false,
-        }
+    fn new(mode: OutputMode) -> Report {
+        Report { mode, output: String::new(), chars: 0, matches: 0, files: 0, unread: 0, full: false, timed_out: false }
     }
 
-    fn room(&self) -> Room {
-        Room { matches: MOST_MATCHES.saturating_sub(self.matches), chars: MOST_CHARS.saturating_sub(self.chars) }
+    fn budget(&self) -> Budget {
+        Budget { matches: MAX_MATCHES.saturating_sub(self.matches), chars: MAX_CHARS.saturating_sub(self.chars) }
     }
 
     fn add(&mut self, shown: &str, found: Matches) {
-        // Lines before the first NUL may look like text; the file is none.
+        // Matches before the first NUL byte do not count: the file is binary.
         if found.binary {
             return;
         }
         if found.count > 0 {
-            let entry = match self.form {
-                Form::Content if self.files == 0 => format!("{shown}\n{}", found.text),
-                Form::Content => format!("\n{shown}\n{}", found.text),
-                Form::Files => format!("{shown}\n"),
-                Form::Count => format!("{shown}:{}\n", found.count),
+            let entry = match self.mode {
+                OutputMode::Content if self.files == 0 => format!("{shown}\n{}", found.text),
+                OutputMode::Content => format!("\n{shown}\n{}", found.text),
+                OutputMode::Files => format!("{shown}\n"),
+                OutputMode::Count => format!("{shown}:{}\n", found.count),
             };
-            let is_listed = match self.form {
-                Form::Content => true,
-                Form::Files | Form::Count => self.files < MOST_MATCHES,
+            let has_room = match self.mode {
+                OutputMode::Content => true,
+                OutputMode::Files | OutputMode::Count => self.files < MAX_MATCHES,
             };
-            if !is_listed {
+            if !has_room {
                 self.full = true;
                 return;
             }
@@ -319,24 +311,24 @@ impl Report {
             self.files += 1;
             self.matches += found.count;
         }
-        self.full |= found.cut || self.chars > MOST_CHARS;
+        self.full |= found.truncated || self.chars > MAX_CHARS;
     }
 
     fn into_result(mut self) -> ToolResult {
         let mut notes = Vec::new();
         let (matches, files) = (self.matches, self.files);
-        match (self.full, self.form) {
-            (true, Form::Content) => notes.push(format!(
+        match (self.full, self.mode) {
+            (true, OutputMode::Content) => notes.push(format!(
                 "Stopped after {matches} match{}; there are more. Narrow the pattern, path or glob.",
                 if matches == 1 { "" } else { "es" }
             )),
-            (true, Form::Files | Form::Count) => {
+            (true, OutputMode::Files | OutputMode::Count) => {
                 notes.push(format!("Stopped after {files} files; there are more. Narrow the pattern, path or glob."));
             }
-            (false, Form::Count) if matches > 0 => {
+            (false, OutputMode::Count) if matches > 0 => {
                 notes.push(format!("{matches} matching line{} in {files} file{}", s(matches), s(files)));
             }
-            (false, _) if matches == 0 && !self.out_of_time => {
+            (false, _) if matches == 0 && !self.timed_out => {
                 notes.push(
                     "No matches. Binary and ignored files are not searched, hidden ones only if glob names them."
                         .into(),
@@ -344,8 +336,8 @@ impl Report {
             }
             (false, _) => {}
         }
-        if self.out_of_time {
-            notes.push(OUT_OF_TIME.into());
+        if self.timed_out {
+            notes.push(TIMED_OUT.into());
         }
         if self.unread > 0 {
             notes.push(format!("{} file{} could not be read to the end.", self.unread, s(self.unread)));

@@ -1,20 +1,20 @@
-//! The tools an agent comes with, one file each, and what they share: `paths` and `folder` decide what is reached,
-//! `change` how files are changed, `process` how commands end, `walk` what is searched.
+//! The built-in tools, one file each, and what they share: `confined_path` and `folder` decide what can be reached,
+//! `file_change` how files are changed, `process` how commands end, `walk` what is searched.
 
 mod ask_user;
-mod background;
 mod bash;
-mod change;
+mod blocking;
+mod confined_path;
 mod edit;
-mod excerpt;
 mod exit_plan_mode;
+mod file_change;
 #[cfg(all(test, unix))]
 mod fixtures;
 mod folder;
 mod glob;
 mod grep;
+mod head_tail;
 mod input;
-mod paths;
 mod process;
 mod read;
 mod task;
@@ -33,17 +33,17 @@ pub use write::Write;
 
 use crate::tool::Registry;
 
-/// All of them.
+/// All built-in tools.
 pub fn all() -> Registry {
     talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write::default()).with(Bash)
 }
 
-/// Those that need no file system: asking, planning, subagents.
+/// The tools that need no file system: asking, planning, subagents.
 pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
 }
 
-/// The `s` of a plural.
+/// The plural `s` of a noun.
 fn s(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

@@ -1,8 +1,8 @@
-//! A command with all it has started, as one thing that can be ended.
+//! A shell command and all processes it starts, as one process group that can be stopped.
 //!
-//! It has a session of its own, or at least a process group, and so cannot read the terminal: keys belong to whoever is
-//! asked a question. However it goes out of hands, nothing of its group is left running. What leaves the group on purpose
-//! (a daemon) is out of reach.
+//! It runs in its own session, or at least its own process group, so it cannot read from the terminal: keys belong to the
+//! prompt. When the [`ProcessGroup`] is dropped, nothing of the group is left running. A process that leaves the group on
+//! purpose (a daemon) is out of reach.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,46 +10,46 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdout, Command};
 
-/// How long a command may take to end in good order.
+/// How long a command may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
-/// The same when nobody waits any more, and a thread is kept from other work meanwhile.
+/// The same on drop, which blocks the thread.
 const DROP_GRACE: Duration = Duration::from_millis(200);
-const PAUSE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A command and its descendants.
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     child: Child,
     id: Option<u32>,
-    over: bool,
+    finished: bool,
 }
 
-/// How a command is kept off the terminal.
+/// How a command is kept from reading the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Apart {
-    /// It has no terminal: opening `/dev/tty` fails at once.
+pub(crate) enum Isolation {
+    /// Its own session, without a terminal: opening `/dev/tty` fails at once.
     Session,
-    /// The terminal stops it when it reads; the timeout ends it.
-    Group,
+    /// Its own process group: a read from the terminal stops it, until its timeout.
+    ProcessGroup,
 }
 
-impl Apart {
-    /// The best this system has.
-    pub(crate) fn best() -> Apart {
-        if cfg!(unix) && setsid().is_some() { Apart::Session } else { Apart::Group }
+impl Isolation {
+    /// The strongest that this system offers.
+    pub(crate) fn strongest() -> Isolation {
+        if cfg!(unix) && setsid().is_some() { Isolation::Session } else { Isolation::ProcessGroup }
     }
 }
 
-/// Runs `text` in a shell; standard output and standard error come out of one pipe, in order.
-pub(crate) fn shell(text: &str, cwd: &Path, apart: Apart) -> io::Result<(Group, ChildStdout)> {
+/// Runs `text` in a shell, with standard output and standard error in one pipe.
+pub(crate) fn spawn_shell(text: &str, cwd: &Path, isolation: Isolation) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = on_path("bash").unwrap_or_else(|| "sh".into());
-    // It replaces itself by the shell, so the process that was started is the leader of its session.
-    let mut command = match (apart, setsid()) {
-        (Apart::Session, Some(setsid)) => {
+    // setsid execs the shell, so the child itself leads the session.
+    let mut command = match (isolation, setsid()) {
+        (Isolation::Session, Some(setsid)) => {
             let mut command = Command::new(setsid);
             command.arg(shell);
             command
         }
-        (Apart::Session, None) | (Apart::Group, _) => {
+        (Isolation::Session, None) | (Isolation::ProcessGroup, _) => {
             let mut command = Command::new(shell);
             #[cfg(unix)]
             command.process_group(0);
@@ -64,15 +64,15 @@ pub(crate) fn shell(text: &str, cwd: &Path, apart: Apart) -> io::Result<(Group, 
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        // Nobody can answer these.
+        // Nobody could answer a prompt or leave a pager.
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("PAGER", "cat")
         .env("GIT_PAGER", "cat");
     let output = receiver(reader)?;
     let child = command.spawn()?;
-    // `command` holds the writing end; the pipe would never end while it lives.
+    // `command` holds the writing end, and the pipe does not end before it is dropped.
     drop(command);
-    Ok((Group { id: child.id(), child, over: false }, output))
+    Ok((ProcessGroup { id: child.id(), child, finished: false }, output))
 }
 
 #[cfg(unix)]
@@ -94,77 +94,77 @@ fn on_path(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_absolute() && file.is_file())
 }
 
-impl Group {
-    /// Waits for the shell, not for what it leaves behind.
+impl ProcessGroup {
+    /// Waits for the shell, not for background processes.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
 
-    /// Waits until nothing of it is left.
-    pub(crate) async fn gone(&mut self) {
+    /// Waits until no process of the group is left.
+    pub(crate) async fn wait_all(&mut self) {
         while self.is_alive() {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Whether anything of it is left.
+    /// Whether any process of the group is left.
     pub(crate) fn is_alive(&mut self) -> bool {
-        // A shell that nobody has waited for counts as one of its group.
+        // Until it is waited for, the shell itself is a member of the group.
         let shell_runs = matches!(self.child.try_wait(), Ok(None));
         shell_runs || self.has_members()
     }
 
-    /// Asks it to end, then makes it.
-    pub(crate) async fn end(&mut self) {
-        self.ask_to_end();
-        if tokio::time::timeout(GRACE, self.gone()).await.is_err() {
+    /// Stops the group: SIGTERM, then SIGKILL.
+    pub(crate) async fn stop(&mut self) {
+        self.terminate();
+        if tokio::time::timeout(GRACE, self.wait_all()).await.is_err() {
             self.kill();
-            let _ = tokio::time::timeout(GRACE, self.gone()).await;
+            let _ = tokio::time::timeout(GRACE, self.wait_all()).await;
         }
-        self.over = true;
+        self.finished = true;
     }
 
-    /// Nothing of it is left: its id may belong to somebody else from now on.
-    pub(crate) fn let_go(&mut self) {
-        self.over = true;
+    /// No process is left, so the group id may be reused and must not be signalled any more.
+    pub(crate) fn mark_finished(&mut self) {
+        self.finished = true;
     }
 
-    fn is_gone_within(&mut self, time: Duration) -> bool {
-        let until = Instant::now() + time;
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
         while self.is_alive() {
-            if Instant::now() >= until {
+            if Instant::now() >= deadline {
                 return false;
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         true
     }
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn pid(&self) -> Option<rustix::process::Pid> {
         self.id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
     }
 
     fn has_members(&self) -> bool {
-        // Not being allowed to signal it means that there is somebody.
-        let none = Err(rustix::io::Errno::SRCH);
+        // EPERM means that there is a process.
+        let no_process = Err(rustix::io::Errno::SRCH);
         let Some(pid) = self.pid() else { return false };
-        rustix::process::test_kill_process_group(pid) != none && !is_dead(pid.as_raw_nonzero().get())
+        rustix::process::test_kill_process_group(pid) != no_process && !has_only_zombies(pid.as_raw_nonzero().get())
     }
 
     fn signal(&self, signal: rustix::process::Signal) {
         let Some(pid) = self.pid() else { return };
-        // Before the child has made its session there is no group, but there is the child.
+        // Until the child has created its session there is no group to signal.
         if rustix::process::kill_process_group(pid, signal).is_err() && self.child.id().is_some() {
             let _ = rustix::process::kill_process(pid, signal);
         }
     }
 
-    fn ask_to_end(&mut self) {
+    fn terminate(&mut self) {
         self.signal(rustix::process::Signal::TERM);
-        // A stopped process does nothing until it goes on.
+        // A stopped process cannot handle SIGTERM.
         self.signal(rustix::process::Signal::CONT);
     }
 
@@ -173,32 +173,32 @@ impl Group {
     }
 }
 
-/// Whether all of a group have ended and only wait for a parent to take note. Orphans may do so for ever where the first
-/// process of a container is no init.
+/// Whether all processes of a group are zombies. Orphans may stay zombies for ever in a container whose first process is
+/// not an init.
 #[cfg(unix)]
-fn is_dead(group: i32) -> bool {
+fn has_only_zombies(group: i32) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let stats = processes.flatten().filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
-    let mut members = stats.filter_map(|stat| state_in(&stat, group)).peekable();
-    // Without any member at all, this is not a /proc that tells.
+    let mut members = stats.filter_map(|stat| state_in_group(&stat, group)).peekable();
+    // No member at all: /proc does not show these processes.
     members.peek().is_some() && members.all(|state| matches!(state, 'Z' | 'X'))
 }
 
-/// The state of a process, if it is in this group: `pid (any name) state parent group …`.
+/// The state of a process, if it is in this group. Format: `pid (any name) state parent group …`.
 #[cfg(unix)]
-fn state_in(stat: &str, group: i32) -> Option<char> {
+fn state_in_group(stat: &str, group: i32) -> Option<char> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let (state, its_group) = (fields.next()?, fields.nth(1)?);
     (its_group.parse() == Ok(group)).then(|| state.chars().next()).flatten()
 }
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     fn has_members(&self) -> bool {
         false
     }
 
-    fn ask_to_end(&mut self) {
+    fn terminate(&mut self) {
         self.kill();
     }
 
@@ -207,15 +207,15 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if self.over {
+        if self.finished {
             return;
         }
-        self.ask_to_end();
-        if !self.is_gone_within(DROP_GRACE) {
+        self.terminate();
+        if !self.ends_within(DROP_GRACE) {
             self.kill();
-            self.is_gone_within(DROP_GRACE);
+            self.ends_within(DROP_GRACE);
         }
     }
 }
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn the_state_of_a_process_is_read_whatever_its_name() {
-        assert_eq!(state_in("12 (a) b (c) Z 1 34 34 0 -1", 34), Some('Z'));
-        assert_eq!(state_in("12 (sleep) S 34 56 34 0 -1", 34), None);
-        assert_eq!(state_in("", 34), None);
+        assert_eq!(state_in_group("12 (a) b (c) Z 1 34 34 0 -1", 34), Some('Z'));
+        assert_eq!(state_in_group("12 (sleep) S 34 56 34 0 -1", 34), None);
+        assert_eq!(state_in_group("", 34), None);
     }
 }

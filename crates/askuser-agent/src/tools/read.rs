@@ -1,9 +1,9 @@
-//! Read: a file as numbered lines, a folder as a listing. Files of any size are streamed; what is kept is bounded.
+//! Read: shows a file as numbered lines, a folder as a listing. Files are streamed, and memory is bounded.
 
-use super::background::{self, Stoppable};
-use super::folder::{Folder, Thing};
+use super::blocking::{self, CancellableFile};
+use super::confined_path::{self, ConfinedPath};
+use super::folder::{Folder, Opened};
 use super::input::{Fields, refuse};
-use super::paths::{self, Place};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
@@ -16,14 +16,14 @@ use tokio_util::sync::CancellationToken;
 pub struct Read;
 
 const NAME: &str = "Read";
-const MOST_LINES: u64 = 2_000;
-const MOST_CHARS: usize = 50_000;
-const MOST_NAMES: usize = 500;
+const MAX_LINES: u64 = 2_000;
+const MAX_CHARS: usize = 50_000;
+const MAX_ENTRIES: usize = 500;
 /// Longer lines are cut.
 const LINE_CHARS: usize = 2_000;
-/// What is kept of a line: enough to know that it is too long, whatever it is made of.
+/// How much of a line is kept: enough to show that it is too long, whatever its characters.
 const LINE_BYTES: usize = 4 * LINE_CHARS + 4;
-/// How far beyond the page lines are counted.
+/// How far beyond the page lines are still counted.
 const COUNTED_BYTES: u64 = 64 << 20;
 const BUFFER: usize = 64 << 10;
 
@@ -37,7 +37,7 @@ impl Tool for Read {
                 "properties": {
                     "path": {"type": "string"},
                     "offset": {"type": "integer", "minimum": 1, "description": "First line; default 1"},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LINES, "description": "How many lines"},
+                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES, "description": "How many lines"},
                 },
                 "required": ["path"],
             }),
@@ -50,67 +50,67 @@ impl Tool for Read {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let (place, span) = match parse(call, context) {
+            let (path, range) = match parse(call, context) {
                 Ok(parsed) => parsed,
-                Err(refused) => return Ok(refused),
+                Err(rejected) => return Ok(rejected),
             };
-            let shown = place.shown();
-            let result = background::run(context, move |stopped| read(&place, span, stopped)).await?;
-            Ok(result.unwrap_or_else(|broken| broken).titled(NAME, shown))
+            let shown = path.display();
+            let result = blocking::run(context, move |cancel| read(&path, range, cancel)).await?;
+            Ok(result.unwrap_or_else(|error| error).titled(NAME, shown))
         })
     }
 }
 
-/// Which lines.
+/// The lines to show.
 #[derive(Clone, Copy)]
-struct Span {
+struct LineRange {
     first: u64,
-    most: u64,
+    max: u64,
 }
 
-fn parse(call: &ToolCall, context: &ToolContext) -> Result<(Place, Span), ToolResult> {
+fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRange), ToolResult> {
     let fields = Fields::of(call)?;
-    let place = Place::of(call, fields.text("path")?, context)?;
+    let path = ConfinedPath::resolve(call, fields.text("path")?, context)?;
     let at_least_one = |field: &str, default: u64| match fields.optional_number(field)? {
         Some(0) => Err(refuse(call, field, "0", "must be at least 1")),
         number => Ok(number.unwrap_or(default)),
     };
-    let span = Span { first: at_least_one("offset", 1)?, most: at_least_one("limit", MOST_LINES)?.min(MOST_LINES) };
-    Ok((place, span))
+    let range = LineRange { first: at_least_one("offset", 1)?, max: at_least_one("limit", MAX_LINES)?.min(MAX_LINES) };
+    Ok((path, range))
 }
 
-fn read(place: &Place, span: Span, stopped: &CancellationToken) -> ToolResult {
-    let shown = place.shown();
-    let result = match place.thing() {
-        Ok(Thing::File(file, metadata)) => {
-            let mut reader = BufReader::with_capacity(BUFFER, Stoppable { file, stopped });
-            page(&mut reader, &shown, metadata.len(), span)
+fn read(path: &ConfinedPath, range: LineRange, cancel: &CancellationToken) -> ToolResult {
+    let shown = path.display();
+    let result = match path.open() {
+        Ok(Opened::File(file, metadata)) => {
+            let mut reader = BufReader::with_capacity(BUFFER, CancellableFile { file, cancel });
+            read_page(&mut reader, &shown, metadata.len(), range)
         }
-        Ok(Thing::Folder(folder)) => listing(&folder, &shown),
-        Ok(Thing::Other) => Ok(ToolResult::error(format!(
-            "{shown} is neither a file nor a folder but a pipe, socket, device or link; Read does not open it."
+        Ok(Opened::Folder(folder)) => listing(&folder, &shown),
+        Ok(Opened::Other) => Ok(ToolResult::error(format!(
+            "{shown} is a pipe, socket, device or link, not a file or folder; Read does not open it."
         ))),
-        Ok(Thing::Nothing) => {
+        Ok(Opened::Missing) => {
             Ok(ToolResult::error(format!("{shown} does not exist. Glob finds files by name, Read lists a folder.")))
         }
         Err(error) => Err(error),
     };
-    result.unwrap_or_else(|error| paths::failure(&shown, "cannot be read", &error))
+    result.unwrap_or_else(|error| confined_path::path_error(&shown, "cannot be read", &error))
 }
 
 fn listing(folder: &Folder, shown: &str) -> io::Result<ToolResult> {
-    let (names, count) = folder.names(MOST_NAMES)?;
+    let (entries, count) = folder.entries(MAX_ENTRIES)?;
     let mut output = format!("{shown} is a folder with {count} entr{}:\n", if count == 1 { "y" } else { "ies" });
-    for entry in &names {
+    for entry in &entries {
         output.push_str(&format!("{}{}\n", entry.name, if entry.is_folder { "/" } else { "" }));
     }
-    if count > names.len() {
-        output.push_str(&format!("({} more; Glob narrows it down)\n", count - names.len()));
+    if count > entries.len() {
+        output.push_str(&format!("({} more; Glob narrows it down)\n", count - entries.len()));
     }
     Ok(ToolResult::ok(output))
 }
 
-fn page(reader: &mut impl BufRead, shown: &str, bytes: u64, span: Span) -> io::Result<ToolResult> {
+fn read_page(reader: &mut impl BufRead, shown: &str, bytes: u64, range: LineRange) -> io::Result<ToolResult> {
     let start = reader.fill_buf()?;
     if start.is_empty() {
         return Ok(ToolResult::ok(format!("({shown} is empty.)")));
@@ -124,40 +124,40 @@ fn page(reader: &mut impl BufRead, shown: &str, bytes: u64, span: Span) -> io::R
     if start.starts_with(b"\xef\xbb\xbf") {
         reader.consume(3);
     }
-    let mut lines = Lines { span, ..Lines::default() };
-    lines.take(reader)?;
-    Ok(lines.into_result(shown))
+    let mut page = Page { range, ..Page::default() };
+    page.read_lines(reader)?;
+    Ok(page.into_result(shown))
 }
 
-/// The lines of a page, and what has been passed on the way.
+/// The page that is being read, and what has been seen of the file.
 #[derive(Default)]
-struct Lines {
-    span: Span,
+struct Page {
+    range: LineRange,
     output: String,
     output_chars: usize,
     /// The last line in the output.
     last: u64,
     /// Whether no more lines fit.
     full: bool,
-    /// How many lines have been passed, and whether that is all.
-    passed: u64,
-    whole: bool,
+    /// How many lines have been read, and whether that is all of them.
+    line_count: u64,
+    at_end: bool,
     lossy: bool,
     crlf: bool,
-    /// The beginning of the line at hand, its bytes and its characters.
+    /// The beginning of the current line, and its length in bytes and characters.
     line: Vec<u8>,
     line_bytes: u64,
     line_chars: u64,
 }
 
-impl Default for Span {
-    fn default() -> Span {
-        Span { first: 1, most: MOST_LINES }
+impl Default for LineRange {
+    fn default() -> LineRange {
+        LineRange { first: 1, max: MAX_LINES }
     }
 }
 
-impl Lines {
-    fn take(&mut self, reader: &mut impl BufRead) -> io::Result<()> {
+impl Page {
+    fn read_lines(&mut self, reader: &mut impl BufRead) -> io::Result<()> {
         let mut beyond = 0;
         loop {
             let buffer = reader.fill_buf()?;
@@ -165,7 +165,7 @@ impl Lines {
                 if self.line_bytes > 0 {
                     self.end_line();
                 }
-                self.whole = true;
+                self.at_end = true;
                 return Ok(());
             }
             if self.full {
@@ -175,15 +175,15 @@ impl Lines {
                 }
             }
             for piece in buffer.split_inclusive(|byte| *byte == b'\n') {
-                self.feed(piece);
+                self.add(piece);
             }
             let used = buffer.len();
             reader.consume(used);
         }
     }
 
-    /// A line, or a piece of one.
-    fn feed(&mut self, piece: &[u8]) {
+    /// Adds a line, or a part of one.
+    fn add(&mut self, piece: &[u8]) {
         self.line_bytes += piece.len() as u64;
         if self.is_wanted() {
             let text = piece.strip_suffix(b"\n").unwrap_or(piece);
@@ -196,20 +196,20 @@ impl Lines {
     }
 
     fn is_wanted(&self) -> bool {
-        !self.full && self.passed + 1 >= self.span.first
+        !self.full && self.line_count + 1 >= self.range.first
     }
 
     fn end_line(&mut self) {
         if self.is_wanted() {
             self.keep_line();
         }
-        self.passed += 1;
+        self.line_count += 1;
         self.line.clear();
         (self.line_bytes, self.line_chars) = (0, 0);
     }
 
     fn keep_line(&mut self) {
-        let number = self.passed + 1;
+        let number = self.line_count + 1;
         let is_crlf = self.line.last() == Some(&b'\r');
         let kept = if is_crlf { &self.line[..self.line.len() - 1] } else { &self.line };
         let text = String::from_utf8_lossy(kept);
@@ -223,36 +223,36 @@ impl Lines {
         }
         line.push('\n');
         let chars = line.chars().count();
-        if number > self.span.first && self.output_chars + chars > MOST_CHARS {
+        if number > self.range.first && self.output_chars + chars > MAX_CHARS {
             self.full = true;
             return;
         }
-        // Only a whole line shows whether its bytes are text: a cut may fall inside a character.
+        // A truncated line may end inside a character, so only complete ones show whether it is UTF-8.
         self.lossy |= self.line.len() < LINE_BYTES && matches!(text, std::borrow::Cow::Owned(_));
         self.crlf |= is_crlf;
         self.output.push_str(&line);
         self.output_chars += chars;
         self.last = number;
-        self.full = number + 1 - self.span.first >= self.span.most;
+        self.full = number + 1 - self.range.first >= self.range.max;
     }
 
     fn into_result(mut self, shown: &str) -> ToolResult {
-        let Span { first, .. } = self.span;
+        let LineRange { first, .. } = self.range;
         if self.last == 0 {
-            let passed = self.passed as usize;
-            return ToolResult::error(format!("offset: {first}, but {shown} has {passed} line{}", s(passed)));
+            let lines = self.line_count as usize;
+            return ToolResult::error(format!("offset: {first}, but {shown} has {lines} line{}", s(lines)));
         }
         let mut notes = Vec::new();
-        if self.last < self.passed || !self.whole {
-            let than = if self.whole { "" } else { "more than " };
-            let (last, passed, next) = (self.last, self.passed, self.last + 1);
-            notes.push(format!("Lines {first}-{last} of {than}{passed}. Read on with offset {next}."));
+        if self.last < self.line_count || !self.at_end {
+            let than = if self.at_end { "" } else { "more than " };
+            let (last, lines, next) = (self.last, self.line_count, self.last + 1);
+            notes.push(format!("Lines {first}-{last} of {than}{lines}. Read on with offset {next}."));
         }
         if self.crlf {
             notes.push("Lines end with CRLF; Edit keeps that.".into());
         }
         if self.lossy {
-            notes.push("Not all of it is UTF-8: \u{fffd} stands for what is not.".into());
+            notes.push("Not all of it is UTF-8; invalid bytes are shown as \u{fffd}.".into());
         }
         if !notes.is_empty() {
             self.output.push_str(&format!("\n({})\n", notes.join(" ")));

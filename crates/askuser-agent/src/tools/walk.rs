@@ -1,22 +1,23 @@
-//! What is searched: the files of a folder in path order, without what version control ignores, without hidden ones
-//! unless a pattern names them, and without following links.
+//! Walks the files below a folder in path order: without those that version control ignores, without hidden ones unless
+//! a pattern names them, and without following symbolic links.
 
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use std::ffi::OsStr;
+use std::ops::ControlFlow;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// Which files, by their path from the folder that is searched.
+/// A glob that is matched against paths relative to the searched folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     matcher: GlobMatcher,
-    /// The hidden names it has, such as `.github`.
+    /// The hidden names in it, such as `.github`.
     hidden: GlobSet,
 }
 
 impl Pattern {
-    /// Reads a pattern; one without a slash is matched by names at any depth.
+    /// Parses a glob; one without a slash matches file names at any depth.
     pub(crate) fn parse(text: &str) -> Result<Pattern, String> {
         let text = text.strip_prefix("./").unwrap_or(text);
         if text.trim().is_empty() {
@@ -26,17 +27,17 @@ impl Pattern {
             return Err("absolute, must be relative; path says where to search".into());
         }
         if text.starts_with('!') {
-            return Err("starts with !, must say which files, not which not".into());
+            return Err("starts with !, must not be negated".into());
         }
         if text.split('/').any(|part| part == "..") {
             return Err("has .., must stay below path".into());
         }
-        let wide = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+        let anchored = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
         let compile = |text: &str| GlobBuilder::new(text).literal_separator(true).build();
-        let glob = compile(&wide).map_err(|error| format!("not a glob ({}), must be one", error.kind()))?;
+        let glob = compile(&anchored).map_err(|error| format!("not a glob ({}), must be one", error.kind()))?;
         let mut hidden = GlobSetBuilder::new();
         for part in text.split('/').filter(|part| part.starts_with('.') || part.starts_with("{.")) {
-            // Half of an alternative with a slash in it names nothing by itself.
+            // A fragment of an alternative that contains a slash is not a glob by itself.
             if let Ok(name) = compile(part) {
                 hidden.add(name);
             }
@@ -49,16 +50,16 @@ impl Pattern {
     }
 }
 
-/// Calls `found` with each file below `folder` and its path from there, until it says to stop or the token does. A file
-/// instead of a folder is found itself.
+/// Calls `visit` with the relative path and entry of each file below `folder`, until it breaks or the token is cancelled.
+/// If `folder` is a file, it is visited itself.
 pub(crate) fn files(
     folder: &Path,
     pattern: Option<&Pattern>,
-    stopped: &CancellationToken,
-    mut found: impl FnMut(&Path, &DirEntry) -> Next,
+    cancel: &CancellationToken,
+    mut visit: impl FnMut(&Path, &DirEntry) -> ControlFlow<()>,
 ) {
-    let names = pattern.cloned();
-    // Above a repository, or where there is none, somebody else's ignore files may well ignore everything.
+    let hidden = pattern.cloned();
+    // Outside of a repository, ignore files of parent folders are unrelated and might ignore everything.
     let in_repository = folder.ancestors().any(|folder| folder.join(".git").exists());
     let mut walk = WalkBuilder::new(folder);
     walk.hidden(false)
@@ -70,27 +71,20 @@ pub(crate) fn files(
         .filter_entry(move |entry| {
             let name = entry.file_name();
             let is_hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
-            !is_hidden || names.as_ref().is_some_and(|names| names.names_hidden(name))
+            !is_hidden || hidden.as_ref().is_some_and(|pattern| pattern.names_hidden(name))
         });
-    // What cannot be read is passed over, as version control does.
+    // Unreadable entries are skipped, as by version control.
     for entry in walk.build().filter_map(Result::ok) {
-        if stopped.is_cancelled() {
+        if cancel.is_cancelled() {
             return;
         }
         if entry.file_type().is_none_or(|kind| kind.is_dir()) {
             continue;
         }
         let below = entry.path().strip_prefix(folder).unwrap_or(entry.path());
-        let by_name = if entry.depth() == 0 { Path::new(entry.file_name()) } else { below };
-        if pattern.is_none_or(|pattern| pattern.matcher.is_match(by_name)) && found(below, &entry) == Next::Stop {
+        let matched = if entry.depth() == 0 { Path::new(entry.file_name()) } else { below };
+        if pattern.is_none_or(|pattern| pattern.matcher.is_match(matched)) && visit(below, &entry).is_break() {
             return;
         }
     }
-}
-
-/// Whether to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    Continue,
-    Stop,
 }

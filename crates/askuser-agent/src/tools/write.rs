@@ -1,6 +1,6 @@
-//! Write: a file as a whole, new or in place of what was there.
+//! Write: creates a file, or replaces its whole content.
 
-use super::change::{self, Before, Change};
+use super::file_change::{self, Change, Original};
 use super::input::{Fields, refuse};
 use super::s;
 use crate::message::ToolCall;
@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Writes a file.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
-    /// What stood there when the person was asked, by call. They agreed to replace that and nothing else.
+    /// By call, a hash of the content that the user saw when they were asked: they approved replacing that content only.
     seen: Arc<Mutex<VecDeque<(String, u64)>>>,
 }
 
 const NAME: &str = "Write";
-/// More calls than this never wait for permission at the same time.
-const MOST_SEEN: usize = 64;
+/// Older entries are dropped: so many calls are never waiting for permission at the same time.
+const MAX_SEEN: usize = 64;
 
 impl Tool for Write {
     fn definition(&self) -> ToolDefinition {
@@ -39,29 +39,29 @@ impl Tool for Write {
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let change = plan(call, context)?;
-        self.remember(context.shared.public_id(&call.id), Before::fingerprint(change.before.as_ref()));
-        Ok(change.consent(NAME, &change.after, context))
+        self.remember(context.shared.public_id(&call.id), Original::fingerprint(change.original.as_ref()));
+        Ok(change.consent(NAME, &change.new_content, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move { Ok(self.write(call, context).unwrap_or_else(|refused| refused)) })
+        Box::pin(async move { Ok(self.write(call, context).unwrap_or_else(|rejected| rejected)) })
     }
 }
 
 impl Write {
     fn write(&self, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, ToolResult> {
-        let _turn = change::turn();
+        let _lock = file_change::change_lock();
         let change = plan(call, context)?;
-        let shown = change.place.shown();
+        let shown = change.path.display();
         let seen = self.recall(&context.shared.public_id(&call.id));
-        if seen.is_some_and(|seen| seen != Before::fingerprint(change.before.as_ref())) {
+        if seen.is_some_and(|seen| seen != Original::fingerprint(change.original.as_ref())) {
             return Err(ToolResult::error(format!(
-                "{shown} was changed by somebody else after permission was asked; nothing was written. Read it again first."
+                "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
             )));
         }
         change.apply()?;
-        let lines = change.after.lines().count();
-        let did = if change.before.is_some() { "Replaced" } else { "Created" };
+        let lines = change.new_content.lines().count();
+        let did = if change.original.is_some() { "Replaced" } else { "Created" };
         Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))
     }
 
@@ -69,33 +69,33 @@ impl Write {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.retain(|(other, _)| *other != id);
         seen.push_back((id, fingerprint));
-        if seen.len() > MOST_SEEN {
+        if seen.len() > MAX_SEEN {
             seen.pop_front();
         }
     }
 
     fn recall(&self, id: &str) -> Option<u64> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = seen.iter().position(|(other, _)| other == id)?;
-        seen.remove(at).map(|(_, fingerprint)| fingerprint)
+        let index = seen.iter().position(|(other, _)| other == id)?;
+        seen.remove(index).map(|(_, fingerprint)| fingerprint)
     }
 }
 
 fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     let fields = Fields::of(call)?;
-    let place = change::place(call, fields.text("path")?, context)?;
+    let path = file_change::target_path(call, fields.text("path")?, context)?;
     let content = fields.text("content")?;
-    if content.len() > change::MOST_CONTENT {
-        let (fact, limit) = (format!("{} bytes", content.len()), format!("at most {}", change::MOST_CONTENT));
+    if content.len() > file_change::MAX_CONTENT {
+        let (fact, limit) = (format!("{} bytes", content.len()), format!("at most {}", file_change::MAX_CONTENT));
         return Err(refuse(call, "content", &fact, &limit));
     }
-    let before = change::load(&place)?;
-    if before.as_ref().is_some_and(|before| before.bytes == content.as_bytes()) {
-        let shown = place.shown();
-        let same = format!("{shown} already has exactly this content; nothing had to be written.");
+    let original = file_change::load(&path)?;
+    if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {
+        let shown = path.display();
+        let same = format!("{shown} already has exactly this content; nothing was written.");
         return Err(ToolResult::ok(same).titled(NAME, shown));
     }
-    Ok(Change { place, before, after: content.to_owned() })
+    Ok(Change { path, original, new_content: content.to_owned() })
 }
 
 #[cfg(all(test, unix))]

@@ -1,14 +1,14 @@
 use super::*;
-use crate::tools::fixtures::{Desk, write};
+use crate::tools::fixtures::{TestFolder, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-async fn write_file(desk: &Desk, path: &str, content: &str) -> ToolResult {
-    desk.run(&Write::default(), json!({"path": path, "content": content})).await
+async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult {
+    test.run(&Write::default(), json!({"path": path, "content": content})).await
 }
 
 /// No temporary file is left anywhere.
-fn names(desk: &Desk, folder: &str) -> Vec<String> {
-    let entries = std::fs::read_dir(desk.path(folder)).unwrap();
+fn names(test: &TestFolder, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(test.path(folder)).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
@@ -16,97 +16,97 @@ fn names(desk: &Desk, folder: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_new_file_is_written_with_its_folders() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let diff = "--- /dev/null\n+++ b/src/deep/main.rs\n@@ -0,0 +1,2 @@\n+fn main() {\n+}\n";
     let expected = ToolResult::ok("Created src/deep/main.rs (2 lines).")
         .titled("Write", "src/deep/main.rs")
         .with_details(json!({"diff": diff, "added": 2, "removed": 0}));
-    assert_eq!(write_file(&desk, "src/deep/main.rs", "fn main() {\n}\n").await, expected);
-    assert_eq!(desk.text("src/deep/main.rs"), "fn main() {\n}\n");
-    assert_eq!(names(&desk, "src/deep"), ["main.rs"]);
+    assert_eq!(write_file(&test, "src/deep/main.rs", "fn main() {\n}\n").await, expected);
+    assert_eq!(test.text("src/deep/main.rs"), "fn main() {\n}\n");
+    assert_eq!(names(&test, "src/deep"), ["main.rs"]);
 }
 
 #[tokio::test]
 async fn a_file_is_replaced_and_keeps_its_mode() {
-    let desk = Desk::new().with_file("run.sh", "old\n");
-    std::fs::set_permissions(desk.path("run.sh"), PermissionsExt::from_mode(0o4751)).unwrap();
-    let result = write_file(&desk, "run.sh", "new\n").await;
+    let test = TestFolder::new().with_file("run.sh", "old\n");
+    std::fs::set_permissions(test.path("run.sh"), PermissionsExt::from_mode(0o4751)).unwrap();
+    let result = write_file(&test, "run.sh", "new\n").await;
     assert_eq!(result.output, "Replaced run.sh (1 line).");
-    assert_eq!(desk.text("run.sh"), "new\n");
-    assert_eq!(std::fs::metadata(desk.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o751);
+    assert_eq!(test.text("run.sh"), "new\n");
+    assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o7777, 0o751);
 }
 
 #[tokio::test]
 async fn a_link_inside_is_written_through() {
-    let desk = Desk::new().with_file("real/file", "old");
-    symlink("real/file", desk.path("link")).unwrap();
-    write_file(&desk, "link", "new").await;
-    assert_eq!(desk.text("real/file"), "new");
-    assert!(desk.path("link").is_symlink());
+    let test = TestFolder::new().with_file("real/file", "old");
+    symlink("real/file", test.path("link")).unwrap();
+    write_file(&test, "link", "new").await;
+    assert_eq!(test.text("real/file"), "new");
+    assert!(test.path("link").is_symlink());
 }
 
 #[tokio::test]
 async fn a_dangling_link_inside_makes_the_file_it_names() {
-    let desk = Desk::new();
-    symlink("real", desk.path("link")).unwrap();
-    write_file(&desk, "link", "new").await;
-    assert_eq!(desk.text("real"), "new");
+    let test = TestFolder::new();
+    symlink("real", test.path("link")).unwrap();
+    write_file(&test, "link", "new").await;
+    assert_eq!(test.text("real"), "new");
 }
 
 #[tokio::test]
 async fn nothing_is_written_outside() {
-    let desk = Desk::new();
-    write(&desk.outside("file"), "old");
-    symlink("../file", desk.path("link")).unwrap();
-    symlink("..", desk.path("up")).unwrap();
+    let test = TestFolder::new();
+    write(&test.outside("file"), "old");
+    symlink("../file", test.path("link")).unwrap();
+    symlink("..", test.path("up")).unwrap();
     for path in ["../file", "link", "up/file", "up/new/file"] {
-        assert!(write_file(&desk, path, "new").await.output.contains("is outside of the folder"), "{path}");
+        assert!(write_file(&test, path, "new").await.output.contains("is outside of the folder"), "{path}");
     }
-    assert_eq!(std::fs::read_to_string(desk.outside("file")).unwrap(), "old");
-    assert!(!desk.outside("new").exists());
+    assert_eq!(std::fs::read_to_string(test.outside("file")).unwrap(), "old");
+    assert!(!test.outside("new").exists());
 }
 
 #[tokio::test]
 async fn what_is_not_a_file_is_not_replaced() {
-    let desk = Desk::new().with_file("folder/x", "").with_file("binary", b"a\0b");
-    assert_eq!(write_file(&desk, "folder", "x").await, ToolResult::error("folder is a folder; nothing was done."));
-    assert_eq!(write_file(&desk, "binary", "x").await, ToolResult::error("binary is a binary file; nothing was done."));
-    assert!(write_file(&desk, "folder/", "x").await.output.contains("path: ends with /, must name a file"));
-    assert!(!write_file(&desk, "folder/x/y", "x").await.success);
+    let test = TestFolder::new().with_file("folder/x", "").with_file("binary", b"a\0b");
+    assert_eq!(write_file(&test, "folder", "x").await, ToolResult::error("folder is a folder; nothing was done."));
+    assert_eq!(write_file(&test, "binary", "x").await, ToolResult::error("binary is a binary file; nothing was done."));
+    assert!(write_file(&test, "folder/", "x").await.output.contains("path: ends with /, must name a file"));
+    assert!(!write_file(&test, "folder/x/y", "x").await.success);
 }
 
 #[tokio::test]
 async fn a_read_only_file_stays_as_it_is() {
-    let desk = Desk::new().with_file("file", "old");
-    std::fs::set_permissions(desk.path("file"), PermissionsExt::from_mode(0o444)).unwrap();
-    assert_eq!(write_file(&desk, "file", "new").await, ToolResult::error("file is read-only; nothing was done."));
-    assert_eq!(desk.text("file"), "old");
+    let test = TestFolder::new().with_file("file", "old");
+    std::fs::set_permissions(test.path("file"), PermissionsExt::from_mode(0o444)).unwrap();
+    assert_eq!(write_file(&test, "file", "new").await, ToolResult::error("file is read-only; nothing was done."));
+    assert_eq!(test.text("file"), "old");
 }
 
 #[tokio::test]
-async fn content_is_bounded() {
-    let desk = Desk::new();
-    let result = write_file(&desk, "file", &"x".repeat(1_000_001)).await;
+async fn content_is_truncate_diff() {
+    let test = TestFolder::new();
+    let result = write_file(&test, "file", &"x".repeat(1_000_001)).await;
     let expected = "Invalid Write input; nothing was done. content: 1000001 bytes, at most 1000000";
     assert_eq!(result, ToolResult::error(expected));
-    assert!(write_file(&desk, "file", &"x".repeat(1_000_000)).await.success);
+    assert!(write_file(&test, "file", &"x".repeat(1_000_000)).await.success);
 }
 
 #[tokio::test]
 async fn a_large_difference_is_shown_in_bounded_room_and_says_so() {
     let lines = |word: &str| (0..50_000).map(|n| format!("{word} {n}\n")).collect::<String>();
-    let desk = Desk::new().with_file("file", lines("old"));
-    let details = write_file(&desk, "file", &lines("new")).await.metadata.unwrap().details.unwrap();
+    let test = TestFolder::new().with_file("file", lines("old"));
+    let details = write_file(&test, "file", &lines("new")).await.metadata.unwrap().details.unwrap();
     let diff = details["diff"].as_str().unwrap();
     assert_eq!((details["added"].as_u64(), details["removed"].as_u64()), (Some(50_000), Some(50_000)));
-    assert!(diff.chars().count() < 100_100 && diff.ends_with(" more lines of this difference are not shown\n"));
+    assert!(diff.chars().count() < 100_100 && diff.ends_with(" more lines of this diff are not shown\n"));
 }
 
 #[tokio::test]
 async fn consent_shows_what_would_be_written_and_writes_nothing() {
-    let desk = Desk::new().with_file("a.txt", "one\ntwo\n");
+    let test = TestFolder::new().with_file("a.txt", "one\ntwo\n");
     let tool = Write::default();
-    let consent = desk.consent(&tool, json!({"path": "a.txt", "content": "one\n2\n3\n"})).unwrap();
+    let consent = test.consent(&tool, json!({"path": "a.txt", "content": "one\n2\n3\n"})).unwrap();
     let expected = Consent {
         question: "Write a.txt (+2 −1)?".into(),
         context: Some("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".into()),
@@ -115,49 +115,49 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
         edits_here: true,
     };
     assert_eq!(consent, expected);
-    let new = desk.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();
+    let new = test.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();
     assert_eq!(new.question, "Write new file b.txt (+1)?");
-    assert!(!desk.path("b.txt").exists());
+    assert!(!test.path("b.txt").exists());
 }
 
 #[tokio::test]
 async fn nobody_is_asked_about_what_is_there_already() {
-    let desk = Desk::new().with_file("file", "same");
-    let result = desk.consent(&Write::default(), json!({"path": "file", "content": "same"}));
-    let expected = "file already has exactly this content; nothing had to be written.";
+    let test = TestFolder::new().with_file("file", "same");
+    let result = test.consent(&Write::default(), json!({"path": "file", "content": "same"}));
+    let expected = "file already has exactly this content; nothing was written.";
     assert_eq!(result, Err(ToolResult::ok(expected).titled("Write", "file")));
 }
 
 #[tokio::test]
 async fn what_somebody_wrote_while_the_person_thought_is_not_replaced() {
-    let desk = Desk::new().with_file("file", "old");
+    let test = TestFolder::new().with_file("file", "old");
     let tool = Write::default();
     let input = json!({"path": "file", "content": "new"});
-    desk.consent(&tool, input.clone()).unwrap();
-    let desk = desk.with_file("file", "theirs");
-    let result = desk.run(&tool, input).await;
-    assert!(result.output.starts_with("file was changed by somebody else after permission was asked"));
+    test.consent(&tool, input.clone()).unwrap();
+    let test = test.with_file("file", "theirs");
+    let result = test.run(&tool, input).await;
+    assert!(result.output.starts_with("file was changed by someone else after permission was asked"));
     assert!(!result.success);
-    assert_eq!(desk.text("file"), "theirs");
+    assert_eq!(test.text("file"), "theirs");
 }
 
 #[tokio::test]
 async fn a_file_that_appeared_while_the_person_thought_is_not_replaced() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let tool = Write::default();
     let input = json!({"path": "file", "content": "new"});
-    desk.consent(&tool, input.clone()).unwrap();
-    let desk = desk.with_file("file", "theirs");
-    assert!(!desk.run(&tool, input).await.success);
-    assert_eq!(desk.text("file"), "theirs");
+    test.consent(&tool, input.clone()).unwrap();
+    let test = test.with_file("file", "theirs");
+    assert!(!test.run(&tool, input).await.success);
+    assert_eq!(test.text("file"), "theirs");
 }
 
 #[tokio::test]
 async fn an_agreed_write_is_made() {
-    let desk = Desk::new().with_file("file", "old");
+    let test = TestFolder::new().with_file("file", "old");
     let tool = Write::default();
     let input = json!({"path": "file", "content": "new"});
-    desk.consent(&tool, input.clone()).unwrap();
-    assert!(desk.run(&tool, input).await.success);
-    assert_eq!(desk.text("file"), "new");
+    test.consent(&tool, input.clone()).unwrap();
+    assert!(test.run(&tool, input).await.success);
+    assert_eq!(test.text("file"), "new");
 }

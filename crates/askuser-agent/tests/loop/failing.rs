@@ -2,19 +2,19 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, Message, ModelError, ModelErrorKind, ModelEvent, Registry, Running, Tool, ToolCall,
+    Access, Agent, AgentEvent, FailureKind, Message, ModelError, ModelEvent, Registry, Running, Tool, ToolCall,
     ToolContext, ToolDefinition,
 };
 use serde_json::json;
 use std::time::Duration;
 
-fn broken(kind: ModelErrorKind) -> Part {
+fn broken(kind: FailureKind) -> Part {
     Some(Err(ModelError::new(kind, "broken")))
 }
 
 #[tokio::test]
 async fn a_failure_that_may_pass_is_tried_again() {
-    for kind in [ModelErrorKind::RateLimited, ModelErrorKind::Overloaded, ModelErrorKind::Network] {
+    for kind in [FailureKind::RateLimited, FailureKind::Overloaded, FailureKind::Network] {
         let answers = vec![vec![broken(kind)], vec![broken(kind)], vec![says("ok")]];
         let mut agent = Agent::new(Played::new(answers)).with_retries(2, Duration::ZERO);
         let events = short(&collect(agent.run("go")).await);
@@ -24,7 +24,7 @@ async fn a_failure_that_may_pass_is_tried_again() {
 
 #[tokio::test]
 async fn it_is_not_tried_for_ever() {
-    let answers = vec![vec![broken(ModelErrorKind::Network)], vec![broken(ModelErrorKind::Network)]];
+    let answers = vec![vec![broken(FailureKind::Network)], vec![broken(FailureKind::Network)]];
     let mut agent = Agent::new(Played::new(answers)).with_retries(1, Duration::ZERO);
     assert_eq!(short(&collect(agent.run("go")).await), ["retry Network", "broke Network"]);
 }
@@ -32,12 +32,12 @@ async fn it_is_not_tried_for_ever() {
 #[tokio::test]
 async fn a_failure_that_will_not_pass_breaks_the_turn_off_and_it_can_be_resumed() {
     for kind in [
-        ModelErrorKind::Key,
-        ModelErrorKind::UnknownModel,
-        ModelErrorKind::ContextTooLong,
-        ModelErrorKind::Rejected,
-        ModelErrorKind::Protocol,
-        ModelErrorKind::Script,
+        FailureKind::Key,
+        FailureKind::UnknownModel,
+        FailureKind::ContextTooLong,
+        FailureKind::Rejected,
+        FailureKind::Protocol,
+        FailureKind::Script,
     ] {
         let answers = vec![vec![says("half a"), broken(kind)], vec![says("whole")]];
         let (model, requests) = watched(Played::new(answers));
@@ -52,7 +52,7 @@ async fn a_failure_that_will_not_pass_breaks_the_turn_off_and_it_can_be_resumed(
 #[tokio::test]
 async fn a_longer_wait_than_anybody_has_patience_for_breaks_the_turn_off() {
     let error = ModelError {
-        kind: ModelErrorKind::RateLimited,
+        kind: FailureKind::RateLimited,
         message: "tomorrow".into(),
         retry_after: Some(Duration::from_secs(86_400)),
     };
@@ -65,7 +65,7 @@ async fn what_a_failed_answer_said_and_called_is_void() {
     let log = Log::default();
     let look = || calls("a", "Look", json!({}));
     let answers = vec![
-        vec![says("I look."), look(), says("And"), broken(ModelErrorKind::Network)],
+        vec![says("I look."), look(), says("And"), broken(FailureKind::Network)],
         vec![says("I look."), look()],
         vec![says("done")],
     ];
@@ -118,7 +118,7 @@ async fn a_model_may_say_nothing_to_results_but_not_to_a_person() {
 
 #[tokio::test]
 async fn an_answer_that_was_cut_off_says_so() {
-    let cut: Part = Some(Ok(ModelEvent::Cut));
+    let cut: Part = Some(Ok(ModelEvent::Truncated));
     let mut agent = Agent::new(Played::new(vec![vec![says("And then"), cut]]));
     let notice = "notice the answer was cut off at the limit of its length; max_tokens raises it";
     assert_eq!(short(&collect(agent.run("go")).await), ["text And then", notice, "done And then"]);
@@ -133,7 +133,7 @@ async fn an_answer_without_end_is_given_up() {
 
 #[tokio::test]
 async fn a_provider_that_wants_to_be_left_alone_for_long_is_and_the_person_is_told_how_long() {
-    let mut error = ModelError::new(ModelErrorKind::RateLimited, "slow down");
+    let mut error = ModelError::new(FailureKind::RateLimited, "slow down");
     error.retry_after = Some(Duration::from_secs(3600));
     let mut agent = Agent::new(Played::new(vec![vec![Some(Err(error))]]));
     let events = collect(agent.run("go")).await;

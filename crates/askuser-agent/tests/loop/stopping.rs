@@ -134,7 +134,7 @@ async fn an_answer_given_in_the_moment_of_stopping_is_kept() {
 
 #[tokio::test]
 async fn a_wait_before_the_next_try_can_be_stopped() {
-    let error = askuser_agent::ModelError::new(askuser_agent::ModelErrorKind::Network, "gone");
+    let error = askuser_agent::ModelError::new(askuser_agent::FailureKind::Network, "gone");
     let mut agent = Agent::new(Played::new(vec![vec![Some(Err(error))]])).with_retries(1, Duration::from_secs(100));
     let mut run = agent.run("go");
     assert!(matches!(run.next().await, Some(AgentEvent::Retry { .. })));

@@ -3,7 +3,7 @@
 use askuser::asker::Asking;
 use askuser::{AskError, Asker, Outcome, Request, Via};
 use askuser_agent::{
-    Access, Agent, AgentEvent, Message, Model, ModelError, ModelEvent, ModelRequest, Registry, Responding, Run,
+    Access, Agent, AgentEvent, Message, Model, ModelError, ModelEvent, ModelRequest, Registry, ResponseStream, Run,
     Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult, tools,
 };
 use futures_util::{StreamExt, stream};
@@ -194,7 +194,7 @@ impl<M: Model> Model for Watched<M> {
         self.model.name()
     }
 
-    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> Responding<'a> {
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         self.seen.lock().unwrap().push(Seen {
             system: request.system.to_owned(),
             messages: request.messages.to_vec(),
@@ -230,7 +230,7 @@ impl Model for Played {
         "played".into()
     }
 
-    fn respond<'a>(&'a self, _: ModelRequest<'a>) -> Responding<'a> {
+    fn respond<'a>(&'a self, _: ModelRequest<'a>) -> ResponseStream<'a> {
         let answer = self.0.lock().unwrap().pop_front().expect("more requests than expected");
         Box::pin(stream::iter(answer).then(|event| async move {
             match event {

@@ -1,7 +1,7 @@
 //! The loop over a provider: what is worth another try gets one.
 
 use crate::conversation::model_at;
-use crate::server::{Reply, Server};
+use crate::server::{CannedResponse, Server};
 use askuser_agent::{Agent, AgentEvent, Failure, FailureKind, Script, Usage};
 use futures_util::StreamExt;
 use std::time::Duration;
@@ -20,8 +20,8 @@ data: {"type":"message_stop"}
 
 "#;
 
-async fn run(replies: Vec<Reply>) -> (Vec<AgentEvent>, usize) {
-    let server = Server::start(replies).await;
+async fn run(responses: Vec<CannedResponse>) -> (Vec<AgentEvent>, usize) {
+    let server = Server::start(responses).await;
     let mut agent = Agent::new(Script::default()).with_retries(3, Duration::from_millis(1));
     agent.set_model(model_at("anthropic/m", &server.url));
     let events = agent.run("Hello").collect().await;
@@ -39,26 +39,26 @@ fn answered() -> Vec<AgentEvent> {
 
 #[tokio::test]
 async fn an_overloaded_provider_is_asked_again() {
-    let overloaded = Reply::json(
+    let overloaded = CannedResponse::json(
         "529 Overloaded",
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
     );
-    let (events, requests) = run(vec![overloaded, Reply::stream(STREAM)]).await;
+    let (events, requests) = run(vec![overloaded, CannedResponse::stream(STREAM)]).await;
     let error = Failure {
         kind: FailureKind::Overloaded,
         message: "anthropic is overloaded or has failed (529): Overloaded".into(),
     };
-    assert!(matches!(&events[0], AgentEvent::Retry { error: told, .. } if *told == error), "{events:?}");
+    assert!(matches!(&events[0], AgentEvent::Retry { error: events, .. } if *events == error), "{events:?}");
     assert_eq!((&events[1..], requests), (&*answered(), 2));
 }
 
 #[tokio::test]
 async fn a_provider_is_asked_again_when_it_wants_to_be() {
-    let limited = Reply::new("429 Too Many Requests", "retry-after: 0\r\n", "");
-    let (events, requests) = run(vec![limited, Reply::stream(STREAM)]).await;
+    let limited = CannedResponse::new("429 Too Many Requests", "retry-after: 0\r\n", "");
+    let (events, requests) = run(vec![limited, CannedResponse::stream(STREAM)]).await;
     let error = Failure {
         kind: FailureKind::RateLimited,
-        message: "anthropic limits the rate of requests (429): Too Many Requests".into(),
+        message: "anthropic rate limit reached (429): Too Many Requests".into(),
     };
     let mut expected = vec![AgentEvent::Retry { error, after_ms: 0 }];
     expected.extend(answered());
@@ -68,7 +68,7 @@ async fn a_provider_is_asked_again_when_it_wants_to_be() {
 #[tokio::test]
 async fn an_answer_that_was_cut_off_is_asked_for_again() {
     let part = &STREAM[..STREAM.find("data: {\"type\":\"content_block_stop\"").unwrap()];
-    let (events, requests) = run(vec![Reply::stream(part), Reply::stream(STREAM)]).await;
+    let (events, requests) = run(vec![CannedResponse::stream(part), CannedResponse::stream(STREAM)]).await;
     assert_eq!(events[0], AgentEvent::TextDelta { text: "Done.".into() });
     assert!(matches!(&events[1], AgentEvent::Retry { error, .. } if error.kind == FailureKind::Network), "{events:?}");
     assert_eq!((&events[2..], requests), (&*answered(), 2));
@@ -76,22 +76,22 @@ async fn an_answer_that_was_cut_off_is_asked_for_again() {
 
 #[tokio::test]
 async fn a_refused_key_is_not_tried_again() {
-    let refused = Reply::json(
+    let refused = CannedResponse::json(
         "401 Unauthorized",
         "{\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key\"}}",
     );
-    let (events, requests) = run(vec![refused, Reply::stream(STREAM)]).await;
+    let (events, requests) = run(vec![refused, CannedResponse::stream(STREAM)]).await;
     let error = Failure {
         kind: FailureKind::Key,
-        message: "the key in ANTHROPIC_API_KEY was refused (401): invalid x-api-key".into(),
+        message: "the key in ANTHROPIC_API_KEY was rejected (401): invalid x-api-key".into(),
     };
     assert_eq!((events, requests), (vec![AgentEvent::Error { error }], 1));
 }
 
 #[tokio::test]
 async fn a_server_that_sends_no_events_is_not_asked_again() {
-    let other = Reply::new("200 OK", "content-type: application/x-ndjson\r\n", "{\"done\":true}\n");
-    let (events, requests) = run(vec![other, Reply::stream(STREAM)]).await;
+    let other = CannedResponse::new("200 OK", "content-type: application/x-ndjson\r\n", "{\"done\":true}\n");
+    let (events, requests) = run(vec![other, CannedResponse::stream(STREAM)]).await;
     let is_protocol =
         |event: &AgentEvent| matches!(event, AgentEvent::Error { error } if error.kind == FailureKind::Protocol);
     assert_eq!((events.iter().map(is_protocol).collect::<Vec<_>>(), requests), (vec![true], 1), "{events:?}");
@@ -99,7 +99,7 @@ async fn a_server_that_sends_no_events_is_not_asked_again() {
 
 #[tokio::test]
 async fn a_cut_answer_is_kept_and_said_to_be_cut() {
-    let (events, _) = run(vec![Reply::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
+    let (events, _) = run(vec![CannedResponse::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
     let mut expected = answered();
     let message = "the answer was cut off at the limit of its length; max_tokens raises it".into();
     expected.insert(3, AgentEvent::Notice { message });

@@ -2,8 +2,8 @@ use crate::conversation::{
     SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read, text,
     usage,
 };
-use crate::server::Reply;
-use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use crate::server::CannedResponse;
+use askuser_agent::{Block, FailureKind, ModelEvent};
 use serde_json::{Value, json};
 
 const SPEC: &str = "anthropic/claude-test";
@@ -110,7 +110,7 @@ async fn no_part_of_an_answer_passes_for_the_whole() {
 
 #[tokio::test]
 async fn the_request_has_the_whole_conversation() {
-    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    let (_, _, request) = ask_once(SPEC, CannedResponse::stream(STREAM)).await;
     assert_eq!(request.line, "POST /v1/messages HTTP/1.1");
     assert_eq!(request.header("x-api-key"), Some(SECRET));
     assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
@@ -172,9 +172,9 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
         assert_eq!(
             fail(SPEC, &stopped(&called(cut), "max_tokens")).await,
             (
-                ModelErrorKind::Rejected,
-                "the answer of anthropic/claude-test reached its limit of tokens in the middle of a call of Now; nothing of \
-                 it was done: raise max_tokens"
+                FailureKind::Rejected,
+                "the response of anthropic/claude-test reached its token limit inside a call of Now; no tool \
+                 was run: raise max_tokens"
                     .into()
             )
         );
@@ -186,7 +186,10 @@ async fn a_call_that_was_not_ended_is_no_call() {
     let begun = called("{}").lines().take(2).collect::<Vec<_>>().join("\n");
     assert_eq!(
         fail(SPEC, &stopped(&begun, "tool_use")).await,
-        (ModelErrorKind::Network, "the answer of anthropic was cut off: it ended in the middle".into())
+        (
+            FailureKind::Network,
+            "the response of anthropic was interrupted: it ended before the response was complete".into()
+        )
     );
 }
 
@@ -201,7 +204,7 @@ async fn a_call_before_the_limit_of_tokens_is_a_call() {
 async fn text_that_a_limit_has_cut_is_kept_and_said_to_be_cut() {
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         let events = read(SPEC, &stopped(TEXT, reason)).await;
-        assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2), ModelEvent::Cut], "{reason}");
+        assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2), ModelEvent::Truncated], "{reason}");
     }
 }
 
@@ -230,18 +233,18 @@ async fn an_input_that_is_no_json_is_kept_for_the_tool_to_say_so() {
 async fn a_refusal_is_not_an_answer() {
     assert_eq!(
         fail(SPEC, &stopped(TEXT, "refusal")).await,
-        (ModelErrorKind::Rejected, "anthropic broke the answer off: it declines to answer (refusal)".into())
+        (FailureKind::Rejected, "anthropic aborted the response: the model refused to respond (refusal)".into())
     );
 }
 
 #[tokio::test]
 async fn a_failure_in_the_middle_is_a_failure_and_what_was_said_before_is_told() {
     let stream = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Well\"}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
-    let (events, error, _) = ask_once(SPEC, Reply::stream(stream)).await;
+    let (events, error, _) = ask_once(SPEC, CannedResponse::stream(stream)).await;
     let error = error.unwrap();
     assert_eq!(events, [text("Well")]);
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ModelErrorKind::Overloaded, "anthropic is overloaded or has failed: Overloaded")
+        (FailureKind::Overloaded, "anthropic is overloaded or has failed: Overloaded")
     );
 }

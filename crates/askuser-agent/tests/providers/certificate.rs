@@ -1,7 +1,7 @@
 //! A server whose certificate nobody trusts.
 
 use crate::conversation::{ask, model_at};
-use askuser_agent::{ModelError, ModelErrorKind};
+use askuser_agent::{FailureKind, ModelError};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection};
@@ -48,6 +48,6 @@ async fn a_certificate_that_is_not_trusted_is_no_matter_of_the_network() {
         ask(&*model_at("openai/m", &format!("https://{address}"))).await.1.expect("an error");
     let begin =
         format!("the certificate of openai at {address} is not trusted; nothing was sent: invalid peer certificate");
-    assert_eq!((kind, message.starts_with(&begin)), (ModelErrorKind::Rejected, true), "{message}");
+    assert_eq!((kind, message.starts_with(&begin)), (FailureKind::Rejected, true), "{message}");
     server.join().unwrap().expect_err("the client hangs up");
 }

@@ -1,9 +1,9 @@
 //! One conversation that has everything in it, and what every provider has to get right about an answer.
 
-use crate::server::{Reply, Request, Server};
-use askuser_agent::provider::{Settings, connect};
+use crate::server::{CannedResponse, Request, Server};
+use askuser_agent::provider::{ProviderConfig, connect};
 use askuser_agent::{
-    Block, CallResult, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelRequest, ToolCall, ToolDefinition,
+    Block, CallResult, FailureKind, Message, Model, ModelError, ModelEvent, ModelRequest, ToolCall, ToolDefinition,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ pub(crate) const SYSTEM: &str = "Be brief. Ask when in doubt.";
 /// A model at this address, with a key.
 pub(crate) fn model_at(spec: &str, url: &str) -> Arc<dyn Model> {
     let environment = |name: &str| name.ends_with("_API_KEY").then(|| SECRET.to_owned());
-    let settings = Settings { base_url: Some(url.to_owned()), ..Settings::new(&environment) };
-    connect(spec, &settings).unwrap_or_else(|error| panic!("{error}"))
+    let config = ProviderConfig { base_url: Some(url.to_owned()), ..ProviderConfig::new(&environment) };
+    connect(spec, &config).unwrap_or_else(|error| panic!("{error}"))
 }
 
 pub(crate) fn question_schema() -> Value {
@@ -99,23 +99,23 @@ pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelErro
     (events, error)
 }
 
-/// What comes of one reply, and what was asked for it.
-pub(crate) async fn ask_once(spec: &str, reply: Reply) -> (Vec<ModelEvent>, Option<ModelError>, Request) {
-    let server = Server::start([reply]).await;
+/// What comes of one response, and what was asked for it.
+pub(crate) async fn ask_once(spec: &str, response: CannedResponse) -> (Vec<ModelEvent>, Option<ModelError>, Request) {
+    let server = Server::start([response]).await;
     let (events, error) = ask(&*model_at(spec, &server.url)).await;
     (events, error, server.request())
 }
 
 /// The events of a stream, whole.
 pub(crate) async fn read(spec: &str, stream: &str) -> Vec<ModelEvent> {
-    let (events, error, _) = ask_once(spec, Reply::stream(stream)).await;
+    let (events, error, _) = ask_once(spec, CannedResponse::stream(stream)).await;
     assert_eq!(error, None);
     events
 }
 
 /// The error that a stream ends in.
-pub(crate) async fn fail(spec: &str, stream: &str) -> (ModelErrorKind, String) {
-    let (_, error, _) = ask_once(spec, Reply::stream(stream)).await;
+pub(crate) async fn fail(spec: &str, stream: &str) -> (FailureKind, String) {
+    let (_, error, _) = ask_once(spec, CannedResponse::stream(stream)).await;
     let error = error.expect("an error");
     (error.kind, error.message)
 }
@@ -123,11 +123,11 @@ pub(crate) async fn fail(spec: &str, stream: &str) -> (ModelErrorKind, String) {
 /// However the bytes are cut on the way, the same comes of them.
 pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEvent]) {
     let bytes = stream.as_bytes().to_vec();
-    let whole = Reply { chunks: Vec::new(), ..Reply::stream("") };
-    let single = Reply { chunks: bytes.iter().map(|byte| vec![*byte]).collect(), ..whole.clone() };
+    let whole = CannedResponse { chunks: Vec::new(), ..CannedResponse::stream("") };
+    let single = CannedResponse { chunks: bytes.iter().map(|byte| vec![*byte]).collect(), ..whole.clone() };
     let length = bytes.len();
-    let cuts =
-        (0..length).map(move |i| Reply { chunks: vec![bytes[..i].to_vec(), bytes[i..].to_vec()], ..whole.clone() });
+    let cuts = (0..length)
+        .map(move |i| CannedResponse { chunks: vec![bytes[..i].to_vec(), bytes[i..].to_vec()], ..whole.clone() });
     let server = Server::start(std::iter::once(single).chain(cuts)).await;
     let model = model_at(spec, &server.url);
     for i in 0..=length {
@@ -138,13 +138,13 @@ pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEve
 /// An answer that stops anywhere before its last word is not taken for a whole one.
 pub(crate) async fn no_part_passes_for_the_whole(spec: &str, stream: &str, finished_at: usize) {
     let bytes = stream.as_bytes()[..finished_at].to_vec();
-    let part = Reply { chunks: Vec::new(), ..Reply::stream("") };
-    let parts = (0..finished_at).map(move |i| Reply { chunks: vec![bytes[..i].to_vec()], ..part.clone() });
+    let part = CannedResponse { chunks: Vec::new(), ..CannedResponse::stream("") };
+    let parts = (0..finished_at).map(move |i| CannedResponse { chunks: vec![bytes[..i].to_vec()], ..part.clone() });
     let server = Server::start(parts).await;
     let model = model_at(spec, &server.url);
     for i in 0..finished_at {
         let (_, error) = ask(&*model).await;
-        assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Network), "cut {i}");
+        assert_eq!(error.map(|error| error.kind), Some(FailureKind::Network), "cut {i}");
     }
 }
 

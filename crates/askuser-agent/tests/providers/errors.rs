@@ -1,9 +1,9 @@
 //! Failures as they come over HTTP; which words mean what is tested beside the code.
 
 use crate::conversation::{SECRET, ask, ask_once, model_at};
-use crate::server::{End, Reply, Server};
-use askuser_agent::provider::{Settings, connect};
-use askuser_agent::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use crate::server::{CannedResponse, End, Server};
+use askuser_agent::provider::{ProviderConfig, connect};
+use askuser_agent::{FailureKind, ModelError, ModelEvent, ModelRequest};
 use futures_util::StreamExt;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,28 +11,28 @@ use tokio::net::TcpListener;
 
 const SPECS: [&str; 3] = ["anthropic/m", "openai/m", "gemini/m"];
 
-async fn error(spec: &str, reply: Reply) -> ModelError {
-    let (_, error, _) = ask_once(spec, reply).await;
+async fn error(spec: &str, response: CannedResponse) -> ModelError {
+    let (_, error, _) = ask_once(spec, response).await;
     error.expect("an error")
 }
 
 #[tokio::test]
 async fn every_status_has_its_kind_with_every_provider() {
     for (status, kind) in [
-        ("400 Bad Request", ModelErrorKind::Rejected),
-        ("401 Unauthorized", ModelErrorKind::Key),
-        ("403 Forbidden", ModelErrorKind::Key),
-        ("404 Not Found", ModelErrorKind::UnknownModel),
-        ("413 Payload Too Large", ModelErrorKind::ContextTooLong),
-        ("429 Too Many Requests", ModelErrorKind::RateLimited),
-        ("500 Internal Server Error", ModelErrorKind::Overloaded),
-        ("502 Bad Gateway", ModelErrorKind::Overloaded),
-        ("503 Service Unavailable", ModelErrorKind::Overloaded),
-        ("504 Gateway Timeout", ModelErrorKind::Overloaded),
-        ("529 Overloaded", ModelErrorKind::Overloaded),
+        ("400 Bad Request", FailureKind::Rejected),
+        ("401 Unauthorized", FailureKind::Key),
+        ("403 Forbidden", FailureKind::Key),
+        ("404 Not Found", FailureKind::UnknownModel),
+        ("413 Payload Too Large", FailureKind::ContextTooLong),
+        ("429 Too Many Requests", FailureKind::RateLimited),
+        ("500 Internal Server Error", FailureKind::Overloaded),
+        ("502 Bad Gateway", FailureKind::Overloaded),
+        ("503 Service Unavailable", FailureKind::Overloaded),
+        ("504 Gateway Timeout", FailureKind::Overloaded),
+        ("529 Overloaded", FailureKind::Overloaded),
     ] {
         for spec in SPECS {
-            let error = error(spec, Reply::json(status, "{\"error\":{\"message\":\"So it is.\"}}")).await;
+            let error = error(spec, CannedResponse::json(status, "{\"error\":{\"message\":\"So it is.\"}}")).await;
             assert_eq!(error.kind, kind, "{spec} {status}");
             assert!(error.message.ends_with(": So it is."), "{}", error.message);
         }
@@ -43,8 +43,8 @@ async fn every_status_has_its_kind_with_every_provider() {
 async fn a_key_is_not_leaked_even_by_a_provider_that_repeats_it() {
     for (spec, variable) in SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) {
         let body = format!("{{\"error\":{{\"message\":\"Wrong key {SECRET}\",\"type\":\"{SECRET}\"}}}}");
-        let error = error(spec, Reply::json("401 Unauthorized", body)).await;
-        assert_eq!(error.message, format!("the key in {variable} was refused (401): Wrong key [key]"));
+        let error = error(spec, CannedResponse::json("401 Unauthorized", body)).await;
+        assert_eq!(error.message, format!("the key in {variable} was rejected (401): Wrong key [key]"));
         assert!(!format!("{error:?}").contains(SECRET));
     }
 }
@@ -59,7 +59,7 @@ async fn it_is_heard_when_to_come_back() {
         ("retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", Some(Duration::ZERO)),
     ] {
         for status in ["429 Too Many Requests", "529 Overloaded"] {
-            assert_eq!(error("anthropic/m", Reply::new(status, headers, "")).await.retry_after, expected);
+            assert_eq!(error("anthropic/m", CannedResponse::new(status, headers, "")).await.retry_after, expected);
         }
     }
 }
@@ -68,10 +68,10 @@ async fn it_is_heard_when_to_come_back() {
 async fn gemini_says_in_the_body_when_to_come_back() {
     let body = r#"{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"41s"}]}}"#;
     assert_eq!(
-        error("gemini/m", Reply::json("429 Too Many Requests", body)).await,
+        error("gemini/m", CannedResponse::json("429 Too Many Requests", body)).await,
         ModelError {
-            kind: ModelErrorKind::RateLimited,
-            message: "gemini limits the rate of requests (429): Quota.".into(),
+            kind: FailureKind::RateLimited,
+            message: "gemini rate limit reached (429): Quota.".into(),
             retry_after: Some(Duration::from_secs(41)),
         }
     );
@@ -79,11 +79,11 @@ async fn gemini_says_in_the_body_when_to_come_back() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let other = Server::start([Reply::stream("")]).await;
+    let other = Server::start([CannedResponse::stream("")]).await;
     for status in ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"] {
         let headers = format!("location: {}/v1/messages?token=abc\r\n", other.url);
-        let error = error("anthropic/m", Reply::new(status, &headers, "")).await;
-        assert_eq!(error.kind, ModelErrorKind::Rejected);
+        let error = error("anthropic/m", CannedResponse::new(status, &headers, "")).await;
+        assert_eq!(error.kind, FailureKind::Rejected);
         assert!(error.message.contains(&format!("redirects to {} ({})", other.url, &status[..3])), "{}", error.message);
     }
     assert_eq!(other.requests().len(), 0);
@@ -102,14 +102,14 @@ async fn what_is_no_stream_of_events_is_misunderstood_and_not_taken_for_a_cut_on
     ] {
         for (spec, path) in [("anthropic/m", "/api/v1/messages"), ("openai/m", "/api/chat/completions")] {
             let headers = format!("content-type: {content_type}; charset=utf-8\r\n");
-            let server = Server::start([Reply::new("200 OK", &headers, body)]).await;
+            let server = Server::start([CannedResponse::new("200 OK", &headers, body)]).await;
             let error = ask(&*model_at(spec, &format!("{}/api", server.url))).await.1.expect("an error");
             let (provider, host) = (spec.trim_end_matches("/m"), server.url.trim_start_matches("http://"));
             let message = format!(
-                "the answer of {provider} cannot be read: {host} sent {content_type} for {path} instead of a stream of \
-                 events; is the base URL right?"
+                "cannot read the response of {provider}: {host} sent {content_type} for {path} instead of an event stream; \
+                  is the base URL right?"
             );
-            assert_eq!(error, ModelError::new(ModelErrorKind::Protocol, message));
+            assert_eq!(error, ModelError::new(FailureKind::Protocol, message));
         }
     }
 }
@@ -117,72 +117,74 @@ async fn what_is_no_stream_of_events_is_misunderstood_and_not_taken_for_a_cut_on
 #[tokio::test]
 async fn what_is_no_stream_of_events_is_not_waited_for() {
     let line = "{\"message\":{\"content\":\"Hi\"},\"done\":false}\n";
-    let reply = Reply::new("200 OK", "content-type: application/x-ndjson\r\n", line).ending(End::Hang);
-    assert_eq!(error("ollama/m", reply).await.kind, ModelErrorKind::Protocol);
+    let response = CannedResponse::new("200 OK", "content-type: application/x-ndjson\r\n", line).ending(End::Hang);
+    assert_eq!(error("ollama/m", response).await.kind, FailureKind::Protocol);
 }
 
 #[tokio::test]
 async fn a_stream_of_events_need_not_be_called_one() {
     let event = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
-    let (events, error, _) = ask_once("vllm/m", Reply::new("200 OK", "", event)).await;
+    let (events, error, _) = ask_once("vllm/m", CannedResponse::new("200 OK", "", event)).await;
     assert_eq!((events, error), (vec![ModelEvent::Text("Hi".into())], None));
 }
 
 #[tokio::test]
-async fn a_complaint_may_come_with_a_status_that_says_all_is_well() {
+async fn an_api_error_may_come_with_a_status_that_says_all_is_well() {
     for content_type in ["application/json", "text/plain", "application/x-ndjson", "text/html"] {
         let headers = format!("content-type: {content_type}\r\n");
-        let reply = Reply::new("200 OK", &headers, "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}\n");
+        let response =
+            CannedResponse::new("200 OK", &headers, "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}\n");
         assert_eq!(
-            error("openrouter/a/b", reply).await,
-            ModelError::new(ModelErrorKind::RateLimited, "openrouter limits the rate of requests (429): Slow down.")
+            error("openrouter/a/b", response).await,
+            ModelError::new(FailureKind::RateLimited, "openrouter rate limit reached (429): Slow down.")
         );
     }
 }
 
 #[tokio::test]
-async fn a_complaint_of_the_wrong_type_may_come_in_pieces() {
+async fn an_api_error_of_the_wrong_type_may_come_in_pieces() {
     let body = "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}";
     let chunks = body.bytes().map(|byte| vec![byte]).collect();
-    let reply = Reply { chunks, ..Reply::new("200 OK", "content-type: text/plain\r\n", "") };
-    assert_eq!(error("openrouter/a/b", reply).await.kind, ModelErrorKind::RateLimited);
+    let response = CannedResponse { chunks, ..CannedResponse::new("200 OK", "content-type: text/plain\r\n", "") };
+    assert_eq!(error("openrouter/a/b", response).await.kind, FailureKind::RateLimited);
 }
 
 #[tokio::test]
 async fn an_event_that_is_no_json_is_misunderstood() {
     for spec in SPECS {
-        assert_eq!(error(spec, Reply::stream("data: nonsense\n\n")).await.kind, ModelErrorKind::Protocol);
+        assert_eq!(error(spec, CannedResponse::stream("data: nonsense\n\n")).await.kind, FailureKind::Protocol);
     }
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_a_matter_of_the_network() {
     for spec in SPECS {
-        let error = error(spec, Reply::stream(": hello\n\n").ending(End::Cut)).await;
-        assert_eq!(error.kind, ModelErrorKind::Network, "{}", error.message);
+        let error = error(spec, CannedResponse::stream(": hello\n\n").ending(End::Cut)).await;
+        assert_eq!(error.kind, FailureKind::Network, "{}", error.message);
     }
 }
 
 #[tokio::test]
 async fn an_event_that_the_end_has_cut_is_a_matter_of_the_network() {
     for spec in SPECS {
-        let error = error(spec, Reply::stream("data: {\"choices\":\ndata: ")).await;
-        assert_eq!(error.kind, ModelErrorKind::Network, "{}", error.message);
+        let error = error(spec, CannedResponse::stream("data: {\"choices\":\ndata: ")).await;
+        assert_eq!(error.kind, FailureKind::Network, "{}", error.message);
     }
 }
 
 #[tokio::test]
 async fn silence_is_a_matter_of_the_network_before_an_answer_and_in_the_middle_of_it() {
-    let nothing = Reply { head: String::new(), chunks: Vec::new(), end: End::Hang };
-    for reply in [nothing, Reply::stream(": hello\n\n").ending(End::Hang)] {
-        let server = Server::start([reply]).await;
+    let nothing = CannedResponse { head: String::new(), chunks: Vec::new(), end: End::Hang };
+    for response in [nothing, CannedResponse::stream(": hello\n\n").ending(End::Hang)] {
+        let server = Server::start([response]).await;
         let environment = |_: &str| None;
         let base_url = Some(server.url.clone());
-        let settings = Settings { base_url, idle_timeout: Duration::from_millis(50), ..Settings::new(&environment) };
-        let model = connect("ollama/m", &settings).unwrap_or_else(|error| panic!("{error}"));
+        let config =
+            ProviderConfig { base_url, idle_timeout: Duration::from_millis(50), ..ProviderConfig::new(&environment) };
+        let model = connect("ollama/m", &config).unwrap_or_else(|error| panic!("{error}"));
         let error = ask(&*model).await.1.unwrap();
-        assert_eq!(error.kind, ModelErrorKind::Network);
-        assert!(error.message.contains("nothing came for too long"), "{}", error.message);
+        assert_eq!(error.kind, FailureKind::Network);
+        assert!(error.message.contains("no data within the idle timeout"), "{}", error.message);
     }
 }
 
@@ -192,7 +194,7 @@ async fn nobody_there_is_a_matter_of_the_network() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let error = ask(&*model_at("ollama/m", &format!("http://{address}"))).await.1.unwrap();
-    assert_eq!(error.kind, ModelErrorKind::Network);
+    assert_eq!(error.kind, FailureKind::Network);
     assert!(error.message.starts_with(&format!("cannot reach ollama at {address}: ")), "{}", error.message);
 }
 

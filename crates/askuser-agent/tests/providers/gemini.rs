@@ -1,8 +1,8 @@
 use crate::conversation::{
     SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, read, text, usage,
 };
-use crate::server::Reply;
-use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use crate::server::CannedResponse;
+use askuser_agent::{Block, FailureKind, ModelEvent};
 use serde_json::json;
 
 const SPEC: &str = "gemini/gemini-3-test";
@@ -33,7 +33,7 @@ async fn no_part_of_an_answer_passes_for_the_whole() {
 
 #[tokio::test]
 async fn the_request_has_the_whole_conversation() {
-    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    let (_, _, request) = ask_once(SPEC, CannedResponse::stream(STREAM)).await;
     assert_eq!(request.line, "POST /v1beta/models/gemini-3-test:streamGenerateContent?alt=sse HTTP/1.1");
     assert_eq!(request.header("x-goog-api-key"), Some(SECRET));
     assert_eq!(
@@ -83,12 +83,12 @@ fn finished(reason: &str, parts: &str) -> String {
 #[tokio::test]
 async fn only_stop_is_the_end_of_an_answer() {
     for (reason, kind) in [
-        ("SAFETY", ModelErrorKind::Rejected),
-        ("PROHIBITED_CONTENT", ModelErrorKind::Rejected),
-        ("SOMETHING_NEW", ModelErrorKind::Rejected),
-        ("MALFORMED_FUNCTION_CALL", ModelErrorKind::Protocol),
+        ("SAFETY", FailureKind::Rejected),
+        ("PROHIBITED_CONTENT", FailureKind::Rejected),
+        ("SOMETHING_NEW", FailureKind::Rejected),
+        ("MALFORMED_FUNCTION_CALL", FailureKind::Protocol),
     ] {
-        let expected = (kind, format!("gemini broke the answer off: {reason}: Because."));
+        let expected = (kind, format!("gemini aborted the response: {reason}: Because."));
         assert_eq!(fail(SPEC, &finished(reason, "{\"text\":\"Hi\"}")).await, expected);
     }
 }
@@ -98,8 +98,8 @@ async fn an_answer_that_is_all_thoughts_is_none() {
     assert_eq!(
         fail(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hm\",\"thought\":true}")).await,
         (
-            ModelErrorKind::Rejected,
-            "the answer of gemini/gemini-3-test reached its limit of tokens before it said anything; nothing of it was done: \
+            FailureKind::Rejected,
+            "the response of gemini/gemini-3-test reached its token limit before any output; no tool was run: \
              raise max_tokens"
                 .into()
         )
@@ -108,7 +108,7 @@ async fn an_answer_that_is_all_thoughts_is_none() {
 
 #[tokio::test]
 async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
-    assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi"), ModelEvent::Cut]);
+    assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi"), ModelEvent::Truncated]);
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_call_before_the_limit_of_tokens_is_a_call() {
 #[tokio::test]
 async fn an_answer_may_come_at_once() {
     let answer = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
-    let (events, error, _) = ask_once(SPEC, Reply::json("200 OK", answer.to_string())).await;
+    let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", answer.to_string())).await;
     assert_eq!((events, error), (vec![text("Hi")], None));
 }
 
@@ -129,7 +129,7 @@ async fn an_answer_may_come_at_once() {
 async fn a_blocked_prompt_is_rejected() {
     assert_eq!(
         fail(SPEC, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n").await,
-        (ModelErrorKind::Rejected, "gemini rejected the request: the prompt was blocked (SAFETY)".into())
+        (FailureKind::Rejected, "gemini rejected the request: the prompt was blocked (SAFETY)".into())
     );
 }
 
@@ -139,7 +139,7 @@ async fn a_failure_in_the_middle_is_a_failure() {
         "data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n";
     assert_eq!(
         fail(SPEC, failure).await,
-        (ModelErrorKind::Overloaded, "gemini is overloaded or has failed (503): The model is overloaded.".into())
+        (FailureKind::Overloaded, "gemini is overloaded or has failed (503): The model is overloaded.".into())
     );
 }
 
@@ -156,7 +156,7 @@ async fn a_call_of_another_model_is_said_to_be_unsigned() {
     for (model, signature) in
         [("gemini-3-test", json!("skip_thought_signature_validator")), ("gemini-2.5-pro", json!(null))]
     {
-        let server = crate::server::Server::start([Reply::stream(STREAM)]).await;
+        let server = crate::server::Server::start([CannedResponse::stream(STREAM)]).await;
         let model = crate::conversation::model_at(&format!("gemini/{model}"), &server.url);
         let request = ModelRequest { system: "", messages: &messages, tools: &[], task: None };
         model.respond(request).collect::<Vec<_>>().await;

@@ -2,9 +2,9 @@ use crate::conversation::{
     SECRET, SYSTEM, any_cut_gives, ask, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read,
     text, usage,
 };
-use crate::server::{End, Reply, Server};
-use askuser_agent::provider::{Settings, connect};
-use askuser_agent::{Block, ModelErrorKind, ModelEvent};
+use crate::server::{CannedResponse, End, Server};
+use askuser_agent::provider::{ProviderConfig, connect};
+use askuser_agent::{Block, FailureKind, ModelEvent};
 use serde_json::{Value, json};
 
 const SPEC: &str = "openai/gpt-test";
@@ -70,7 +70,7 @@ fn conversation() -> Value {
 
 #[tokio::test]
 async fn the_request_has_the_whole_conversation() {
-    let (_, _, request) = ask_once(SPEC, Reply::stream(STREAM)).await;
+    let (_, _, request) = ask_once(SPEC, CannedResponse::stream(STREAM)).await;
     assert_eq!(request.line, "POST /chat/completions HTTP/1.1");
     assert_eq!(request.header("authorization"), Some(&*format!("Bearer {SECRET}")));
     let function = |name: &str, description: &str, parameters: Value| json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}});
@@ -91,7 +91,7 @@ async fn the_request_has_the_whole_conversation() {
 
 #[tokio::test]
 async fn thoughts_go_back_to_openrouter() {
-    let (_, _, request) = ask_once("openrouter/some/model", Reply::stream(STREAM)).await;
+    let (_, _, request) = ask_once("openrouter/some/model", CannedResponse::stream(STREAM)).await;
     let mut expected = conversation();
     expected[2]["reasoning_details"] = json!([{"type": "reasoning.encrypted", "data": "ZW5j"}]);
     assert_eq!((&request.body["model"], &request.body["messages"]), (&json!("some/model"), &expected));
@@ -100,11 +100,11 @@ async fn thoughts_go_back_to_openrouter() {
 #[tokio::test]
 async fn a_limit_of_tokens_is_named_as_the_server_knows_it() {
     for (provider, name) in [("openai", "max_completion_tokens"), ("vllm", "max_tokens")] {
-        let server = Server::start([Reply::stream(STREAM)]).await;
+        let server = Server::start([CannedResponse::stream(STREAM)]).await;
         let environment = |_: &str| None;
         let base_url = Some(server.url.clone());
-        let settings = Settings { base_url, max_tokens: Some(77), ..Settings::new(&environment) };
-        let model = connect(&format!("{provider}/m"), &settings).unwrap_or_else(|error| panic!("{error}"));
+        let config = ProviderConfig { base_url, max_tokens: Some(77), ..ProviderConfig::new(&environment) };
+        let model = connect(&format!("{provider}/m"), &config).unwrap_or_else(|error| panic!("{error}"));
         ask(&*model).await;
         let request = server.request();
         assert_eq!((&request.body[name], request.header("authorization")), (&json!(77), None));
@@ -244,7 +244,7 @@ async fn a_call_without_a_name_is_misunderstood() {
     let stream = stream(&[json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})], "tool_calls");
     assert_eq!(
         fail(SPEC, &stream).await,
-        (ModelErrorKind::Protocol, "the answer of openai cannot be read: a call without a name".into())
+        (FailureKind::Protocol, "cannot read the response of openai: a tool call without a name".into())
     );
 }
 
@@ -299,11 +299,11 @@ async fn nothing_but_nulls_and_empty_lists_says_nothing() {
 }
 
 /// An answer that comes at once.
-fn at_once(message: Value, reason: Value) -> Reply {
+fn at_once(message: Value, reason: Value) -> CannedResponse {
     let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
     let usage = json!({"prompt_tokens": 82, "completion_tokens": 17});
     let answer = json!({"object": "chat.completion", "choices": choices, "usage": usage});
-    Reply::json("200 OK", answer.to_string())
+    CannedResponse::json("200 OK", answer.to_string())
 }
 
 #[tokio::test]
@@ -327,22 +327,22 @@ async fn an_answer_at_once_may_be_larger_than_an_error() {
 #[tokio::test]
 async fn an_answer_at_once_that_was_not_finished_is_none() {
     let (_, error, _) = ask_once(SPEC, at_once(json!({"content": "Hi"}), Value::Null)).await;
-    assert_eq!(error.map(|error| error.kind), Some(ModelErrorKind::Protocol));
+    assert_eq!(error.map(|error| error.kind), Some(FailureKind::Protocol));
 }
 
 #[tokio::test]
 async fn an_answer_at_once_that_breaks_is_a_matter_of_the_network() {
     for end in [End::Whole, End::Cut] {
-        let reply = Reply::json("200 OK", "{\"choices\":[{\"message\":{\"content\":\"Hi").ending(end);
-        let (events, error, _) = ask_once(SPEC, reply).await;
-        assert_eq!((events, error.map(|error| error.kind)), (Vec::new(), Some(ModelErrorKind::Network)));
+        let response = CannedResponse::json("200 OK", "{\"choices\":[{\"message\":{\"content\":\"Hi").ending(end);
+        let (events, error, _) = ask_once(SPEC, response).await;
+        assert_eq!((events, error.map(|error| error.kind)), (Vec::new(), Some(FailureKind::Network)));
     }
 }
 
 #[tokio::test]
 async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
     let events = read(SPEC, &stream(&[json!({"content": "Hi"})], "length")).await;
-    assert_eq!(events, [text("Hi"), ModelEvent::Cut]);
+    assert_eq!(events, [text("Hi"), ModelEvent::Truncated]);
 }
 
 #[tokio::test]
@@ -391,9 +391,9 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
         assert_eq!(
             fail(SPEC, &stream).await,
             (
-                ModelErrorKind::Rejected,
-                "the answer of openai/gpt-test reached its limit of tokens in the middle of a call of Now; nothing of it was \
-                 done: raise max_tokens"
+                FailureKind::Rejected,
+                "the response of openai/gpt-test reached its token limit inside a call of Now; no tool was \
+                 run: raise max_tokens"
                     .into()
             )
         );
@@ -404,10 +404,7 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
 async fn a_filtered_answer_is_not_an_answer() {
     assert_eq!(
         fail(SPEC, &stream(&[json!({"content": "Hi"})], "content_filter")).await,
-        (
-            ModelErrorKind::Rejected,
-            "openai broke the answer off: its content filter stopped it (content_filter)".into()
-        )
+        (FailureKind::Rejected, "openai aborted the response: stopped by the content filter (content_filter)".into())
     );
 }
 
@@ -419,7 +416,7 @@ async fn a_failure_in_the_middle_is_a_failure() {
     ] {
         assert_eq!(
             fail("openrouter/a/b", &format!("data: {failure}\n\n")).await,
-            (ModelErrorKind::Overloaded, "openrouter is overloaded or has failed (502): Provider disconnected".into())
+            (FailureKind::Overloaded, "openrouter is overloaded or has failed (502): Provider disconnected".into())
         );
     }
 }
@@ -427,8 +424,8 @@ async fn a_failure_in_the_middle_is_a_failure() {
 #[tokio::test]
 async fn nothing_is_read_after_done() {
     for rest in ["data: nonsense\n\n", "data: nonsense\n"] {
-        let reply = Reply::stream(format!("{STREAM}{rest}")).ending(End::Hang);
-        let (events, error, _) = ask_once(SPEC, reply).await;
+        let response = CannedResponse::stream(format!("{STREAM}{rest}")).ending(End::Hang);
+        let (events, error, _) = ask_once(SPEC, response).await;
         assert_eq!((events.len(), error), (5, None));
     }
 }

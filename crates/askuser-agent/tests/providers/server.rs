@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 /// What the server answers.
 #[derive(Clone)]
-pub(crate) struct Reply {
+pub(crate) struct CannedResponse {
     pub(crate) head: String,
     /// One chunk of the transfer each.
     pub(crate) chunks: Vec<Vec<u8>>,
@@ -25,22 +25,22 @@ pub(crate) enum End {
     Hang,
 }
 
-impl Reply {
-    pub(crate) fn new(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Reply {
+impl CannedResponse {
+    pub(crate) fn new(status: &str, headers: &str, body: impl AsRef<[u8]>) -> CannedResponse {
         let head = format!("HTTP/1.1 {status}\r\n{headers}transfer-encoding: chunked\r\nconnection: close\r\n\r\n");
-        Reply { head, chunks: vec![body.as_ref().to_vec()], end: End::Whole }
+        CannedResponse { head, chunks: vec![body.as_ref().to_vec()], end: End::Whole }
     }
 
-    pub(crate) fn stream(body: impl AsRef<[u8]>) -> Reply {
-        Reply::new("200 OK", "content-type: text/event-stream; charset=utf-8\r\n", body)
+    pub(crate) fn stream(body: impl AsRef<[u8]>) -> CannedResponse {
+        CannedResponse::new("200 OK", "content-type: text/event-stream; charset=utf-8\r\n", body)
     }
 
-    pub(crate) fn json(status: &str, body: impl AsRef<[u8]>) -> Reply {
-        Reply::new(status, "content-type: application/json\r\n", body)
+    pub(crate) fn json(status: &str, body: impl AsRef<[u8]>) -> CannedResponse {
+        CannedResponse::new(status, "content-type: application/json\r\n", body)
     }
 
-    pub(crate) fn ending(self, end: End) -> Reply {
-        Reply { end, ..self }
+    pub(crate) fn ending(self, end: End) -> CannedResponse {
+        CannedResponse { end, ..self }
     }
 }
 
@@ -65,21 +65,21 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers the nth request with the nth reply, and closes the door after the last.
-    pub(crate) async fn start(replies: impl IntoIterator<Item = Reply, IntoIter: Send> + 'static) -> Server {
+    /// Answers the nth request with the nth response, and closes the door after the last.
+    pub(crate) async fn start(responses: impl IntoIterator<Item = CannedResponse, IntoIter: Send> + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
         let kept = requests.clone();
-        let mut replies = replies.into_iter();
+        let mut responses = responses.into_iter();
         let task = tokio::spawn(async move {
             let mut hanging = Vec::new();
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let request = read(&mut stream).await;
                 kept.lock().unwrap().push(request);
-                let Some(reply) = replies.next() else { return };
-                hanging.extend(answer(stream, &reply).await);
+                let Some(response) = responses.next() else { return };
+                hanging.extend(answer(stream, &response).await);
             }
         });
         Server { url, requests, task }
@@ -124,15 +124,15 @@ async fn read(stream: &mut TcpStream) -> Request {
 }
 
 /// Gives the connection back if it stays open.
-async fn answer(mut stream: TcpStream, reply: &Reply) -> Option<TcpStream> {
+async fn answer(mut stream: TcpStream, response: &CannedResponse) -> Option<TcpStream> {
     stream.set_nodelay(true).unwrap();
     // The client may have gone once it knows enough.
-    let _ = stream.write_all(reply.head.as_bytes()).await;
-    for chunk in reply.chunks.iter().filter(|chunk| !chunk.is_empty()) {
+    let _ = stream.write_all(response.head.as_bytes()).await;
+    for chunk in response.chunks.iter().filter(|chunk| !chunk.is_empty()) {
         let framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();
         let _ = stream.write_all(&framed).await;
     }
-    match reply.end {
+    match response.end {
         End::Whole => {
             let _ = stream.write_all(b"0\r\n\r\n").await;
             None

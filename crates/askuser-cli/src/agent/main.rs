@@ -94,12 +94,12 @@ fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
     // Another provider's address is not for this one, and its key not for that address.
     let provider = |name: &str| name.split('/').next().map(str::to_owned);
     let same = settings.model.as_deref().and_then(provider) == provider(name);
-    let settings = provider::Settings {
+    let config = provider::ProviderConfig {
         base_url: settings.base_url.clone().filter(|_| same),
         max_tokens: settings.max_tokens,
-        ..provider::Settings::new(&environment)
+        ..provider::ProviderConfig::new(&environment)
     };
-    provider::connect(name, &settings).map_err(Failure::new)
+    provider::connect(name, &config).map_err(Failure::new)
 }
 
 fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {

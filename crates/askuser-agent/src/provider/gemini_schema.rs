@@ -1,11 +1,11 @@
-//! A JSON Schema reduced to what Gemini accepts: it refuses the whole request for a keyword it does not know.
+//! Reduces a JSON Schema to the subset that Gemini accepts: it rejects the whole request for an unknown keyword.
 //!
-//! What cannot be said is left out, and the tool checks its input itself. Where Gemini insists on a type and there is
-//! none, it is a string: anything can be written in one.
+//! Constraints that cannot be expressed are dropped; the tool validates its input anyway. Where Gemini requires a type
+//! and the schema has none, it becomes a string.
 
 use serde_json::{Map, Value, json};
 
-/// Keywords that mean the same to Gemini and hold no schema.
+/// Keywords that mean the same to Gemini and contain no schema.
 const KEPT: &[&str] = &[
     "title",
     "description",
@@ -26,46 +26,46 @@ const KEPT: &[&str] = &[
 const FORMATS: &[&str] = &["int32", "int64", "float", "double", "date-time", "enum"];
 
 pub(super) fn reduce(schema: &Value) -> Value {
-    Value::Object(reduce_in(schema, &Within { root: schema, opened: None }))
+    Value::Object(reduce_in_scope(schema, &Scope { root: schema, expanding: None }))
 }
 
-/// Where a schema stands.
-struct Within<'a> {
-    /// What references are looked up in.
+/// The context of a schema.
+struct Scope<'a> {
+    /// The document that references point into.
     root: &'a Value,
-    /// The reference that led here, and where it stood.
-    opened: Option<(&'a str, &'a Within<'a>)>,
+    /// The reference being expanded, and the context it stands in.
+    expanding: Option<(&'a str, &'a Scope<'a>)>,
 }
 
-impl Within<'_> {
-    /// Whether a reference leads back to where it stands.
-    fn has_opened(&self, path: &str) -> bool {
-        self.opened.is_some_and(|(opened, outer)| opened == path || outer.has_opened(path))
+impl Scope<'_> {
+    /// Whether a reference is being expanded already, so that expanding it would not end.
+    fn is_expanding(&self, path: &str) -> bool {
+        self.expanding.is_some_and(|(expanding, outer)| expanding == path || outer.is_expanding(path))
     }
 }
 
-fn reduce_in(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
-    typed(gather(schema, within))
+fn reduce_in_scope(schema: &Value, scope: &Scope<'_>) -> Map<String, Value> {
+    with_type(gather(schema, scope))
 }
 
-/// What a schema says by itself and through others, which may be only a part of what is said of a value.
-fn gather(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
+/// The keywords of a schema, of its `$ref` and of its `allOf`, without the types that Gemini requires.
+fn gather(schema: &Value, scope: &Scope<'_>) -> Map<String, Value> {
     let mut reduced = Map::new();
     let Some(full) = schema.as_object() else { return reduced };
-    let inner = |schema: &Value| Value::Object(reduce_in(schema, within));
+    let inner = |schema: &Value| Value::Object(reduce_in_scope(schema, scope));
     if let Some(path) = full.get("$ref").and_then(Value::as_str) {
-        let referred = path.strip_prefix('#').and_then(|path| within.root.pointer(path));
-        match referred.filter(|_| !path.is_empty() && path != "#" && !within.has_opened(path)) {
+        let referred = path.strip_prefix('#').and_then(|path| scope.root.pointer(path));
+        match referred.filter(|_| !path.is_empty() && path != "#" && !scope.is_expanding(path)) {
             Some(referred) => {
-                let within = Within { root: within.root, opened: Some((path, within)) };
-                absorb(&mut reduced, gather(referred, &within));
+                let scope = Scope { root: scope.root, expanding: Some((path, scope)) };
+                merge(&mut reduced, gather(referred, &scope));
             }
-            // It would never end.
-            None => absorb(&mut reduced, Map::from_iter([("type".into(), json!("object"))])),
+            // A recursive or unknown reference.
+            None => merge(&mut reduced, Map::from_iter([("type".into(), json!("object"))])),
         }
     }
     for part in full.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-        absorb(&mut reduced, gather(part, within));
+        merge(&mut reduced, gather(part, scope));
     }
     for (key, value) in full {
         match key.as_str() {
@@ -73,9 +73,9 @@ fn gather(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
             "properties" => {
                 let properties = value.as_object().into_iter().flatten();
                 let properties: Map<_, _> = properties.map(|(name, schema)| (name.clone(), inner(schema))).collect();
-                absorb(&mut reduced, Map::from_iter([(key.clone(), properties.into())]));
+                merge(&mut reduced, Map::from_iter([(key.clone(), properties.into())]));
             }
-            "required" => absorb(&mut reduced, Map::from_iter([(key.clone(), value.clone())])),
+            "required" => merge(&mut reduced, Map::from_iter([(key.clone(), value.clone())])),
             "items" if value.is_object() => {
                 reduced.insert(key.clone(), inner(value));
             }
@@ -94,8 +94,8 @@ fn gather(schema: &Value, within: &Within<'_>) -> Map<String, Value> {
     reduced
 }
 
-/// Adds what another schema says of the same value.
-fn absorb(reduced: &mut Map<String, Value>, other: Map<String, Value>) {
+/// Adds the keywords of another schema for the same value.
+fn merge(reduced: &mut Map<String, Value>, other: Map<String, Value>) {
     for (key, value) in other {
         match (reduced.get_mut(&key), value) {
             (Some(Value::Object(own)), Value::Object(more)) if key == "properties" => own.extend(more),
@@ -107,11 +107,11 @@ fn absorb(reduced: &mut Map<String, Value>, other: Map<String, Value>) {
     }
 }
 
-/// Everything has a type, and nothing that belongs to another. A choice stands alone.
-fn typed(mut reduced: Map<String, Value>) -> Map<String, Value> {
+/// Adds a missing type, and removes keywords of other types. `anyOf` stands without a type.
+fn with_type(mut reduced: Map<String, Value>) -> Map<String, Value> {
     if !reduced.contains_key("type") {
         if let Some(Value::Array(choices)) = reduced.remove("anyOf") {
-            return Map::from_iter([("anyOf".into(), described(choices, &reduced))]);
+            return Map::from_iter([("anyOf".into(), with_siblings(choices, &reduced))]);
         }
         let kind = if reduced.contains_key("properties") { "object" } else { "string" };
         reduced.insert("type".into(), kind.into());
@@ -120,7 +120,7 @@ fn typed(mut reduced: Map<String, Value>) -> Map<String, Value> {
     if reduced["type"] != "object" {
         reduced.remove("properties");
     }
-    // A name that is no property is refused as well.
+    // Gemini rejects a required name that is not a property.
     let properties = reduced.get("properties").and_then(Value::as_object);
     let is_known =
         |name: &Value| properties.is_some_and(|all| name.as_str().is_some_and(|name| all.contains_key(name)));
@@ -138,11 +138,11 @@ fn typed(mut reduced: Map<String, Value>) -> Map<String, Value> {
     reduced
 }
 
-/// What is said beside a choice is said in each of it.
-fn described(mut choices: Vec<Value>, beside: &Map<String, Value>) -> Value {
+/// Copies the description and nullability beside an `anyOf` into each alternative.
+fn with_siblings(mut choices: Vec<Value>, siblings: &Map<String, Value>) -> Value {
     for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
         for key in ["description", "nullable"] {
-            if let Some(value) = beside.get(key) {
+            if let Some(value) = siblings.get(key) {
                 choice.entry(key).or_insert_with(|| value.clone());
             }
         }
@@ -150,7 +150,7 @@ fn described(mut choices: Vec<Value>, beside: &Map<String, Value>) -> Value {
     choices.into()
 }
 
-/// One type, and whether it may be null. Several are a choice.
+/// Sets the type and whether it is nullable. Several types become an `anyOf`.
 fn set_type(reduced: &mut Map<String, Value>, types: &Value) {
     let Some(types) = types.as_array() else {
         reduced.insert("type".into(), types.clone());
@@ -172,7 +172,7 @@ fn set_type(reduced: &mut Map<String, Value>, types: &Value) {
     }
 }
 
-/// A choice with null is a value that may be null.
+/// Sets `anyOf`; a null alternative becomes `nullable`.
 fn set_choices<'a>(
     reduced: &mut Map<String, Value>,
     choices: impl Iterator<Item = &'a Value>,
@@ -197,7 +197,7 @@ fn set_choices<'a>(
     }
 }
 
-/// Only strings can be listed.
+/// Sets `enum`, which Gemini accepts for strings only.
 fn set_values(reduced: &mut Map<String, Value>, values: &[Value]) {
     let strings: Vec<Value> = values.iter().filter(|value| value.is_string()).cloned().collect();
     if values.iter().any(Value::is_null) {

@@ -1,14 +1,14 @@
 use super::*;
 use crate::tools::Write;
-use crate::tools::fixtures::Desk;
+use crate::tools::fixtures::TestFolder;
 
-fn consent(desk: &Desk, path: &str, content: &str) -> Result<Consent, ToolResult> {
-    desk.consent(&Write::default(), json!({"path": path, "content": content}))
+fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, ToolResult> {
+    test.consent(&Write::default(), json!({"path": path, "content": content}))
 }
 
 #[test]
 fn sensitive_places_are_asked_about_one_by_one() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     let places = [
         ".git/hooks/pre-commit",
         "sub/.git/config",
@@ -21,8 +21,8 @@ fn sensitive_places_are_asked_about_one_by_one() {
         ".npmrc",
     ];
     for path in places {
-        let consent = consent(&desk, path, "x").unwrap();
-        let rule = format!("edit {}", desk.path(path).display());
+        let consent = consent(&test, path, "x").unwrap();
+        let rule = format!("edit {}", test.path(path).display());
         assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
         assert_eq!(consent.always, format!("Write {path} without asking"));
     }
@@ -30,27 +30,27 @@ fn sensitive_places_are_asked_about_one_by_one() {
 
 #[test]
 fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
-    let mut desk = Desk::new();
-    desk.context.protected = vec![desk.path("somewhere/askuser")];
-    assert!(!consent(&desk, "somewhere/askuser/allowed.json", "{}").unwrap().edits_here);
-    assert!(consent(&desk, "somewhere/else.json", "{}").unwrap().edits_here);
+    let mut test = TestFolder::new();
+    test.context.protected = vec![test.path("somewhere/askuser")];
+    assert!(!consent(&test, "somewhere/askuser/allowed.json", "{}").unwrap().edits_here);
+    assert!(consent(&test, "somewhere/else.json", "{}").unwrap().edits_here);
 }
 
 #[test]
 fn names_that_only_look_sensitive_are_not() {
-    let desk = Desk::new();
+    let test = TestFolder::new();
     for path in [".gitignore", ".github/workflows/ci.yml", "git/config", "docs/askuser.toml.md"] {
-        assert!(consent(&desk, path, "x").unwrap().edits_here, "{path}");
+        assert!(consent(&test, path, "x").unwrap().edits_here, "{path}");
     }
 }
 
 #[test]
 fn always_in_an_added_folder_is_for_that_folder() {
-    let mut desk = Desk::new();
-    let other = desk.outside("other");
+    let mut test = TestFolder::new();
+    let other = test.outside("other");
     std::fs::create_dir(&other).unwrap();
-    desk.context.allowed = vec![other.clone()];
-    let consent = consent(&desk, other.join("x").to_str().unwrap(), "x").unwrap();
+    test.context.allowed = vec![other.clone()];
+    let consent = consent(&test, other.join("x").to_str().unwrap(), "x").unwrap();
     assert_eq!(
         (consent.rule, consent.always, consent.edits_here),
         (format!("edit in {}", other.display()), format!("Change files in {} without asking", other.display()), true)
@@ -59,15 +59,15 @@ fn always_in_an_added_folder_is_for_that_folder() {
 
 #[test]
 fn hidden_characters_are_said() {
-    let desk = Desk::new();
-    let question = consent(&desk, "a", "if admin\u{202e} {\n").unwrap().question;
+    let test = TestFolder::new();
+    let question = consent(&test, "a", "if admin\u{202e} {\n").unwrap().question;
     assert_eq!(question, "Write new file a (+1)?\n\nThe new text has characters that cannot be shown.");
-    assert_eq!(consent(&desk, "a", "\tif ä\r\n").unwrap().question, "Write new file a (+1)?");
+    assert_eq!(consent(&test, "a", "\tif ä\r\n").unwrap().question, "Write new file a (+1)?");
 }
 
 #[test]
 fn a_path_that_cannot_be_shown_is_refused() {
-    let refused = consent(&Desk::new(), "main\u{200b}.rs", "x").unwrap_err();
+    let refused = consent(&TestFolder::new(), "main\u{200b}.rs", "x").unwrap_err();
     let expected = "Invalid Write input; nothing was done. path: has characters that cannot be shown, must be readable to \
                     the user";
     assert_eq!(refused, ToolResult::error(expected));
@@ -75,24 +75,24 @@ fn a_path_that_cannot_be_shown_is_refused() {
 
 #[test]
 fn a_file_that_is_too_large_is_not_changed() {
-    let desk = Desk::new().with_file("large", "x");
-    std::fs::File::options().write(true).open(desk.path("large")).unwrap().set_len(MOST_FILE + 1).unwrap();
+    let test = TestFolder::new().with_file("large", "x");
+    std::fs::File::options().write(true).open(test.path("large")).unwrap().set_len(MAX_FILE + 1).unwrap();
     let expected = "large has 10000001 bytes, at most 10000000 can be changed; nothing was done.";
-    assert_eq!(consent(&desk, "large", "x"), Err(ToolResult::error(expected)));
+    assert_eq!(consent(&test, "large", "x"), Err(ToolResult::error(expected)));
 }
 
 /// The question about a new file, and what is shown of it.
 fn asked(content: &str) -> (String, String) {
-    let consent = consent(&Desk::new(), "long.txt", content).unwrap();
+    let consent = consent(&TestFolder::new(), "long.txt", content).unwrap();
     (consent.question, consent.context.unwrap())
 }
 
 #[test]
 fn a_long_first_line_does_not_hide_the_lines_after_it() {
     let (question, context) = asked(&format!("{}\n{}", "x".repeat(300_000), "line\n".repeat(1_000)));
-    let expected = "Write new file long.txt (+1001)?\n\nOf this difference, 1 line is shown only in part.";
+    let expected = "Write new file long.txt (+1001)?\n\nOf this diff, 1 line is shown only in part.";
     assert_eq!(question, expected);
-    let cut = format!("+{}… 298,001 more characters of this line are not shown", "x".repeat(MOST_LINE_CHARS - 1));
+    let cut = format!("+{}… 298,001 more characters of this line are not shown", "x".repeat(MAX_LINE_CHARS - 1));
     let lines: Vec<&str> = context.lines().skip(3).collect();
     assert_eq!((lines.len(), lines[0], lines[1], lines[1_000]), (1_001, cut.as_str(), "+line", "+line"));
 }
@@ -100,26 +100,22 @@ fn a_long_first_line_does_not_hide_the_lines_after_it() {
 #[test]
 fn what_is_not_shown_is_said_in_the_question() {
     let (question, context) = asked(&"123456789\n".repeat(10_000));
-    let expected = "Write new file long.txt (+10000)?\n\nOf this difference, 914 lines are not shown.";
+    let expected = "Write new file long.txt (+10000)?\n\nOf this diff, 914 lines are not shown.";
     assert_eq!(question, expected);
-    assert!(
-        context.ends_with("+123456789\n… 914 more lines of this difference are not shown\n"),
-        "{}",
-        &context[99_000..]
-    );
+    assert!(context.ends_with("+123456789\n… 914 more lines of this diff are not shown\n"), "{}", &context[99_000..]);
     let (question, _) = asked(&format!("{}\n{}", "x".repeat(3_000), "123456789\n".repeat(20_000)));
-    let expected = "Of this difference, 11,096 lines are not shown and 1 line is shown only in part.";
+    let expected = "Of this diff, 11,096 lines are not shown and 1 line is shown only in part.";
     assert_eq!(question, format!("Write new file long.txt (+20001)?\n\n{expected}"));
 }
 
 #[test]
 fn a_difference_that_is_shown_whole_needs_no_words() {
-    let (question, context) = asked(&"x".repeat(MOST_LINE_CHARS - 1));
+    let (question, context) = asked(&"x".repeat(MAX_LINE_CHARS - 1));
     assert_eq!(question, "Write new file long.txt (+1)?");
     assert!(!context.contains('…'), "{context}");
 }
 
 #[test]
 fn numbers_are_grouped_by_thousands() {
-    assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    assert_eq!([0, 999, 1_000, 1_234_567].map(with_separators), ["0", "999", "1,000", "1,234,567"]);
 }

@@ -1,19 +1,21 @@
+use super::super::target::{ApiKey, Target};
 use super::*;
+use crate::model::ModelError;
 use serde_json::json;
 
-fn addressee() -> Addressee {
-    Addressee {
+fn target() -> Target {
+    Target {
         provider: "openai",
         model: "gpt".into(),
         host: "api.example".into(),
         key_variables: &["OPENAI_API_KEY"],
-        key: Some(Key { variable: "OPENAI_API_KEY", secret: "sk-very-secret".into() }),
+        key: Some(ApiKey { variable: "OPENAI_API_KEY", secret: "sk-very-secret".into() }),
     }
 }
 
 #[track_caller]
-fn check(status: u16, body: &str, kind: ModelErrorKind, message: &str) {
-    let error = addressee().failure(&Complaint::in_body(status, "Reason", body.as_bytes()));
+fn check(status: u16, body: &str, kind: FailureKind, message: &str) {
+    let error = target().model_error(&ApiError::from_response(status, "Reason", body.as_bytes()));
     assert_eq!((error.kind, error.message.as_str()), (kind, message));
 }
 
@@ -22,8 +24,8 @@ fn a_refused_key_is_named_by_its_variable() {
     check(
         401,
         r#"{"error":{"message":"Incorrect API key provided: sk-very-secret.","type":"invalid_request_error","code":"invalid_api_key"}}"#,
-        ModelErrorKind::Key,
-        "the key in OPENAI_API_KEY was refused (401): Incorrect API key provided: [key].",
+        FailureKind::Key,
+        "the key in OPENAI_API_KEY was rejected (401): Incorrect API key provided: [key].",
     );
 }
 
@@ -32,16 +34,16 @@ fn gemini_says_400_to_a_wrong_key() {
     check(
         400,
         r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
-        ModelErrorKind::Key,
-        "the key in OPENAI_API_KEY was refused (400): API key not valid.",
+        FailureKind::Key,
+        "the key in OPENAI_API_KEY was rejected (400): API key not valid.",
     );
 }
 
 #[test]
 fn without_a_key_it_says_which_one_to_set() {
-    let addressee = Addressee { key: None, ..addressee() };
-    let error = addressee.failure(&Complaint::in_body(401, "Unauthorized", b""));
-    assert_eq!(error.message, "openai wants a key; set OPENAI_API_KEY (401): Unauthorized");
+    let target = Target { key: None, ..target() };
+    let error = target.model_error(&ApiError::from_response(401, "Unauthorized", b""));
+    assert_eq!(error.message, "openai requires a key; set OPENAI_API_KEY (401): Unauthorized");
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn an_unknown_model_is_named() {
     check(
         404,
         r#"{"error":{"message":"The model `gpt` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#,
-        ModelErrorKind::UnknownModel,
+        FailureKind::UnknownModel,
         "openai has no model \"gpt\", or api.example is not its address (404): The model `gpt` does not exist",
     );
 }
@@ -59,7 +61,7 @@ fn openrouter_says_400_to_an_unknown_model() {
     check(
         400,
         r#"{"error":{"message":"foo/bar is not a valid model ID","code":400}}"#,
-        ModelErrorKind::UnknownModel,
+        FailureKind::UnknownModel,
         "openai has no model \"gpt\", or api.example is not its address (400): foo/bar is not a valid model ID",
     );
 }
@@ -92,8 +94,8 @@ fn every_provider_says_differently_that_a_conversation_is_too_long() {
             json!({"object": "error", "message": "This model's maximum context length is 4096 tokens.", "type": "BadRequestError", "code": 400}),
         ),
     ] {
-        let complaint = Complaint::in_body(status, "", body.to_string().as_bytes());
-        assert_eq!(addressee().failure(&complaint).kind, ModelErrorKind::ContextTooLong, "{body}");
+        let api_error = ApiError::from_response(status, "", body.to_string().as_bytes());
+        assert_eq!(target().model_error(&api_error).kind, FailureKind::ContextTooLong, "{body}");
     }
 }
 
@@ -102,16 +104,16 @@ fn a_limit_on_tokens_in_a_minute_is_a_limit_on_the_rate() {
     check(
         429,
         r#"{"error":{"message":"Rate limit: input token count per minute","type":"tokens","code":"rate_limit_exceeded"}}"#,
-        ModelErrorKind::RateLimited,
-        "openai limits the rate of requests (429): Rate limit: input token count per minute",
+        FailureKind::RateLimited,
+        "openai rate limit reached (429): Rate limit: input token count per minute",
     );
 }
 
 #[test]
 fn gemini_says_in_the_error_when_to_come_back() {
     let body = r#"[{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}]"#;
-    let error = addressee().failure(&Complaint::in_body(429, "", body.as_bytes()));
-    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimited, Some(Duration::from_millis(17_500))));
+    let error = target().model_error(&ApiError::from_response(429, "", body.as_bytes()));
+    assert_eq!((error.kind, error.retry_after), (FailureKind::RateLimited, Some(Duration::from_millis(17_500))));
 }
 
 #[test]
@@ -127,8 +129,8 @@ fn want_of_credit_does_not_pass_by_itself() {
         ),
         (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
     ] {
-        let error = addressee().failure(&Complaint::in_body(status, "", body.as_bytes()));
-        assert_eq!((error.kind, error.is_transient()), (ModelErrorKind::Rejected, false), "{body}");
+        let error = target().model_error(&ApiError::from_response(status, "", body.as_bytes()));
+        assert_eq!((error.kind, error.is_transient()), (FailureKind::Rejected, false), "{body}");
     }
 }
 
@@ -136,7 +138,7 @@ fn want_of_credit_does_not_pass_by_itself() {
 fn failures_of_the_server_are_worth_another_try() {
     for status in [500, 502, 503, 504, 529] {
         assert_eq!(
-            addressee().failure(&Complaint::in_body(status, "Reason", b"")).message,
+            target().model_error(&ApiError::from_response(status, "Reason", b"")).message,
             format!("openai is overloaded or has failed ({status}): Reason")
         );
     }
@@ -144,10 +146,10 @@ fn failures_of_the_server_are_worth_another_try() {
 
 #[test]
 fn a_failure_inside_a_stream_has_no_status() {
-    let complaint =
-        Complaint::in_json(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
-    let error = addressee().failure(&complaint.unwrap());
-    assert_eq!(error, ModelError::new(ModelErrorKind::Overloaded, "openai is overloaded or has failed: Overloaded"));
+    let api_error =
+        ApiError::from_json(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
+    let error = target().model_error(&api_error.unwrap());
+    assert_eq!(error, ModelError::new(FailureKind::Overloaded, "openai is overloaded or has failed: Overloaded"));
 }
 
 #[test]
@@ -155,7 +157,7 @@ fn the_status_knows_better_than_a_code_for_everything() {
     check(
         400,
         r#"{"error":{"message":"tools are not supported","type":"api_error"}}"#,
-        ModelErrorKind::Rejected,
+        FailureKind::Rejected,
         "openai rejected the request (400): tools are not supported",
     );
 }
@@ -165,18 +167,18 @@ fn a_page_is_not_repeated() {
     check(
         502,
         "<!DOCTYPE html><html><body><h1>Bad gateway</h1></body></html>",
-        ModelErrorKind::Overloaded,
+        FailureKind::Overloaded,
         "openai is overloaded or has failed (502): Reason",
     );
 }
 
 #[test]
 fn words_are_bounded_and_on_one_line() {
-    let error = addressee().failure(&Complaint::in_body(400, "", format!("a\n\n{}", "é".repeat(600)).as_bytes()));
+    let error = target().model_error(&ApiError::from_response(400, "", format!("a\n\n{}", "é".repeat(600)).as_bytes()));
     assert_eq!(error.message, format!("openai rejected the request (400): a {}…", "é".repeat(498)));
 }
 
 #[test]
 fn a_key_is_not_in_what_is_printed_of_it() {
-    assert!(!format!("{:?}", addressee()).contains("secret"));
+    assert!(!format!("{:?}", target()).contains("secret"));
 }

@@ -7,16 +7,16 @@ fn with<'a>(variables: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<Stri
 #[track_caller]
 fn fails(spec: &str, variables: &[(&str, &str)], base_url: Option<&str>, message: &str) {
     let environment = with(variables);
-    let settings = Settings { base_url: base_url.map(str::to_owned), ..Settings::new(&environment) };
-    assert_eq!(connect(spec, &settings).map(|model| model.name()).unwrap_err().to_string(), message);
+    let config = ProviderConfig { base_url: base_url.map(str::to_owned), ..ProviderConfig::new(&environment) };
+    assert_eq!(connect(spec, &config).map(|model| model.name()).unwrap_err().to_string(), message);
 }
 
 #[track_caller]
 fn goes_to(provider: &str, model: &str, variables: &[(&str, &str)], base_url: Option<&str>, url: &str) {
     let provider = PROVIDERS.iter().find(|known| known.name == provider).unwrap();
     let environment = with(variables);
-    let settings = Settings { base_url: base_url.map(str::to_owned), ..Settings::new(&environment) };
-    let (base, _) = self::base_url(provider, &settings).unwrap();
+    let config = ProviderConfig { base_url: base_url.map(str::to_owned), ..ProviderConfig::new(&environment) };
+    let (base, _) = self::base_url(provider, &config).unwrap();
     assert_eq!(request_url(base, provider.protocol, model).as_str(), url);
 }
 
@@ -25,7 +25,7 @@ const KEY: &[(&str, &str)] = &[("ANTHROPIC_API_KEY", "sk-ant-secret")];
 #[test]
 fn the_name_may_have_slashes_of_its_own() {
     let environment = with(&[("OPENROUTER_API_KEY", "k")]);
-    let model = connect("openrouter/anthropic/claude-x", &Settings::new(&environment)).map(|model| model.name());
+    let model = connect("openrouter/anthropic/claude-x", &ProviderConfig::new(&environment)).map(|model| model.name());
     assert_eq!(model, Ok("openrouter/anthropic/claude-x".into()));
 }
 
@@ -58,7 +58,7 @@ fn a_key_that_cannot_be_sent_is_not_repeated() {
         "anthropic/claude",
         &[("ANTHROPIC_API_KEY", "sk\nsecret")],
         None,
-        "the key in ANTHROPIC_API_KEY has characters that no key has; is it the key, and nothing else?",
+        "the key in ANTHROPIC_API_KEY has characters that cannot be sent in an HTTP header",
     );
 }
 
@@ -68,13 +68,13 @@ fn only_http_is_spoken() {
         "anthropic/claude",
         KEY,
         Some("ftp://host"),
-        "the base URL of anthropic: it begins with ftp:, not with http: or https:",
+        "the base URL of anthropic: scheme is ftp, must be http or https",
     );
     fails(
         "openai/gpt",
         &[("OPENAI_BASE_URL", "nonsense")],
         None,
-        "the base URL of openai in OPENAI_BASE_URL: it is no URL: relative URL without a base",
+        "the base URL of openai in OPENAI_BASE_URL: not a URL: relative URL without a base",
     );
 }
 
@@ -84,7 +84,7 @@ fn a_base_url_holds_no_secrets() {
         "openai/gpt",
         &[],
         Some("https://me:secret@host/v1"),
-        "the base URL of openai: it has a user name or password in it; keys belong in a variable",
+        "the base URL of openai: contains a user name or password; put keys in an environment variable",
     );
 }
 
@@ -137,8 +137,8 @@ fn a_local_server_is_written_in_many_ways() {
 #[test]
 fn a_server_of_ones_own_may_do_without_a_key() {
     let environment = with(&[]);
-    let settings = Settings { base_url: Some("http://127.0.0.1:1/v1".into()), ..Settings::new(&environment) };
-    assert_eq!(connect("openai/gpt", &settings).map(|model| model.name()), Ok("openai/gpt".into()));
+    let config = ProviderConfig { base_url: Some("http://127.0.0.1:1/v1".into()), ..ProviderConfig::new(&environment) };
+    assert_eq!(connect("openai/gpt", &config).map(|model| model.name()), Ok("openai/gpt".into()));
 }
 
 #[test]

@@ -1,28 +1,27 @@
-//! The beginning and the end of a text that comes in pieces and may never stop. What is kept is bounded, and what was
-//! left out between them is counted.
+//! A buffer that keeps the beginning and the end of a stream of text, and counts the characters left out between them.
 
 use std::collections::VecDeque;
 
-/// A text as far as it has come.
-pub(crate) struct Excerpt {
-    /// How many characters each end may have.
+/// The head and tail of a text, as far as it has been read.
+pub(crate) struct HeadTail {
+    /// The maximum length of head and of tail, in characters.
     half: usize,
     head: String,
     head_chars: usize,
     tail: VecDeque<char>,
     left_out: u64,
-    /// The beginning of a character whose rest has not come yet.
+    /// The first bytes of an incomplete UTF-8 sequence.
     partial: Vec<u8>,
 }
 
-impl Excerpt {
-    /// Keeps at most so many characters.
-    pub(crate) fn new(most: usize) -> Excerpt {
-        let half = most / 2;
-        Excerpt { half, head: String::new(), head_chars: 0, tail: VecDeque::new(), left_out: 0, partial: Vec::new() }
+impl HeadTail {
+    /// Keeps at most `max` characters.
+    pub(crate) fn new(max: usize) -> HeadTail {
+        let half = max / 2;
+        HeadTail { half, head: String::new(), head_chars: 0, tail: VecDeque::new(), left_out: 0, partial: Vec::new() }
     }
 
-    /// Takes the next piece. What is not UTF-8 becomes U+FFFD.
+    /// Appends a chunk. Invalid UTF-8 becomes U+FFFD.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut joined = std::mem::take(&mut self.partial);
         let mut rest = bytes;
@@ -63,7 +62,7 @@ impl Excerpt {
         }
     }
 
-    /// What there is, saying what there is not.
+    /// The text, with a note about what is left out.
     pub(crate) fn finish(mut self) -> String {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.push_text("\u{fffd}");
@@ -81,29 +80,29 @@ impl Excerpt {
 mod tests {
     use super::*;
 
-    fn excerpt(most: usize, pieces: &[&[u8]]) -> String {
-        let mut excerpt = Excerpt::new(most);
-        pieces.iter().for_each(|piece| excerpt.push(piece));
-        excerpt.finish()
+    fn head_tail(max: usize, pieces: &[&[u8]]) -> String {
+        let mut buffer = HeadTail::new(max);
+        pieces.iter().for_each(|piece| buffer.push(piece));
+        buffer.finish()
     }
 
     #[test]
-    fn a_text_that_fits_is_whole() {
-        assert_eq!(excerpt(6, &[b"abc", b"def"]), "abcdef");
+    fn a_text_that_fits_is_kept() {
+        assert_eq!(head_tail(6, &[b"abc", b"def"]), "abcdef");
     }
 
     #[test]
     fn a_longer_one_keeps_both_ends_and_says_how_much_is_missing() {
-        assert_eq!(excerpt(6, &[b"abcd", b"efghi", b"jk"]), "abc\n\n… 5 characters left out …\n\nijk");
+        assert_eq!(head_tail(6, &[b"abcd", b"efghi", b"jk"]), "abc\n\n… 5 characters left out …\n\nijk");
     }
 
     #[test]
     fn a_character_in_two_pieces_is_one() {
-        assert_eq!(excerpt(6, &[b"\xe2\x82", b"\xac!"]), "€!");
+        assert_eq!(head_tail(6, &[b"\xe2\x82", b"\xac!"]), "€!");
     }
 
     #[test]
     fn what_is_not_utf8_is_marked() {
-        assert_eq!(excerpt(20, &[b"a\xffb", b"\xe2\x82"]), "a\u{fffd}b\u{fffd}");
+        assert_eq!(head_tail(20, &[b"a\xffb", b"\xe2\x82"]), "a\u{fffd}b\u{fffd}");
     }
 }

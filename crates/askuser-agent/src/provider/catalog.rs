@@ -1,0 +1,110 @@
+//! The table of built-in providers: name, protocol, default base URL and the environment variables they read.
+
+/// A built-in provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// The part of a model's name before the slash.
+    pub name: &'static str,
+    /// The protocol it speaks.
+    pub protocol: Protocol,
+    /// The default base URL.
+    pub base_url: &'static str,
+    /// The environment variable that overrides the base URL.
+    pub base_url_variable: &'static str,
+    /// The environment variables its API key may be in; the first one that is set is used.
+    pub key_variables: &'static [&'static str],
+    /// Whether its default endpoint requires an API key.
+    pub needs_key: bool,
+    /// Hosted by the provider, or run by the user.
+    pub hosting: Hosting,
+}
+
+/// Who runs a provider's server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosting {
+    /// The provider; its base URL is complete.
+    Hosted,
+    /// The user, who may write just `host` or `:port`: scheme, port and `/v1` are filled in.
+    Local {
+        /// The default port.
+        port: u16,
+    },
+}
+
+/// The HTTP protocol of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI chat completions, and compatible servers.
+    OpenAi,
+    /// Gemini generateContent.
+    Gemini,
+}
+
+/// All built-in providers.
+pub const PROVIDERS: &[Provider] = &[
+    Provider {
+        name: "anthropic",
+        protocol: Protocol::Anthropic,
+        base_url: "https://api.anthropic.com",
+        base_url_variable: "ANTHROPIC_BASE_URL",
+        key_variables: &["ANTHROPIC_API_KEY"],
+        needs_key: true,
+        hosting: Hosting::Hosted,
+    },
+    Provider {
+        name: "openai",
+        protocol: Protocol::OpenAi,
+        base_url: "https://api.openai.com/v1",
+        base_url_variable: "OPENAI_BASE_URL",
+        key_variables: &["OPENAI_API_KEY"],
+        needs_key: true,
+        hosting: Hosting::Hosted,
+    },
+    Provider {
+        name: "gemini",
+        protocol: Protocol::Gemini,
+        base_url: "https://generativelanguage.googleapis.com",
+        base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        needs_key: true,
+        hosting: Hosting::Hosted,
+    },
+    Provider {
+        name: "openrouter",
+        protocol: Protocol::OpenAi,
+        base_url: "https://openrouter.ai/api/v1",
+        base_url_variable: "OPENROUTER_BASE_URL",
+        key_variables: &["OPENROUTER_API_KEY"],
+        needs_key: true,
+        hosting: Hosting::Hosted,
+    },
+    Provider {
+        name: "ollama",
+        protocol: Protocol::OpenAi,
+        base_url: "http://127.0.0.1:11434/v1",
+        base_url_variable: "OLLAMA_HOST",
+        key_variables: &["OLLAMA_API_KEY"],
+        needs_key: false,
+        hosting: Hosting::Local { port: 11434 },
+    },
+    Provider {
+        name: "llamacpp",
+        protocol: Protocol::OpenAi,
+        base_url: "http://127.0.0.1:8080/v1",
+        base_url_variable: "LLAMACPP_BASE_URL",
+        key_variables: &["LLAMA_API_KEY"],
+        needs_key: false,
+        hosting: Hosting::Local { port: 8080 },
+    },
+    Provider {
+        name: "vllm",
+        protocol: Protocol::OpenAi,
+        base_url: "http://127.0.0.1:8000/v1",
+        base_url_variable: "VLLM_BASE_URL",
+        key_variables: &["VLLM_API_KEY"],
+        needs_key: false,
+        hosting: Hosting::Local { port: 8000 },
+    },
+];

@@ -1,0 +1,19 @@
+//! Reads fields of a provider's JSON. Providers leave fields out, send `null` or an empty string for "nothing", and add
+//! new ones, so everything is optional and a field of the wrong type counts as absent.
+
+use serde_json::Value;
+
+/// A string field, unless it is absent or empty.
+pub(super) fn str_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key)?.as_str().filter(|text| !text.is_empty())
+}
+
+/// A non-negative integer field.
+pub(super) fn u64_field(value: &Value, key: &str) -> Option<u64> {
+    value.get(key)?.as_u64()
+}
+
+/// The elements of an array field; none if it is no array.
+pub(super) fn array_field<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}

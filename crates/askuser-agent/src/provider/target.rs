@@ -1,0 +1,113 @@
+//! The provider and model that a request goes to, and the errors that name them.
+//!
+//! Text that came from outside is redacted first: on one line, bounded, without the API key.
+
+use super::api_error::ApiError;
+use crate::event::FailureKind;
+use crate::model::ModelError;
+use std::fmt::{self, Debug, Display, Formatter};
+
+/// The longest text of a provider's that goes into an error message, in characters.
+const MAX_QUOTED_CHARS: usize = 500;
+
+/// The provider and model that a request goes to.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// The provider's name.
+    pub(super) provider: &'static str,
+    /// The model's name, without the provider.
+    pub(super) model: String,
+    /// Host of the endpoint, with the port if the URL has one.
+    pub(super) host: String,
+    /// The environment variables that may hold the API key.
+    pub(super) key_variables: &'static [&'static str],
+    /// The API key that is used.
+    pub(super) key: Option<ApiKey>,
+}
+
+/// An API key and the variable it came from. `Debug` does not show the secret.
+#[derive(Clone)]
+pub(super) struct ApiKey {
+    pub(super) variable: &'static str,
+    pub(super) secret: String,
+}
+
+impl Debug for ApiKey {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiKey({})", self.variable)
+    }
+}
+
+impl Target {
+    /// The model error for an error that the API reported.
+    pub(super) fn model_error(&self, error: &ApiError) -> ModelError {
+        let Target { provider, model, host, .. } = self;
+        let detail = self.redact(&error.message);
+        let status = error.status.map(|status| format!(" ({status})")).unwrap_or_default();
+        let kind = error.kind();
+        let message = match kind {
+            FailureKind::Key => self.rejected_key(&status, &detail),
+            FailureKind::UnknownModel => {
+                format!("{provider} has no model {model:?}, or {host} is not its address{status}: {detail}")
+            }
+            FailureKind::ContextTooLong => {
+                format!("the conversation is too long for {provider}/{model}{status}: {detail}")
+            }
+            FailureKind::RateLimited => format!("{provider} rate limit reached{status}: {detail}"),
+            FailureKind::Overloaded => format!("{provider} is overloaded or has failed{status}: {detail}"),
+            _ if error.is_out_of_credit() => {
+                format!("{provider} requires more credit or a larger quota{status}: {detail}")
+            }
+            _ => format!("{provider} rejected the request{status}: {detail}"),
+        };
+        ModelError { kind, message, retry_after: error.retry_after }
+    }
+
+    fn rejected_key(&self, status: &str, detail: &str) -> String {
+        match (&self.key, self.key_variables.first()) {
+            (Some(key), _) => format!("the key in {} was rejected{status}: {detail}", key.variable),
+            (None, Some(variable)) => format!("{} requires a key; set {variable}{status}: {detail}", self.provider),
+            (None, None) => format!("{} requires a key{status}: {detail}", self.provider),
+        }
+    }
+
+    /// The response does not follow the protocol.
+    pub(super) fn protocol_error(&self, why: impl Display) -> ModelError {
+        let message = format!("cannot read the response of {}: {}", self.provider, self.redact(&why.to_string()));
+        ModelError::new(FailureKind::Protocol, message)
+    }
+
+    /// The provider ended the response early, and said why.
+    pub(super) fn aborted(&self, kind: FailureKind, why: impl Display) -> ModelError {
+        ModelError::new(kind, format!("{} aborted the response: {}", self.provider, self.redact(&why.to_string())))
+    }
+
+    /// The response reached its token limit before there was any output, or inside a tool call.
+    pub(super) fn token_limit_reached(&self, when: &str) -> ModelError {
+        let message = format!(
+            "the response of {}/{} reached its token limit {when}; no tool was run: raise max_tokens",
+            self.provider, self.model
+        );
+        ModelError::new(FailureKind::Rejected, message)
+    }
+
+    /// The connection ended before the response did.
+    pub(super) fn interrupted(&self, why: &str) -> ModelError {
+        let message = format!("the response of {} was interrupted: {}", self.provider, self.redact(why));
+        ModelError::new(FailureKind::Network, message)
+    }
+
+    /// Text from outside, safe for an error message: on one line, bounded, without the API key.
+    pub(super) fn redact(&self, text: &str) -> String {
+        let text = match &self.key {
+            // Local servers accept any key; a short one is no secret, and may be a common word.
+            Some(key) if key.secret.len() >= 8 => text.replace(&key.secret, "[key]"),
+            Some(_) | None => text.to_owned(),
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match text.char_indices().nth(MAX_QUOTED_CHARS) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Resolves a path from a model, and checks that it is inside a folder the agent may use.
+//!
+//! Symbolic links are resolved here, component by component, so that what is checked is what is used: a [`ConfinedPath`]
+//! is then opened from its root downwards without following any link (see [`Folder`]). Deliberately absent: `~` and
+//! variables, which belong to shells.
+
+use super::folder::{Folder, Opened};
+use super::input::refuse;
+use crate::message::ToolCall;
+use crate::tool::{ToolContext, ToolResult};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// As many symbolic links as the Linux kernel follows.
+const MAX_LINKS: usize = 40;
+
+/// A path inside a folder that the agent may use. It need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfinedPath {
+    /// The folder it is confined to, resolved.
+    pub(crate) root: PathBuf,
+    /// Relative to `root`, without links and dots; empty for the root itself.
+    pub(crate) relative: PathBuf,
+    /// Which of the allowed folders `root` is.
+    pub(crate) root_kind: RootKind,
+}
+
+/// Which of the allowed folders a path is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RootKind {
+    /// The working folder.
+    Cwd,
+    /// One that the user added.
+    Added,
+}
+
+/// What to do about parent folders that do not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MissingFolders {
+    Fail,
+    Create,
+}
+
+impl ConfinedPath {
+    /// Resolves `given`, the `path` of a call.
+    pub(crate) fn resolve(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
+        if given.is_empty() {
+            return Err(refuse(call, "path", "empty", "must name a file or folder"));
+        }
+        if given == "~" || given.starts_with("~/") {
+            return Err(refuse(call, "path", "starts with ~", "must be absolute, or relative to the working folder"));
+        }
+        let fail = |error: io::Error| path_error(given, "cannot be resolved", &error);
+        let cwd = std::path::absolute(&context.cwd).map_err(fail)?;
+        let real = resolve_links(&cwd.join(given)).map_err(fail)?;
+        let roots = std::iter::once((RootKind::Cwd, cwd.clone()))
+            .chain(context.allowed.iter().map(|folder| (RootKind::Added, cwd.join(folder))));
+        for (root_kind, root) in roots {
+            // A folder that cannot be resolved contains nothing.
+            let Ok(root) = resolve_links(&root) else { continue };
+            if let Ok(relative) = real.strip_prefix(&root) {
+                let relative = relative.to_owned();
+                return Ok(ConfinedPath { root, relative, root_kind });
+            }
+        }
+        Err(outside_error(given, &cwd.join(given), &real, context))
+    }
+
+    /// The absolute path.
+    pub(crate) fn absolute(&self) -> PathBuf {
+        if self.relative.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.relative) }
+    }
+
+    /// As users and models see it: relative if it is in the working folder.
+    pub(crate) fn display(&self) -> String {
+        match self.root_kind {
+            RootKind::Cwd if self.relative.as_os_str().is_empty() => ".".into(),
+            RootKind::Cwd => self.relative.display().to_string(),
+            RootKind::Added => self.absolute().display().to_string(),
+        }
+    }
+
+    /// A path below it; an empty one is the path itself.
+    pub(crate) fn join(&self, below: &Path) -> ConfinedPath {
+        let relative = if below.as_os_str().is_empty() { self.relative.clone() } else { self.relative.join(below) };
+        ConfinedPath { relative, ..self.clone() }
+    }
+
+    /// A path below it, as users and models see it.
+    pub(crate) fn display_below(&self, below: &Path) -> String {
+        self.join(below).display()
+    }
+
+    /// Opens the folder it is in, and returns its name there; no name for the root itself.
+    pub(crate) fn open_parent(&self, missing: MissingFolders) -> io::Result<(Folder, Option<OsString>)> {
+        let mut folder = Folder::open_root(&self.root)?;
+        let mut names: Vec<&OsStr> = self.relative.iter().collect();
+        let last = names.pop();
+        for name in names {
+            folder = match missing {
+                MissingFolders::Fail => folder.open_folder(name)?,
+                MissingFolders::Create => folder.create_folder(name)?,
+            };
+        }
+        Ok((folder, last.map(OsStr::to_owned)))
+    }
+
+    /// Opens what is there now.
+    pub(crate) fn open(&self) -> io::Result<Opened> {
+        match self.open_parent(MissingFolders::Fail) {
+            Ok((folder, Some(name))) => folder.open(&name),
+            Ok((folder, None)) => Ok(Opened::Folder(folder)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Opened::Missing),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// An error result about a path.
+pub(crate) fn path_error(shown: &str, what: &str, error: &io::Error) -> ToolResult {
+    ToolResult::error(format!("{shown}: {what}: {error}"))
+}
+
+fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) -> ToolResult {
+    let leads = if asked == real { String::new() } else { format!(" leads to {} and", real.display()) };
+    let mut folders = vec![context.cwd.display().to_string()];
+    folders.extend(context.allowed.iter().map(|folder| folder.display().to_string()));
+    ToolResult::error(format!(
+        "{given}{leads} is outside of the folder this agent may use ({}). Nothing was done. The user can allow more \
+         folders with --add-dir.",
+        folders.join(", ")
+    ))
+}
+
+/// `path` without symbolic links and dots. Components that do not exist are kept as they are.
+fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+    let mut real = PathBuf::new();
+    let mut remaining: VecDeque<OsString> = components(path);
+    let mut links = 0;
+    let mut exists = true;
+    while let Some(part) = remaining.pop_front() {
+        match Path::new(&part).components().next() {
+            None | Some(Component::CurDir) => {}
+            Some(Component::Prefix(_) | Component::RootDir) => real.push(part),
+            Some(Component::ParentDir) if !exists => {
+                return Err(io::Error::other("the folder before .. does not exist"));
+            }
+            Some(Component::ParentDir) => _ = real.pop(),
+            Some(Component::Normal(name)) => {
+                let next = real.join(name);
+                match next.symlink_metadata() {
+                    Ok(metadata) if metadata.is_symlink() => {
+                        links += 1;
+                        if links > MAX_LINKS {
+                            return Err(io::Error::other("too many symbolic links"));
+                        }
+                        let mut target = components(&next.read_link()?);
+                        target.append(&mut remaining);
+                        remaining = target;
+                        continue;
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => exists = false,
+                    Err(error) => return Err(error),
+                }
+                real = next;
+            }
+        }
+    }
+    Ok(real)
+}
+
+fn components(path: &Path) -> VecDeque<OsString> {
+    path.components().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(all(test, unix))]
+#[path = "confined_path_tests.rs"]
+mod tests;

@@ -1,0 +1,306 @@
+//! A change of a file: its old and new content, the diff that the user approves, and the write.
+//!
+//! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between. A
+//! lock serialises the changes of this process, so that none is lost between reading and writing.
+
+use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
+use super::folder::Opened;
+use super::input::refuse;
+use crate::message::ToolCall;
+use crate::tool::{Consent, ToolContext, ToolResult};
+use askuser::sanitize;
+use serde_json::json;
+use similar::{ChangeTag, TextDiff};
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The longest text in a call, in bytes.
+pub(crate) const MAX_CONTENT: usize = 1_000_000;
+/// The largest file that can be changed, in bytes.
+pub(crate) const MAX_FILE: u64 = 10_000_000;
+/// How much of a diff is shown, and of one line of it: a long line does not hide the others.
+const MAX_DIFF_CHARS: usize = 100_000;
+const MAX_LINE_CHARS: usize = 2_000;
+/// After this time the diff is less minimal, but still correct.
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A file before it is changed.
+pub(crate) struct Original {
+    pub(crate) bytes: Vec<u8>,
+    metadata: Metadata,
+}
+
+/// A change that can be applied.
+pub(crate) struct Change {
+    pub(crate) path: ConfinedPath,
+    pub(crate) original: Option<Original>,
+    pub(crate) new_content: String,
+}
+
+/// A unified diff.
+pub(crate) struct Diff {
+    text: String,
+    added: usize,
+    removed: usize,
+    omitted: Omitted,
+}
+
+/// How many lines of a diff are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Omitted {
+    /// Shown in part, because they are too long.
+    cut: usize,
+    /// Not shown at all.
+    hidden: usize,
+}
+
+/// The path of the file to change.
+pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
+    if given.ends_with('/') {
+        return Err(refuse(call, "path", "ends with /", "must name a file"));
+    }
+    let path = ConfinedPath::resolve(call, given, context)?;
+    let shown = path.display();
+    // The user must be able to read what they approve.
+    if sanitize::line(&shown) != shown {
+        return Err(refuse(call, "path", "has characters that cannot be shown", "must be readable to the user"));
+    }
+    Ok(path)
+}
+
+/// Reads the file, if it exists.
+pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> {
+    let shown = path.display();
+    let (file, metadata) = match path.open() {
+        Ok(Opened::File(file, metadata)) => (file, metadata),
+        Ok(Opened::Missing) => return Ok(None),
+        Ok(Opened::Folder(_)) => return Err(ToolResult::error(format!("{shown} is a folder; nothing was done."))),
+        Ok(Opened::Other) => {
+            return Err(ToolResult::error(format!(
+                "{shown} is a pipe, socket, device or link, not a file; nothing was done."
+            )));
+        }
+        Err(error) => {
+            return Err(confined_path::path_error(&shown, "nothing was done, since it cannot be read", &error));
+        }
+    };
+    let too_large = |bytes: u64| {
+        ToolResult::error(format!("{shown} has {bytes} bytes, at most {MAX_FILE} can be changed; nothing was done."))
+    };
+    if metadata.len() > MAX_FILE {
+        return Err(too_large(metadata.len()));
+    }
+    if metadata.permissions().readonly() {
+        return Err(ToolResult::error(format!("{shown} is read-only; nothing was done.")));
+    }
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    if let Err(error) = file.take(MAX_FILE + 1).read_to_end(&mut bytes) {
+        return Err(confined_path::path_error(&shown, "nothing was done, since it cannot be read", &error));
+    }
+    if bytes.len() as u64 > MAX_FILE {
+        return Err(too_large(bytes.len() as u64));
+    }
+    if bytes.contains(&0) {
+        return Err(ToolResult::error(format!("{shown} is a binary file; nothing was done.")));
+    }
+    Ok(Some(Original { bytes, metadata }))
+}
+
+/// Held from reading a file until it is written.
+pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Change {
+    /// Writes the file.
+    pub(crate) fn apply(&self) -> Result<(), ToolResult> {
+        let written = self.path.open_parent(MissingFolders::Create).and_then(|(folder, name)| match name {
+            Some(name) => {
+                let original = self.original.as_ref().map(|original| &original.metadata);
+                folder.replace(&name, self.new_content.as_bytes(), original)
+            }
+            None => Err(std::io::ErrorKind::IsADirectory.into()),
+        });
+        written.map_err(|error| confined_path::path_error(&self.path.display(), "cannot be written", &error))
+    }
+
+    pub(crate) fn diff(&self) -> Diff {
+        let old =
+            self.original.as_ref().map_or_else(Default::default, |original| String::from_utf8_lossy(&original.bytes));
+        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(&*old, self.new_content.as_str());
+        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+        let shown = self.path.display();
+        let from = if self.original.is_some() { format!("a/{shown}") } else { "/dev/null".into() };
+        let text = diff.unified_diff().header(&from, &format!("b/{shown}")).to_string();
+        let (text, omitted) = truncate_diff(&text);
+        Diff { text, added, removed, omitted }
+    }
+
+    /// What the user is asked to approve. `verb` is "Edit" or "Write".
+    pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
+        let sensitive = is_sensitive(&self.path, &context.protected);
+        let shown = self.path.display();
+        let diff = self.diff();
+        let Diff { added, removed, .. } = diff;
+        let mut question = match self.original {
+            Some(_) => format!("{verb} {shown} (+{added} −{removed})?"),
+            None => format!("{verb} new file {shown} (+{added})?"),
+        };
+        // The user must know if they do not see all of it.
+        if let Some(note) = diff.omitted.note() {
+            question.push_str(&format!("\n\n{note}"));
+        }
+        if has_unprintable(new_text) {
+            question.push_str("\n\nThe new text has characters that cannot be shown.");
+        }
+        let (rule, always) = match (sensitive, self.path.root_kind) {
+            (true, _) => (format!("edit {}", self.path.absolute().display()), format!("{verb} {shown} without asking")),
+            (false, RootKind::Cwd) => ("edit".into(), "Change files in this folder without asking".into()),
+            (false, RootKind::Added) => {
+                let root = self.path.root.display();
+                (format!("edit in {root}"), format!("Change files in {root} without asking"))
+            }
+        };
+        Consent { question, context: Some(diff.text), rule, always, edits_here: !sensitive }
+    }
+
+    /// The result of the change.
+    pub(crate) fn result(&self, tool: &str, output: String) -> ToolResult {
+        let Diff { text, added, removed, .. } = self.diff();
+        ToolResult::ok(output)
+            .titled(tool, self.path.display())
+            .with_details(json!({"diff": text, "added": added, "removed": removed}))
+    }
+}
+
+impl Original {
+    /// A hash of the content, to notice a change.
+    pub(crate) fn fingerprint(original: Option<&Original>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        original.map(|original| &original.bytes).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Omitted {
+    /// A note for the question.
+    fn note(self) -> Option<String> {
+        let Omitted { cut, hidden } = self;
+        let lines = |lines| format!("{} line{} {}", with_separators(lines), super::s(lines), are(lines));
+        match (hidden, cut) {
+            (0, 0) => None,
+            (hidden, 0) => Some(format!("Of this diff, {} not shown.", lines(hidden))),
+            (0, cut) => Some(format!("Of this diff, {} shown only in part.", lines(cut))),
+            (hidden, cut) => {
+                Some(format!("Of this diff, {} not shown and {} shown only in part.", lines(hidden), lines(cut)))
+            }
+        }
+    }
+}
+
+/// The part of a diff that is shown, and what is omitted.
+fn truncate_diff(text: &str) -> (String, Omitted) {
+    let (mut shown, mut chars, mut omitted) = (String::new(), 0, Omitted::default());
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref() {
+        let body = line.strip_suffix('\n').unwrap_or(line);
+        let length = body.chars().count();
+        chars += length.min(MAX_LINE_CHARS) + 1;
+        if chars > MAX_DIFF_CHARS {
+            omitted.hidden = 1;
+            break;
+        }
+        match body.char_indices().nth(MAX_LINE_CHARS) {
+            Some((end, _)) => {
+                omitted.cut += 1;
+                let more = with_separators(length - MAX_LINE_CHARS);
+                shown.push_str(&format!("{}… {more} more characters of this line are not shown\n", &body[..end]));
+            }
+            None => shown.push_str(line),
+        }
+    }
+    omitted.hidden += lines.count();
+    if omitted.hidden > 0 {
+        let (more, s, are) = (with_separators(omitted.hidden), super::s(omitted.hidden), are(omitted.hidden));
+        shown.push_str(&format!("… {more} more line{s} of this diff {are} not shown\n"));
+    }
+    (shown, omitted)
+}
+
+fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
+/// A number with thousands separators.
+fn with_separators(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn has_unprintable(text: &str) -> bool {
+    let text = text.replace('\t', "    ").replace("\r\n", "\n");
+    sanitize::block(&text) != text
+}
+
+/// Whether a change of this file could run code or weaken a safeguard of the user.
+fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
+    const FOLDERS: [&str; 11] =
+        [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
+    /// A folder and its parent: the user's settings and permissions.
+    const NESTED: [[&str; 2]; 6] = [
+        [".config", "askuser"],
+        ["share", "askuser"],
+        ["state", "askuser"],
+        [".config", "fish"],
+        [".config", "autostart"],
+        [".config", "systemd"],
+    ];
+    const FILES: [&str; 22] = [
+        "askuser.toml",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        ".kshrc",
+        ".cshrc",
+        ".tcshrc",
+        "config.fish",
+        ".envrc",
+        ".gitconfig",
+        ".gitmodules",
+        ".mcp.json",
+        ".npmrc",
+        ".pre-commit-config.yaml",
+    ];
+    // Some file systems ignore case. The working folder may itself be inside a sensitive one.
+    let real = path.absolute();
+    let names: Vec<String> = real.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
+    protected.iter().any(|folder| real.starts_with(folder))
+        || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+        || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
+        || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
+}
+
+#[cfg(all(test, unix))]
+#[path = "file_change_tests.rs"]
+mod tests;
