@@ -12,6 +12,11 @@ use std::sync::Arc;
 
 struct Count;
 
+#[derive(serde::Deserialize)]
+struct Input<'a> {
+    text: &'a str,
+}
+
 impl Tool for Count {
     fn definition(&self) -> ToolDefinition {
         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
@@ -23,8 +28,12 @@ impl Tool for Count {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
-        let words = call.input["text"].as_str().unwrap_or_default().split_whitespace().count();
-        Box::pin(async move { Ok(ToolResult::ok(format!("{words} words"))) })
+        let result = call.typed_input().map(|Input { text }| {
+            let words = text.split_whitespace().count();
+            ToolResult::ok(format!("{words} words"))
+        });
+        // An input that does not fit is an ordinary result: the model reads what is wrong with it.
+        Box::pin(async move { Ok(result.unwrap_or_else(|invalid| invalid)) })
     }
 }
 

@@ -43,6 +43,7 @@ mod permission;
 pub mod provider;
 mod script;
 mod tool;
+mod tool_input;
 pub mod tools;
 mod transcript;
 mod turn;

@@ -1,7 +1,7 @@
 //! How long a provider asks to wait before a retry: in seconds, milliseconds, as a date, or as a duration in the error.
 
 use reqwest::header::HeaderMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 /// The delay in the response headers.
 pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
@@ -10,7 +10,7 @@ pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Durat
         return Some(pause);
     }
     let value = text("retry-after")?;
-    seconds(value, 1.0).or_else(|| Some(date(value)?.duration_since(now).unwrap_or_default()))
+    seconds(value, 1.0).or_else(|| Some(httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default()))
 }
 
 /// A duration as Google writes it: `17s`, `1.5s`.
@@ -18,47 +18,14 @@ pub(super) fn from_duration(text: &str) -> Option<Duration> {
     seconds(text.strip_suffix('s')?, 1.0)
 }
 
-fn seconds(text: &str, in_a_second: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(text.parse::<f64>().ok()? / in_a_second).ok()
-}
-
-/// A date in any of the three forms HTTP knows: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
-/// `Sun Nov  6 08:49:37 1994`.
-fn date(text: &str) -> Option<SystemTime> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (mut month, mut time, mut numbers) = (None, None, Vec::new());
-    for word in text.split([' ', ',', '-']).filter(|word| !word.is_empty()) {
-        if let Some(at) = MONTHS.iter().position(|name| *name == word) {
-            month = Some(at as i64 + 1);
-        } else if word.contains(':') {
-            let parts: Vec<i64> = word.split(':').map(|part| part.parse().ok()).collect::<Option<_>>()?;
-            let [hours @ 0..24, minutes @ 0..60, seconds @ 0..=60] = parts[..] else { return None };
-            time = Some(hours * 3600 + minutes * 60 + seconds);
-        } else if word.starts_with(|c: char| c.is_ascii_digit()) {
-            numbers.push(word.parse::<i64>().ok()?);
-        }
-    }
-    // The day comes before the year in each of them.
-    let [day @ 1..=31, year @ 0..10_000] = numbers[..] else { return None };
-    let year = match year {
-        0..70 => year + 2000,
-        70..100 => year + 1900,
-        _ => year,
-    };
-    let seconds = days_since_1970(year, month?, day) * 86_400 + time?;
-    UNIX_EPOCH.checked_add(Duration::from_secs(u64::try_from(seconds).ok()?))
-}
-
-/// Days of the Gregorian calendar. The year begins in March, so that the leap day is its last.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (century, of_century) = (year.div_euclid(100), year.rem_euclid(100));
-    century * 146_097 / 4 + of_century * 1461 / 4 + (month * 153 + 2) / 5 + day - 719_469
+fn seconds(text: &str, units_per_second: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse::<f64>().ok()? / units_per_second).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::UNIX_EPOCH;
 
     fn check(headers: &[(&'static str, &str)], expected: Option<Duration>) {
         let headers = headers.iter().map(|(name, value)| ((*name).try_into().unwrap(), value.parse().unwrap()));

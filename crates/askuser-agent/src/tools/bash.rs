@@ -1,11 +1,11 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
-use super::input::{Fields, refuse};
 use super::process::{self, Isolation, ProcessGroup};
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
+use serde::Deserialize;
 use serde_json::json;
 use std::io;
 use std::process::ExitStatus;
@@ -83,6 +83,13 @@ fn question(command: &str) -> String {
     if fits { indented } else { format!("{ask}{command}") }
 }
 
+#[derive(Deserialize)]
+struct Input<'a> {
+    command: &'a str,
+    timeout_ms: Option<u64>,
+    description: Option<&'a str>,
+}
+
 /// The validated input.
 struct CommandInput<'a> {
     command: &'a str,
@@ -100,24 +107,24 @@ impl CommandInput<'_> {
 }
 
 fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
-    let fields = Fields::of(call)?;
-    let command = fields.words("command")?;
+    let Input { command, timeout_ms, description } = call.typed_input()?;
+    let command = call.non_blank("command", command)?;
     let length = command.chars().count();
     if length > MAX_COMMAND {
         let (fact, limit) = (format!("{length} characters"), format!("at most {MAX_COMMAND}; put it in a file"));
-        return Err(refuse(call, "command", &fact, &limit));
+        return Err(call.invalid_input("command", &fact, &limit));
     }
     // The user must see all of what they approve.
     let shown = command.replace('\t', "    ");
     if sanitize::block(&shown) != shown {
         let limit = "must be readable to the user; spell control characters as escapes";
-        return Err(refuse(call, "command", "has characters that cannot be shown", limit));
+        return Err(call.invalid_input("command", "has characters that cannot be shown", limit));
     }
-    let timeout = match fields.optional_number("timeout_ms")?.unwrap_or(DEFAULT_MS) {
+    let timeout = match timeout_ms.unwrap_or(DEFAULT_MS) {
         ms @ 1..=MAX_MS => Duration::from_millis(ms),
-        ms => return Err(refuse(call, "timeout_ms", &ms.to_string(), &format!("must be from 1 to {MAX_MS}"))),
+        ms => return Err(call.invalid_input("timeout_ms", &ms.to_string(), &format!("must be from 1 to {MAX_MS}"))),
     };
-    Ok(CommandInput { command, timeout, description: fields.optional_text("description")? })
+    Ok(CommandInput { command, timeout, description })
 }
 
 /// How a command ended.

@@ -242,7 +242,7 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
     let hidden =
         "has characters that cannot be shown, must be readable to the user; spell control characters as escapes";
     let cases = [
-        (json!({}), "command: missing, must be a string".to_owned()),
+        (json!({}), "command: missing, is required".to_owned()),
         (json!({"command": " "}), "command: blank, must say something".into()),
         (json!({"command": "x".repeat(8_001)}), "command: 8001 characters, at most 8000; put it in a file".into()),
         (json!({"command": "ls", "timeout_ms": 0}), "timeout_ms: 0, must be from 1 to 600000".into()),

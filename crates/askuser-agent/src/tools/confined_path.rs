@@ -5,7 +5,6 @@
 //! variables, which belong to shells.
 
 use super::folder::{Folder, Opened};
-use super::input::refuse;
 use crate::message::ToolCall;
 use crate::tool::{ToolContext, ToolResult};
 use std::collections::VecDeque;
@@ -47,10 +46,14 @@ impl ConfinedPath {
     /// Resolves `given`, the `path` of a call.
     pub(crate) fn resolve(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
         if given.is_empty() {
-            return Err(refuse(call, "path", "empty", "must name a file or folder"));
+            return Err(call.invalid_input("path", "empty", "must name a file or folder"));
         }
         if given == "~" || given.starts_with("~/") {
-            return Err(refuse(call, "path", "starts with ~", "must be absolute, or relative to the working folder"));
+            return Err(call.invalid_input(
+                "path",
+                "starts with ~",
+                "must be absolute, or relative to the working folder",
+            ));
         }
         let fail = |error: io::Error| path_error(given, "cannot be resolved", &error);
         let cwd = std::path::absolute(&context.cwd).map_err(fail)?;

@@ -2,10 +2,10 @@
 //! mark, which models do not see, are adapted to the file.
 
 use super::file_change::{self, Change};
-use super::input::{Fields, refuse};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use serde::Deserialize;
 use serde_json::json;
 
 /// Replaces a string in a file.
@@ -55,6 +55,14 @@ fn edit(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, ToolResult
     Ok(change.result(NAME, output))
 }
 
+#[derive(Deserialize)]
+struct Input<'a> {
+    path: &'a str,
+    old_string: &'a str,
+    new_string: &'a str,
+    replace_all: Option<bool>,
+}
+
 struct Plan<'a> {
     change: Change,
     new: &'a str,
@@ -62,20 +70,19 @@ struct Plan<'a> {
 }
 
 fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolResult> {
-    let fields = Fields::of(call)?;
-    let path = file_change::target_path(call, fields.text("path")?, context)?;
-    let (old, new) = (fields.text("old_string")?, fields.text("new_string")?);
-    let occurrences = if fields.flag("replace_all")? { Occurrences::All } else { Occurrences::Unique };
+    let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
+    let path = file_change::target_path(call, path, context)?;
+    let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
     if old.is_empty() {
-        return Err(refuse(call, "old_string", "empty", "must be text of the file; Write makes new files"));
+        return Err(call.invalid_input("old_string", "empty", "must be text of the file; Write makes new files"));
     }
     if old == new {
-        return Err(refuse(call, "new_string", "the same as old_string", "must differ"));
+        return Err(call.invalid_input("new_string", "the same as old_string", "must differ"));
     }
     for (field, text) in [("old_string", old), ("new_string", new)] {
         if text.len() > file_change::MAX_CONTENT {
             let (fact, limit) = (format!("{} bytes", text.len()), format!("at most {}", file_change::MAX_CONTENT));
-            return Err(refuse(call, field, &fact, &limit));
+            return Err(call.invalid_input(field, &fact, &limit));
         }
     }
     let shown = path.display();

@@ -1,17 +1,22 @@
 //! ExitPlanMode: presents the plan, and leaves plan mode if the person wants to go ahead.
 
-use super::input::Fields;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Entry;
 use askuser::{Answer, Outcome, QuestionSet, Rules, Status, report};
+use serde::Deserialize;
 use serde_json::json;
 
 /// Presents a plan for approval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExitPlanMode;
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    plan: &'a str,
+}
 
 const GO: &str = "Go ahead";
 const GO_AND_EDIT: &str = "Go ahead, accept edits";
@@ -40,7 +45,7 @@ impl Tool for ExitPlanMode {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let plan = match Fields::of(call).and_then(|fields| fields.words("plan")) {
+            let plan = match call.typed_input().and_then(|Input { plan }| call.non_blank("plan", plan)) {
                 Ok(plan) => plan,
                 Err(refused) => return Ok(refused),
             };

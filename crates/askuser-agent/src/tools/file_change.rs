@@ -5,7 +5,6 @@
 
 use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
 use super::folder::Opened;
-use super::input::refuse;
 use crate::message::ToolCall;
 use crate::tool::{Consent, ToolContext, ToolResult};
 use askuser::sanitize;
@@ -61,13 +60,13 @@ struct Omitted {
 /// The path of the file to change.
 pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
     if given.ends_with('/') {
-        return Err(refuse(call, "path", "ends with /", "must name a file"));
+        return Err(call.invalid_input("path", "ends with /", "must name a file"));
     }
     let path = ConfinedPath::resolve(call, given, context)?;
     let shown = path.display();
     // The user must be able to read what they approve.
     if sanitize::line(&shown) != shown {
-        return Err(refuse(call, "path", "has characters that cannot be shown", "must be readable to the user"));
+        return Err(call.invalid_input("path", "has characters that cannot be shown", "must be readable to the user"));
     }
     Ok(path)
 }

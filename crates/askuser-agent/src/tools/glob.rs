@@ -3,11 +3,11 @@
 use super::blocking::{self, TIMED_OUT};
 use super::confined_path::{self, ConfinedPath};
 use super::folder::Opened;
-use super::input::{Fields, refuse};
 use super::s;
 use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use serde::Deserialize;
 use serde_json::json;
 use std::ops::ControlFlow;
 use tokio_util::sync::CancellationToken;
@@ -52,11 +52,16 @@ impl Tool for Glob {
     }
 }
 
+#[derive(Deserialize)]
+struct Input<'a> {
+    pattern: &'a str,
+    path: Option<&'a str>,
+}
+
 fn parse<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<(ConfinedPath, Pattern, &'a str), ToolResult> {
-    let fields = Fields::of(call)?;
-    let text = fields.text("pattern")?;
-    let pattern = Pattern::parse(text).map_err(|why| refuse(call, "pattern", text, &why))?;
-    Ok((ConfinedPath::resolve(call, fields.optional_text("path")?.unwrap_or("."), context)?, pattern, text))
+    let Input { pattern: text, path } = call.typed_input()?;
+    let pattern = Pattern::parse(text).map_err(|why| call.invalid_input("pattern", text, &why))?;
+    Ok((ConfinedPath::resolve(call, path.unwrap_or("."), context)?, pattern, text))
 }
 
 fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> ToolResult {

@@ -3,13 +3,13 @@
 use super::blocking::{self, CancellableFile, TIMED_OUT};
 use super::confined_path::{self, ConfinedPath, MissingFolders};
 use super::folder::{Folder, Opened};
-use super::input::{Fields, refuse};
 use super::s;
 use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use serde::Deserialize;
 use serde_json::json;
 use std::fs::File;
 use std::io;
@@ -73,11 +73,23 @@ impl Tool for Grep {
 }
 
 /// What is reported of a match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum OutputMode {
+    #[default]
     Content,
     Files,
     Count,
+}
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    pattern: &'a str,
+    path: Option<&'a str>,
+    glob: Option<&'a str>,
+    ignore_case: Option<bool>,
+    output: Option<OutputMode>,
+    context: Option<u64>,
 }
 
 struct Search {
@@ -89,13 +101,12 @@ struct Search {
 }
 
 fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
-    let fields = Fields::of(call)?;
-    let pattern = fields.text("pattern")?;
+    let Input { pattern, path, glob, ignore_case, output, context: lines } = call.typed_input()?;
     if pattern.is_empty() {
-        return Err(refuse(call, "pattern", "empty", "must be a regular expression"));
+        return Err(call.invalid_input("pattern", "empty", "must be a regular expression"));
     }
     let matcher = RegexMatcherBuilder::new()
-        .case_insensitive(fields.flag("ignore_case")?)
+        .case_insensitive(ignore_case.unwrap_or(false))
         .multi_line(true)
         // `$` is before CRLF too; lines end with LF all the same.
         .crlf(true)
@@ -104,24 +115,18 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
         .map_err(|error| {
             let limit =
                 "must be a regular expression for single lines; escape ( ) [ ] { } . * + ? ^ $ | \\ to mean themselves";
-            refuse(call, "pattern", &error.to_string(), limit)
+            call.invalid_input("pattern", &error.to_string(), limit)
         })?;
-    let glob = match fields.optional_text("glob")? {
-        Some(text) => Some(Pattern::parse(text).map_err(|why| refuse(call, "glob", text, &why))?),
+    let glob = match glob {
+        Some(text) => Some(Pattern::parse(text).map_err(|why| call.invalid_input("glob", text, &why))?),
         None => None,
     };
-    let mode = match fields.optional_text("output")? {
-        None | Some("content") => OutputMode::Content,
-        Some("files") => OutputMode::Files,
-        Some("count") => OutputMode::Count,
-        Some(other) => return Err(refuse(call, "output", other, "must be content, files or count")),
-    };
-    let lines = fields.optional_number("context")?.unwrap_or(0);
+    let lines = lines.unwrap_or(0);
     if lines > MAX_CONTEXT {
-        return Err(refuse(call, "context", &lines.to_string(), &format!("at most {MAX_CONTEXT}")));
+        return Err(call.invalid_input("context", &lines.to_string(), &format!("at most {MAX_CONTEXT}")));
     }
-    let path = ConfinedPath::resolve(call, fields.optional_text("path")?.unwrap_or("."), context)?;
-    Ok(Search { path, matcher, glob, mode, context: lines as usize })
+    let path = ConfinedPath::resolve(call, path.unwrap_or("."), context)?;
+    Ok(Search { path, matcher, glob, mode: output.unwrap_or_default(), context: lines as usize })
 }
 
 impl Search {

@@ -129,7 +129,7 @@ async fn wrong_inputs_are_explained() {
         (json!({"pattern": "("}), "pattern: regex parse error"),
         (json!({"pattern": "a\nb"}), "must be a regular expression for single lines"),
         (json!({"pattern": ""}), "pattern: empty, must be a regular expression"),
-        (json!({"pattern": "x", "output": "lines"}), "output: lines, must be content, files or count"),
+        (json!({"pattern": "x", "output": "lines"}), "output: lines, must be one of content, files, count"),
         (json!({"pattern": "x", "context": 21}), "context: 21, at most 20"),
         (json!({"pattern": "x", "glob": "["}), "glob: [, not a glob"),
         (json!({"pattern": "x", "path": "no"}), "path: no does not exist"),

@@ -14,7 +14,6 @@ mod folder;
 mod glob;
 mod grep;
 mod head_tail;
-mod input;
 mod process;
 mod read;
 mod task;

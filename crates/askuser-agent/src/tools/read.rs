@@ -3,10 +3,10 @@
 use super::blocking::{self, CancellableFile};
 use super::confined_path::{self, ConfinedPath};
 use super::folder::{Folder, Opened};
-use super::input::{Fields, refuse};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use serde::Deserialize;
 use serde_json::json;
 use std::io::{self, BufRead, BufReader};
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,13 @@ impl Tool for Read {
     }
 }
 
+#[derive(Deserialize)]
+struct Input<'a> {
+    path: &'a str,
+    offset: Option<u64>,
+    limit: Option<u64>,
+}
+
 /// The lines to show.
 #[derive(Clone, Copy)]
 struct LineRange {
@@ -69,13 +76,14 @@ struct LineRange {
 }
 
 fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRange), ToolResult> {
-    let fields = Fields::of(call)?;
-    let path = ConfinedPath::resolve(call, fields.text("path")?, context)?;
-    let at_least_one = |field: &str, default: u64| match fields.optional_number(field)? {
-        Some(0) => Err(refuse(call, field, "0", "must be at least 1")),
+    let Input { path, offset, limit } = call.typed_input()?;
+    let path = ConfinedPath::resolve(call, path, context)?;
+    let at_least_one = |field: &str, number: Option<u64>, default: u64| match number {
+        Some(0) => Err(call.invalid_input(field, "0", "must be at least 1")),
         number => Ok(number.unwrap_or(default)),
     };
-    let range = LineRange { first: at_least_one("offset", 1)?, max: at_least_one("limit", MAX_LINES)?.min(MAX_LINES) };
+    let first = at_least_one("offset", offset, 1)?;
+    let range = LineRange { first, max: at_least_one("limit", limit, MAX_LINES)?.min(MAX_LINES) };
     Ok((path, range))
 }
 

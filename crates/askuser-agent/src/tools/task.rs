@@ -1,17 +1,23 @@
 //! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
 
-use super::input::{Fields, refuse};
 use crate::agent::{self, Agent, Shared};
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use futures_util::StreamExt;
+use serde::Deserialize;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 
 /// Hands a piece of work to a subagent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Task;
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    description: &'a str,
+    prompt: &'a str,
+}
 
 const NAME: &str = "Task";
 const MOST_CHARS: usize = 80;
@@ -39,12 +45,14 @@ impl Tool for Task {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let input = Fields::of(call).and_then(|fields| Ok((fields.words("description")?, fields.words("prompt")?)));
+            let input = call.typed_input().and_then(|Input { description, prompt }| {
+                Ok((call.non_blank("description", description)?, call.non_blank("prompt", prompt)?))
+            });
             let (description, prompt) = match input {
                 // It is shown with every question of the task.
                 Ok((description, _)) if description.chars().count() > MOST_CHARS => {
                     let fact = format!("{} characters", description.chars().count());
-                    return Ok(refuse(call, "description", &fact, &format!("at most {MOST_CHARS}")));
+                    return Ok(call.invalid_input("description", &fact, &format!("at most {MOST_CHARS}")));
                 }
                 Ok(input) => input,
                 Err(refused) => return Ok(refused),

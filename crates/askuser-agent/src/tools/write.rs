@@ -1,10 +1,10 @@
 //! Write: creates a file, or replaces its whole content.
 
 use super::file_change::{self, Change, Original};
-use super::input::{Fields, refuse};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use serde::Deserialize;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +19,12 @@ pub struct Write {
 const NAME: &str = "Write";
 /// Older entries are dropped: so many calls are never waiting for permission at the same time.
 const MAX_SEEN: usize = 64;
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    path: &'a str,
+    content: &'a str,
+}
 
 impl Tool for Write {
     fn definition(&self) -> ToolDefinition {
@@ -82,12 +88,11 @@ impl Write {
 }
 
 fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
-    let fields = Fields::of(call)?;
-    let path = file_change::target_path(call, fields.text("path")?, context)?;
-    let content = fields.text("content")?;
+    let Input { path, content } = call.typed_input()?;
+    let path = file_change::target_path(call, path, context)?;
     if content.len() > file_change::MAX_CONTENT {
         let (fact, limit) = (format!("{} bytes", content.len()), format!("at most {}", file_change::MAX_CONTENT));
-        return Err(refuse(call, "content", &fact, &limit));
+        return Err(call.invalid_input("content", &fact, &limit));
     }
     let original = file_change::load(&path)?;
     if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {

@@ -109,7 +109,7 @@ async fn a_plan_without_words_is_shown_to_nobody() {
     let (model, requests) = watched(calling([json!([{"name": "ExitPlanMode", "input": {}}])]));
     let agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([]));
     finish(&mut planning(agent), "go").await;
-    let words = "Invalid ExitPlanMode input; nothing was done. plan: missing, must be a string";
+    let words = "Invalid ExitPlanMode input; nothing was done. plan: missing, is required";
     assert_eq!(requests.last_result(), (words.into(), true));
 }
 
