@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut byte = || bytes.next();
     let Some(first) = byte() else { return };
     let settings = PromptOptions {
-        arm: Duration::from_millis(if first & 4 == 0 { 0 } else { 250 }),
+        key_delay: Duration::from_millis(if first & 4 == 0 { 0 } else { 250 }),
         timeout: (first & 8 != 0).then_some(Duration::from_secs(2)),
     };
     let mut prompt = Prompt::new(SETS[usize::from(first & 3) % SETS.len()].clone(), settings);

@@ -1,7 +1,6 @@
 //! What the loop itself costs: a model and tools that take no time, so that the rest is ours.
 
-use askuser::asker::{Asking, Request};
-use askuser::{Asker, Outcome};
+use askuser::{Asker, Asking, Outcome, Request, Via};
 use askuser_agent::{
     Access, Agent, AgentEvent, Model, ModelEvent, ModelRequest, ResponseStream, Running, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolResult, Transcript, tools,
@@ -58,9 +57,9 @@ struct First;
 impl Asker for First {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let answers = request.set.questions().iter().filter_map(|question| question.answer(&[0], None, None));
-            let outcome = Outcome::answered(&request.set, answers.collect());
-            Ok(outcome.unwrap_or_else(|| Outcome::cancelled(Vec::new())))
+            let answers = request.set().questions().iter().filter_map(|question| question.answer(&[0], None, None));
+            let outcome = Outcome::answered(request.set(), answers.collect());
+            Ok(outcome.unwrap_or_else(|_| Outcome::cancelled()).through(Via::FrontEnd).into())
         })
     }
 }

@@ -4,8 +4,7 @@
 //! Measured, not asserted: memory per agent, and how often the process woke up while nobody answered.
 #![allow(clippy::print_stdout, reason = "the numbers belong on stdout")]
 
-use askuser::asker::{Asking, Request};
-use askuser::{Asker, Outcome};
+use askuser::{Asker, Asking, Outcome, Request, Via};
 use askuser_agent::{Agent, AgentEvent, Script, tools};
 use futures_util::StreamExt;
 use std::sync::Arc;
@@ -26,9 +25,9 @@ impl Asker for Later {
             let answer = self.answer.notified();
             self.waiting.fetch_add(1, Ordering::Relaxed);
             answer.await;
-            let answers = request.set.questions().iter().filter_map(|question| question.answer(&[0], None, None));
-            let outcome = Outcome::answered(&request.set, answers.collect());
-            Ok(outcome.unwrap_or_else(|| Outcome::cancelled(Vec::new())))
+            let answers = request.set().questions().iter().filter_map(|question| question.answer(&[0], None, None));
+            let outcome = Outcome::answered(request.set(), answers.collect());
+            Ok(outcome.unwrap_or_else(|_| Outcome::cancelled()).through(Via::FrontEnd).into())
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
+use askuser::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::AddAssign;
@@ -36,10 +37,12 @@ pub enum AgentEvent {
     },
     /// A person is being asked; the turn pauses until there is an outcome.
     AskUser {
-        /// Names the question: the call's id, or `ID:permission` where it is about permission for the call.
+        /// Names the question among those of the session: the call's id for a plain question, opaque for others.
         id: String,
         /// The questions, as the model wrote them.
         questions: Value,
+        /// All there is to know about it.
+        request: Box<Request>,
     },
     /// The turn is over.
     Done {

@@ -35,21 +35,25 @@
 //! ```
 
 mod agent;
+mod asking;
 mod event;
+mod event_channel;
 mod message;
 mod model;
 mod permission;
 #[cfg(feature = "providers")]
 pub mod provider;
 mod script;
+mod shared;
 mod tool;
 mod tool_input;
 pub mod tools;
 mod transcript;
 mod turn;
 
-pub use agent::{Agent, Run};
+pub use agent::Agent;
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
+pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};

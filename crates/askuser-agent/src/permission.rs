@@ -7,7 +7,8 @@
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
-use askuser::{Answer, Limits, QuestionSet, Rules, Status, Via, report};
+use askuser::input::QuestionInput;
+use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Status, report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -88,9 +89,10 @@ pub(crate) enum Verdict {
     Refused(ToolResult),
 }
 
-const ONCE: &str = "Allow once";
-const ALWAYS: &str = "Always here";
-const DENY: &str = "Deny";
+/// The options by their index: a recorded answer may have been given under other labels.
+const ONCE: usize = 0;
+const ALWAYS: usize = 1;
+const ALWAYS_LABEL: &str = "Always here";
 
 /// Makes sure that the person agrees.
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Verdict, Stop> {
@@ -109,77 +111,64 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             return Ok(Verdict::Refused(ToolResult::error(why)));
         }
     };
-    let outcome = context.ask(&question_id(call), set.clone(), consent.context.clone()).await?;
+    let asked = context.ask_for(Purpose::Permission, &call.id, set, consent.context.clone()).await?;
     let refused = |why: String| {
-        let details = json!({"permission": report::json(&set, &outcome)});
+        let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
         Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed").with_details(details)))
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
-    match (outcome.status(), outcome.answers()) {
-        (Status::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
-            match selected_options.first().map(String::as_str) {
-                Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
-                Some(ALWAYS) => {
-                    allow_always(call, &consent, outcome.via(), context);
-                    Ok(Verdict::Allowed { note: note.clone() })
-                }
-                _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
+    if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
+        return match picked {
+            Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
+            Some(ALWAYS) => {
+                allow_always(call, &consent, &asked.resolution, context);
+                Ok(Verdict::Allowed { note: note.clone() })
             }
-        }
-        (Status::Declined { reason }, _) => refused(format!("The user did not allow this.{}", words(reason))),
-        (Status::Discuss { message }, _) => refused(format!(
+            _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
+        };
+    }
+    match asked.resolution.outcome().status() {
+        Status::Declined { reason } => refused(format!("The user did not allow this.{}", words(reason))),
+        Status::Discuss { message } => refused(format!(
             "Not run: the user wants to talk about it first.{} Reply to them before you go on.",
             words(message)
         )),
-        (Status::TimedOut, _) => refused("Not run: the time for permission ran out. Silence is not consent.".into()),
-        (Status::Unavailable { reason }, _) => {
+        Status::TimedOut => refused("Not run: the time for permission ran out. Silence is not consent.".into()),
+        Status::Unavailable { reason } => {
             refused(format!("Not run: this needs the user's permission, and nobody can be asked ({reason})."))
         }
-        (Status::Answered | Status::Cancelled, _) => {
+        Status::Answered | Status::Cancelled => {
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
         }
     }
 }
 
-/// For as long as the agent; for good, if a person said so.
-fn allow_always(call: &ToolCall, consent: &Consent, via: Option<Via>, context: &ToolContext) {
+/// For as long as the agent; for good, if a person said so: what a file or a rule says is not kept.
+fn allow_always(call: &ToolCall, consent: &Consent, resolution: &Resolution, context: &ToolContext) {
     let whose = whose(&call.name, consent);
     let mut permissions = context.shared.permissions();
     permissions.allow_for_now(whose, &consent.rule);
-    match (&permissions.allowed, via) {
-        (None, _) | (_, Some(Via::AnswersFile | Via::Policy)) => {}
-        (Some(allowed), _) => {
-            if let Err(error) = allowed.insert(whose, &consent.rule) {
-                let message = format!("\"{ALWAYS}\" lasts only as long as this session: {error}");
-                context.emit(AgentEvent::Notice { message });
-            }
-        }
+    if let Some(allowed) = permissions.allowed.as_ref().filter(|_| resolution.is_a_persons())
+        && let Err(error) = allowed.insert(whose, &consent.rule)
+    {
+        let message = format!("\"{ALWAYS_LABEL}\" lasts only as long as this session: {error}");
+        context.emit(AgentEvent::Notice { message });
     }
 }
 
 /// What the person noted when they allowed a call that was then cut off.
 pub(crate) fn recorded_note(call: &ToolCall, context: &ToolContext) -> Option<String> {
     let shared = &context.shared;
-    let outcome = shared.transcript.outcome(shared.path(), &question_id(call))?;
-    outcome["answers"][0]["note"].as_str().map(str::to_owned)
-}
-
-fn question_id(call: &ToolCall) -> String {
-    format!("{}:permission", call.id)
+    let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission)?;
+    recorded.outcome?["answers"][0]["note"].as_str().map(str::to_owned)
 }
 
 fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Violations> {
     let limits = Limits::DEFAULT;
-    let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
-    let option = |label: &str, description: &str| json!({"label": label, "description": description});
-    let options = [
-        option(ONCE, "This time only"),
-        option(ALWAYS, &cut(&consent.always, limits.description_chars.max)),
-        option(DENY, "Do not; n adds a note, Other says what to do instead"),
-    ];
-    let header = cut(tool, limits.header_chars.max);
-    let question = json!({
-        "question": consent.question, "header": header, "options": options, "multiSelect": false,
-    });
-    QuestionSet::parse(json!({ "questions": [question] }), &Rules::default())
+    let cut = |text: &str, max: usize| text.chars().take(max).collect::<String>();
+    let question = QuestionInput::new(&consent.question, cut(tool, limits.header_chars().max))
+        .option("Allow once", "This time only")
+        .option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max))
+        .option("Deny", "Do not run it; a note or Other says what to do instead");
+    QuestionSet::new([question], &Rules::strict())
 }

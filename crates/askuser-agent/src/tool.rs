@@ -1,10 +1,12 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
-use crate::agent::{Events, Shared};
-use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::asking::Exclusive;
+use crate::event::{AgentEvent, Failure};
+use crate::event_channel::EventSender;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
-use askuser::{Asker, Limits, Outcome, QuestionSet, Request, report};
+use crate::shared::Shared;
+use askuser::{Asker, Context, Limits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::future::Future;
@@ -35,10 +37,10 @@ pub trait Tool: Send + Sync {
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let (name, input) = (&call.name, call.input.to_string());
         let whole = format!("Run {name} with this input?\n\n{input}");
-        let (question, context) = if whole.chars().count() <= Limits::DEFAULT.question_chars.max {
+        let (question, context) = if whole.chars().count() <= Limits::DEFAULT.question_chars().max {
             (whole, None)
         } else {
-            (format!("Run {name} with this input?"), Some(input))
+            (format!("Run {name} with this input?"), Some(Context::tool_input(input)))
         };
         Ok(Consent {
             question,
@@ -73,7 +75,7 @@ pub struct Consent {
     /// The question, with all that has to be read to answer it.
     pub question: String,
     /// What it is about, where that is too long for a question: a diff.
-    pub context: Option<String>,
+    pub context: Option<Context>,
     /// What "always" would allow from then on: calls of this tool with the same rule.
     pub rule: String,
     /// The same in words.
@@ -167,7 +169,8 @@ pub struct ToolContext {
     /// Who can be asked, if anybody.
     pub asker: Option<Arc<dyn Asker>>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) events: Events,
+    pub(crate) events: EventSender,
+    pub(crate) exclusive: Exclusive,
 }
 
 impl ToolContext {
@@ -176,51 +179,10 @@ impl ToolContext {
         self.events.send(event);
     }
 
-    /// Asks the person, and returns what came of it. What was asked and what was answered is in the transcript first, so
-    /// that after a crash it is asked again if it has no outcome, and not if it has.
-    pub async fn ask(&self, id: &str, set: QuestionSet, context: Option<String>) -> Result<Outcome, Stop> {
-        let shared = &self.shared;
-        let mut request = Request::new(set).with_key(shared.key(id));
-        request.origin = shared.origin();
-        request.context = context;
-        if let Some(outcome) = shared.recorded_outcome(id, &request) {
-            return Ok(outcome);
-        }
-        let Some(asker) = &self.asker else {
-            self.keep_waiting(id)?;
-            return Ok(Outcome::unavailable("nobody can be asked in this run", Vec::new()));
-        };
-        // Subagents run beside each other, but one person answers: one question at a time, in the order they come.
-        let _floor = shared.floor.lock().await;
-        let questions = serde_json::to_value(&request.set).unwrap_or_default()["questions"].take();
-        shared.record_question(id, &questions)?;
-        self.emit(AgentEvent::AskUser { id: shared.public_id(id), questions });
-        self.told().await?;
-        let outcome = asker.ask(&request).await.or_else(Stop::from_asking)?;
-        shared.record_outcome(id, &request, &outcome).map_err(|stop| match stop {
-            // The person's words must not be lost with it.
-            Stop::Failed(Failure { kind, message }) => {
-                let message = format!("{message}; what came of asking: {}", report::json(&request.set, &outcome));
-                Stop::Failed(Failure { kind, message })
-            }
-            Stop::Interrupted => Stop::Interrupted,
-        })?;
-        Ok(outcome)
-    }
-
-    /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.
-    pub(crate) fn keep_waiting(&self, id: &str) -> Result<(), Stop> {
-        if self.asker.is_some() || !self.shared.transcript.was_asked(self.shared.path(), id) {
-            return Ok(());
-        }
-        let message = "a question still waits for its answer, and nobody can be asked in this run".to_owned();
-        Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
-    }
-
     /// Lets whoever listens take in what has been emitted before anything else happens: text is on the screen before a
     /// prompt is drawn under it, and what they stop now does not begin.
-    pub(crate) async fn told(&self) -> Result<(), Stop> {
-        self.events.taken().await;
+    pub(crate) async fn wait_until_taken(&self) -> Result<(), Stop> {
+        self.events.wait_until_taken().await;
         if self.abort.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
     }
 }

@@ -4,14 +4,17 @@
 //! [`History`], which the running loop uses as well, so that there is no second way to go on.
 
 mod history;
+mod questions;
 
 pub(crate) use history::{History, Next};
+pub(crate) use questions::RecordedQuestion;
 
 use crate::event::Usage;
 use crate::message::Block;
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
-use serde::{Deserialize, Serialize};
+use askuser::{Purpose, Request};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -31,10 +34,22 @@ pub enum Entry {
     User { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },
-    /// A question is about to be shown.
-    Asked { id: String, questions: Value },
+    /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.
+    Asked {
+        id: String,
+        #[serde(default)]
+        purpose: Option<Purpose>,
+        questions: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Box<Request>>,
+    },
     /// What came of it.
-    Outcome { id: String, outcome: Value },
+    Outcome {
+        id: String,
+        #[serde(default)]
+        purpose: Option<Purpose>,
+        outcome: Value,
+    },
     /// A tool that acts is about to run.
     Started { id: String },
     /// What came of a call.
@@ -51,11 +66,25 @@ pub enum Entry {
 struct Line {
     /// Milliseconds since 1970.
     at: u64,
-    /// The calls that lead to the subagent it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    task: Option<String>,
+    /// The calls that lead to the subagent it is about, the outermost first. Old sessions have a text: subagents had no
+    /// subagents, so it is the id of one call.
+    #[serde(default, rename = "task", deserialize_with = "read_tasks", skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<String>,
     #[serde(flatten)]
     entry: Entry,
+}
+
+fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Tasks {
+        Path(Vec<String>),
+        Call(String),
+    }
+    Ok(match Tasks::deserialize(deserializer)? {
+        Tasks::Path(path) => path,
+        Tasks::Call(call) => vec![call],
+    })
 }
 
 /// A session's record. Clones write to the same one.
@@ -125,7 +154,7 @@ impl Transcript {
         let file = Some((path.clone(), file));
         let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None };
         let transcript = Transcript::from(inner);
-        transcript.append(None, &entry)?;
+        transcript.append(&[], &entry)?;
         transcript.sync()?;
         // The name has to survive too. Not every system lets a folder be synced; it is the file that counts.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -182,6 +211,7 @@ impl Transcript {
             Entry::Mode { mode } => Some(mode),
             _ => None,
         });
+        questions::upgrade(id, &mut lines);
         Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), lines, mode }))
     }
 
@@ -209,9 +239,9 @@ impl Transcript {
     }
 
     /// Writes an entry. The process may die right after; the machine may not, until [`Transcript::sync`].
-    pub(crate) fn append(&self, task: Option<&str>, entry: &Entry) -> Result<(), TranscriptError> {
+    pub(crate) fn append(&self, tasks: &[String], entry: &Entry) -> Result<(), TranscriptError> {
         let mut inner = self.inner();
-        let line = Line { at: now(), task: task.map(str::to_owned), entry: entry.clone() };
+        let line = Line { at: now(), tasks: tasks.to_vec(), entry: entry.clone() };
         if let Some((path, file)) = &mut inner.file {
             let failed = |source| TranscriptError::File { path: path.clone(), source };
             let mut bytes = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
@@ -238,35 +268,41 @@ impl Transcript {
     }
 
     /// The conversation as it was read back; a subagent's as it is now.
-    pub(crate) fn history(&self, task: Option<&str>) -> History {
+    pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
-        for line in inner.lines.iter().filter(|line| line.task.as_deref() == task) {
+        for line in inner.lines.iter().filter(|line| line.tasks == tasks) {
             history.apply(&line.entry);
         }
         history
     }
 
-    /// The outcome of a question whose call is still open.
-    pub(crate) fn outcome(&self, task: Option<&str>, wanted: &str) -> Option<Value> {
-        let inner = self.inner();
-        let outcome = |line: &Line| match &line.entry {
-            Entry::Outcome { id, outcome } if id == wanted && line.task.as_deref() == task => Some(outcome.clone()),
-            _ => None,
-        };
-        inner.lines.iter().rev().find_map(outcome)
+    /// The last question that was asked for a call that is still open, and what came of it.
+    pub(crate) fn question(&self, tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
+        RecordedQuestion::find(&self.inner().lines, tasks, call, purpose)
     }
 
-    /// Whether a question was put to somebody before the process was cut off.
-    pub(crate) fn was_asked(&self, task: Option<&str>, wanted: &str) -> bool {
-        let asked = |line: &Line| matches!(&line.entry, Entry::Asked { id, .. } if id == wanted);
-        self.inner().lines.iter().any(|line| asked(line) && line.task.as_deref() == task)
+    /// The questions that still wait for their answer, in the order they were asked.
+    pub fn pending(&self) -> Vec<Request> {
+        let inner = self.inner();
+        let keys = inner.lines.iter().filter_map(|line| match &line.entry {
+            Entry::Asked { request: Some(request), .. } => Some(request.key().clone()),
+            _ => None,
+        });
+        let mut pending: Vec<Request> = Vec::new();
+        for key in keys {
+            let recorded = RecordedQuestion::find(&inner.lines, key.tasks(), key.call(), key.purpose());
+            let open = recorded.filter(|recorded| recorded.outcome.is_none() && inner.is_open(key.tasks(), key.call()));
+            let request = open.and_then(|recorded| recorded.request);
+            pending.extend(request.filter(|request| pending.iter().all(|other| other.key() != request.key())));
+        }
+        pending
     }
 
     /// Whether a call that is still open has begun to act.
-    pub(crate) fn has_started(&self, task: Option<&str>, wanted: &str) -> bool {
+    pub(crate) fn has_started(&self, tasks: &[String], wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
-        self.inner().lines.iter().any(|line| started(line) && line.task.as_deref() == task)
+        self.inner().lines.iter().any(|line| started(line) && line.tasks == tasks)
     }
 
     /// The mode that was written last.
@@ -280,30 +316,50 @@ impl Transcript {
 }
 
 impl Inner {
+    /// Whether a call has no result yet and was not given up.
+    fn is_open(&self, tasks: &[String], call: &str) -> bool {
+        let mut open = false;
+        for line in &self.lines {
+            match &line.entry {
+                Entry::Asked { id, .. } if id == call && line.tasks == tasks => open = true,
+                Entry::Result { id, .. } if id == call && line.tasks == tasks => open = false,
+                // A subagent ends with the call that started it.
+                Entry::Result { id, .. }
+                    if tasks.split_last().is_some_and(|(task, above)| task == id && line.tasks == above) =>
+                {
+                    open = false;
+                }
+                // These give up every open call.
+                Entry::User { .. } | Entry::Interrupted | Entry::Cleared if line.tasks.is_empty() => open = false,
+                _ => {}
+            }
+        }
+        open
+    }
+
     /// Keeps what an open call may need when its turn is cut off and taken up again without the process ending: that it
-    /// began to act, what was answered, and all of a subagent. Once it has a result, that is forgotten.
+    /// began to act, what was asked and answered, and all of a subagent. Once it has a result, that is forgotten.
     fn remember(&mut self, line: Line) {
         let about = |line: &Line| match &line.entry {
-            Entry::Outcome { id, .. } | Entry::Started { id } => Some(id.clone()),
+            Entry::Asked { id, .. } | Entry::Outcome { id, .. } | Entry::Started { id } => Some(id.clone()),
             _ => None,
         };
-        match (&line.task, &line.entry) {
-            (task, Entry::Result { id, .. }) => {
-                let path = task.as_ref().map_or_else(|| id.clone(), |task| format!("{task}/{id}"));
-                let permission = format!("{id}:permission");
+        match &line.entry {
+            Entry::Result { id, .. } => {
+                let subagent: Vec<String> = line.tasks.iter().cloned().chain([id.clone()]).collect();
                 self.lines.retain(|other| {
-                    let own = other.task == *task && about(other).is_some_and(|it| it == *id || it == permission);
-                    !own && other.task.as_ref() != Some(&path)
+                    let own = other.tasks == line.tasks && about(other).as_ref() == Some(id);
+                    !own && !other.tasks.starts_with(&subagent)
                 });
             }
             // These give up every open call.
-            (None, Entry::User { .. } | Entry::Interrupted | Entry::Cleared) => {
-                self.lines.retain(|other| other.task.is_none() && about(other).is_none());
+            Entry::User { .. } | Entry::Interrupted | Entry::Cleared if line.tasks.is_empty() => {
+                self.lines.retain(|other| other.tasks.is_empty() && about(other).is_none());
             }
-            (_, Entry::Mode { mode }) => self.mode = Some(*mode),
+            Entry::Mode { mode } => self.mode = Some(*mode),
             _ => {}
         }
-        if line.task.is_some() || about(&line).is_some() {
+        if !line.tasks.is_empty() || about(&line).is_some() {
             self.lines.push(line);
         }
     }

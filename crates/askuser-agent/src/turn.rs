@@ -1,12 +1,16 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
-use crate::agent::{Agent, Events, Retries, Shared};
+use crate::agent::Agent;
+use crate::asking::Exclusive;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
+use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::{self, PermissionMode, Verdict};
+use crate::shared::{Retries, Shared};
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, History, Next};
+use askuser::{Closed, Purpose, Request};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
@@ -16,18 +20,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 
 /// How many tools that only look run beside each other.
-const BESIDE: usize = 8;
+const MAX_PARALLEL: usize = 8;
 
 /// More than any answer needs.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 /// Nobody waits longer than this for a provider without being told.
-const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+const MAX_PAUSE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn drive<'a>(
     agent: &'a mut Agent,
     begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-    events: Events,
+    events: EventSender,
     abort: CancellationToken,
 ) {
     let ended = match begin(agent) {
@@ -37,17 +41,31 @@ pub(crate) async fn drive<'a>(
     let last = match ended {
         Ok(text) => AgentEvent::Done { text },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
-        Err(Stop::Interrupted) => match agent.keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
-            Ok(()) | Err(Stop::Interrupted) => {
-                AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
+        Err(Stop::Interrupted) => {
+            match withdraw_questions(agent).keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
+                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error {
+                    error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() },
+                },
+                Err(Stop::Failed(error)) => AgentEvent::Error { error },
             }
-            Err(Stop::Failed(error)) => AgentEvent::Error { error },
-        },
+        }
     };
     events.send(last);
 }
 
-async fn turn(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> Result<String, Stop> {
+/// The turn was stopped for good: nobody needs the answers to what it still asks.
+fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
+    let shared = &agent.shared;
+    if let Some(asker) = &shared.asker {
+        let own = |request: &Request| request.key().tasks().starts_with(&shared.tasks);
+        for request in shared.transcript.pending().iter().filter(|request| own(request)) {
+            asker.close(request.key(), &Closed::Withdrawn);
+        }
+    }
+    agent
+}
+
+async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<String, Stop> {
     let mut requests = 0;
     loop {
         match agent.history.next() {
@@ -69,30 +87,30 @@ async fn turn(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> 
 
 /// An answer as far as it has come.
 #[derive(Default)]
-struct Reply {
+struct Response {
     content: Vec<Block>,
     text: String,
     usage: Usage,
     /// How much of it there is, in bytes.
     size: usize,
-    ending: Ending,
+    completion: Completion,
 }
 
 /// How an answer ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Ending {
+enum Completion {
     #[default]
     Whole,
     /// Where the model was not allowed to write on.
-    Cut,
+    Truncated,
 }
 
-impl Reply {
+impl Response {
     /// More has come. A provider that never stops must not fill the memory.
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
-        if self.size > MOST_BYTES {
-            let message = format!("the answer has more than {MOST_BYTES} bytes, at most {MOST_BYTES}");
+        if self.size > MAX_RESPONSE_BYTES {
+            let message = format!("the answer has more than {MAX_RESPONSE_BYTES} bytes, at most {MAX_RESPONSE_BYTES}");
             return Err(ModelError::new(FailureKind::Protocol, message));
         }
         Ok(())
@@ -113,7 +131,7 @@ impl Reply {
     }
 
     /// Nothing can void the texts any more.
-    fn tell_texts(&self, events: &Events) {
+    fn tell_texts(&self, events: &EventSender) {
         for block in &self.content {
             if let Block::Text { text } = block {
                 events.send(AgentEvent::Text { text: text.clone() });
@@ -122,38 +140,38 @@ impl Reply {
     }
 }
 
-async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) -> Result<(), Stop> {
+async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let mut attempt = 0;
     loop {
-        let mut reply = Reply::default();
+        let mut response = Response::default();
         let answered = tokio::select! {
             biased;
             () = abort.cancelled() => None,
-            answered = read(&shared, &agent.history, &mut reply, events) => Some(answered),
+            answered = read(&shared, &agent.history, &mut response, events) => Some(answered),
         };
         match answered {
             Some(Ok(())) => {
-                reply.close_text();
-                reply.tell_texts(events);
-                events.send(AgentEvent::Usage { usage: reply.usage });
-                if reply.is_no_answer(&agent.history) {
+                response.close_text();
+                response.tell_texts(events);
+                events.send(AgentEvent::Usage { usage: response.usage });
+                if response.is_no_answer(&agent.history) {
                     let message = "the model answered with nothing at all".to_owned();
                     return Err(Stop::Failed(Failure { kind: FailureKind::Protocol, message }));
                 }
-                if reply.ending == Ending::Cut {
+                if response.completion == Completion::Truncated {
                     let message = "the answer was cut off at the limit of its length; max_tokens raises it".to_owned();
                     events.send(AgentEvent::Notice { message });
                 }
-                return agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage });
+                return agent.record(&Entry::Assistant { content: response.content, usage: response.usage });
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
-                reply.close_text();
-                reply.tell_texts(events);
-                reply.content.retain(|block| matches!(block, Block::Text { .. }));
-                if !reply.content.is_empty() {
-                    agent.record(&Entry::Assistant { content: reply.content, usage: reply.usage })?;
+                response.close_text();
+                response.tell_texts(events);
+                response.content.retain(|block| matches!(block, Block::Text { .. }));
+                if !response.content.is_empty() {
+                    agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
                 }
                 return Err(Stop::Interrupted);
             }
@@ -173,9 +191,14 @@ async fn respond(agent: &mut Agent, events: &Events, abort: &CancellationToken) 
     }
 }
 
-async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Events) -> Result<(), ModelError> {
+async fn read(
+    shared: &Shared,
+    history: &History,
+    response: &mut Response,
+    events: &EventSender,
+) -> Result<(), ModelError> {
     let tools = shared.tools.offered(shared.permissions().mode, shared.asker.is_some());
-    let task = shared.task.as_ref().map(|task| task.description.as_str());
+    let task = shared.origin.task.as_deref().filter(|_| shared.is_subagent());
     let system = shared.system_now();
     let model = shared.model();
     let request = ModelRequest { system: &system, messages: &history.messages, tools: &tools, task };
@@ -183,22 +206,22 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
     while let Some(event) = answer.next().await {
         match event? {
             ModelEvent::Text(text) => {
-                reply.grow(text.len())?;
-                reply.text.push_str(&text);
+                response.grow(text.len())?;
+                response.text.push_str(&text);
                 events.send(AgentEvent::TextDelta { text });
             }
             ModelEvent::Call(call) => {
-                reply.grow(call.input.to_string().len())?;
-                reply.close_text();
-                let id = history.free_id(&call.id, &reply.content);
-                reply.content.push(Block::Call(ToolCall { id, ..call }));
+                response.grow(call.input.to_string().len())?;
+                response.close_text();
+                let id = history.free_id(&call.id, &response.content);
+                response.content.push(Block::Call(ToolCall { id, ..call }));
             }
             ModelEvent::Opaque(block) => {
-                reply.close_text();
-                reply.content.push(block);
+                response.close_text();
+                response.content.push(block);
             }
-            ModelEvent::Usage(usage) => reply.usage = usage,
-            ModelEvent::Truncated => reply.ending = Ending::Cut,
+            ModelEvent::Usage(usage) => response.usage = usage,
+            ModelEvent::Truncated => response.completion = Completion::Truncated,
         }
     }
     Ok(())
@@ -206,13 +229,13 @@ async fn read(shared: &Shared, history: &History, reply: &mut Reply, events: &Ev
 
 /// How long to wait before the request is made again; `None` if it is not.
 fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
-    if !error.is_transient() || attempt >= retries.most {
+    if !error.is_transient() || attempt >= retries.max {
         return None;
     }
     match error.retry_after {
-        Some(pause) => (pause <= LONGEST_PAUSE).then_some(pause),
+        Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
         None => {
-            let pause = retries.pause.saturating_mul(1 << attempt.min(6)).min(LONGEST_PAUSE);
+            let pause = retries.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE);
             // Spread over half the pause, so that many agents do not come back together.
             let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
             Some(pause.mul_f64(0.75 + 0.5 * f64::from(nanos % 1000) / 1000.0))
@@ -222,7 +245,7 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
 
 /// Why it is not made again, if the provider would have it later.
 fn given_up(error: ModelError) -> Failure {
-    let later = error.retry_after.filter(|pause| *pause > LONGEST_PAUSE).map(|pause| pause.as_secs());
+    let later = error.retry_after.filter(|pause| *pause > MAX_PAUSE).map(|pause| pause.as_secs());
     let failure = Failure::from(error);
     match later {
         Some(seconds) => Failure { message: format!("{}; try again in {seconds} s", failure.message), ..failure },
@@ -235,7 +258,7 @@ fn given_up(error: ModelError) -> Failure {
 async fn run_calls(
     agent: &mut Agent,
     calls: &[ToolCall],
-    events: &Events,
+    events: &EventSender,
     abort: &CancellationToken,
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
@@ -251,7 +274,7 @@ async fn run_calls(
             return Err(Stop::Interrupted);
         }
         let runs: Vec<_> = now.iter().map(|call| run_call(call, &context)).collect();
-        let runs = stream::iter(runs).buffer_unordered(BESIDE);
+        let runs = stream::iter(runs).buffer_unordered(MAX_PARALLEL);
         tokio::pin!(runs);
         loop {
             let ended = tokio::select! {
@@ -276,7 +299,7 @@ async fn run_call<'a>(call: &'a ToolCall, context: &ToolContext) -> (&'a ToolCal
 }
 
 async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
-    context.told().await?;
+    context.wait_until_taken().await?;
     let shared = &context.shared;
     let mode = shared.permissions().mode;
     let Some(tool) = shared.tools.get(&call.name).cloned() else {
@@ -288,7 +311,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
             names.join(", ")
         )));
     };
-    if shared.transcript.has_started(shared.path(), &call.id) {
+    if shared.transcript.has_started(&shared.tasks, &call.id) {
         let mut output = String::from(
             "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
              do it again.",
@@ -299,12 +322,19 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, 
         return Ok(ToolResult::error(output));
     }
     // What was answered before the session was cut off counts, even if that answer has changed the mode since.
-    let is_answered = tool.access() == Access::Ask && shared.transcript.outcome(shared.path(), &call.id).is_some();
+    let is_answered = tool.access() == Access::Ask && shared.recorded_question(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
-        context.keep_waiting(&call.id)?;
+        context.keep_waiting(Purpose::Question, &call.id)?;
+        context.keep_waiting(Purpose::Plan, &call.id)?;
         return Ok(not_now(&*tool, context));
     }
-    if tool.access() != Access::Act {
+    // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
+    let _exclusive = match tool.access() {
+        Access::Read => return run_tool(&*tool, call, context).await,
+        Access::Ask | Access::Act => shared.exclusive.lock().await,
+    };
+    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
+    if tool.access() == Access::Ask {
         return run_tool(&*tool, call, context).await;
     }
     let note = match permission::obtain(&*tool, call, context).await? {
@@ -347,7 +377,7 @@ fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
 }
 
 impl Shared {
-    fn context(self: &Arc<Shared>, events: &Events, abort: &CancellationToken) -> ToolContext {
+    fn context(self: &Arc<Shared>, events: &EventSender, abort: &CancellationToken) -> ToolContext {
         ToolContext {
             cwd: self.cwd.clone(),
             allowed: self.allowed.clone(),
@@ -356,6 +386,7 @@ impl Shared {
             asker: self.asker.clone(),
             shared: self.clone(),
             events: events.clone(),
+            exclusive: Exclusive::Free,
         }
     }
 
@@ -363,7 +394,7 @@ impl Shared {
     fn system_now(&self) -> String {
         match self.permissions().mode {
             PermissionMode::Plan => {
-                let plan_mode = if self.task.is_some() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
+                let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
                 format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
             }
             PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Allow => self.system.clone(),

@@ -1,14 +1,14 @@
-//! `askuser ask`: the policy first, then the terminal, then nobody; the result on standard output.
+//! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output.
 
-use askuser::policy::Decision;
-use askuser::{AskError, Outcome, QuestionSet, Status, Via, report};
-use askuser_cli::answering::{misfit, options, policy};
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Status, report};
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::json::harmless;
 use askuser_cli::source;
+use askuser_cli::surfaces::{Surfaces, terminal_options};
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let set = source::question_set(args, settings)?;
@@ -16,65 +16,86 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         return Err(Failure::new("standard output is closed, so nobody would read the answer")
             .hint("redirect it to a file, or to /dev/null if only the exit code matters"));
     }
-    let outcome = ask(&set, settings)?;
-    print(&set, &outcome, settings)?;
-    if let Status::Unavailable { reason } = outcome.status() {
+    let request = request(set, settings);
+    // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
+    let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
+    let mut store = |resolution: &Resolution| {
+        if piped {
+            let result = print(request.set(), resolution, settings);
+            let told = result.as_ref().map(|()| ()).map_err(|failure| first_line(failure));
+            printed = Some(result);
+            return told;
+        }
+        Ok(())
+    };
+    let resolution = ask(&request, settings, &mut store)?;
+    printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+    if let Status::Unavailable { reason } = resolution.outcome().status() {
         let hint = match settings.headless {
             Some(_) => "leave out --headless to ask a person, or say the rest with --answers FILE",
             None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
         };
         return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
     }
-    Ok(code(&outcome))
+    Ok(code(&resolution))
 }
 
-/// The exit code of an outcome.
-pub(crate) fn code(outcome: &Outcome) -> u8 {
-    match outcome.status() {
+/// Questions as a request of this very process.
+pub(crate) fn request(set: QuestionSet, settings: &Settings) -> Request {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let session = format!("ask-{}-{now:x}", std::process::id());
+    Request::new(RequestKey::new(session, "ask"), set).with_deadline(settings.timeout)
+}
+
+/// The exit code of a resolution.
+pub(crate) fn code(resolution: &Resolution) -> u8 {
+    match resolution.outcome().status() {
         Status::Answered => exit::ANSWERED,
         Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
         Status::Unavailable { .. } => exit::NOBODY_THERE,
     }
 }
 
-/// Asks by the first way there is.
-pub(crate) fn ask(set: &QuestionSet, settings: &Settings) -> Result<Outcome, Failure> {
-    let known = match policy(settings)?.decide(set) {
-        Ok(Decision::Settled(outcome)) => return Ok(outcome),
-        Ok(Decision::Ask(known)) => known,
-        Err(violations) => return Err(misfit(settings, &violations)),
+/// Asks along the chain: what the policy settles is settled, the rest is asked at the terminal.
+pub(crate) fn ask(
+    request: &Request,
+    settings: &Settings,
+    store: askuser_terminal::Store<'_>,
+) -> Result<Resolution, Failure> {
+    let known = match Surfaces::of(settings)?.decide(request)? {
+        Decision::Settled(resolution) => return Ok(resolution),
+        Decision::Ask(known) => known,
     };
-    match askuser_terminal::ask(set, &options(settings, known)) {
-        // Nobody was asked: what is known is from the file, and must not read as the user's.
-        Ok(outcome) if outcome.via().is_none() && !outcome.answers().is_empty() => {
-            Ok(outcome.with_via(Via::AnswersFile))
-        }
-        Ok(outcome) => Ok(outcome),
+    let request = request.clone().with_known(known).map_err(Failure::new)?;
+    match askuser_terminal::ask_request(&request, &terminal_options(settings), store) {
+        Ok(resolution) => Ok(resolution),
         Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
         Err(AskError::Signal(signal)) => {
             // The terminal is restored; now the signal takes its usual effect.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
         }
-        Err(error @ (AskError::Withdrawn | AskError::Surface { .. })) => {
-            Err(Failure::new(error).code(exit::NOBODY_THERE))
-        }
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
     }
 }
 
 /// Prints the result.
-pub(crate) fn print(set: &QuestionSet, outcome: &Outcome, settings: &Settings) -> Result<(), Failure> {
+fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
     let mut stdout = std::io::stdout();
     let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
-        Format::Text => report::prose(set, outcome),
-        Format::Json => harmless(&report::json(set, outcome)),
-        Format::Record => harmless(&report::record(set, outcome)),
+        Format::Text => report::prose(set, resolution),
+        Format::Json => harmless(&report::json(set, resolution)),
+        Format::Record => harmless(&report::record(set, resolution)),
     };
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
         // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+}
+
+fn first_line(failure: &Failure) -> String {
+    failure.message.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Whether this process was started without a standard output. The runtime puts /dev/null in its place, open for reading

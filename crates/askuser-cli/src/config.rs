@@ -140,6 +140,7 @@ impl Layers {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
+                ("via", _) => "policy, terminal or both, with a comma between them",
                 ("flash", _) => "a duration of at most 1s",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
@@ -164,6 +165,7 @@ impl Layers {
                 v => duration(v).filter(|timeout| !timeout.is_zero()).map(Some),
             })?,
             answers: self.read("answers", |v| Some((v != "none").then(|| PathBuf::from(v))))?,
+            via: self.read("via", surfaces)?,
             headless: self.read("headless", |v| match v {
                 "none" => Some(None),
                 "fail" => Some(Some(Headless::Fail)),
@@ -198,7 +200,7 @@ impl Layers {
             base_url: self.base_url()?,
             max_tokens: self.read("max_tokens", |v| match v {
                 "none" => Some(None),
-                v => v.parse().ok().filter(|most| *most > 0).map(Some),
+                v => v.parse().ok().filter(|max| *max > 0).map(Some),
             })?,
             permissions: self.read("permissions", |v| match v {
                 "ask" => Some(Permit::Ask),
@@ -217,6 +219,34 @@ impl Layers {
             })?,
         })
     }
+}
+
+/// Who may answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Answers written beforehand and the headless rule.
+    Policy,
+    /// A person at a terminal or at a front end.
+    Terminal,
+}
+
+impl Surface {
+    /// The name as the setting spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Surface::Policy => "policy",
+            Surface::Terminal => "terminal",
+        }
+    }
+}
+
+fn surfaces(names: &str) -> Option<Vec<Surface>> {
+    let surface = |name: &str| match name.trim() {
+        "policy" => Some(Surface::Policy),
+        "terminal" => Some(Surface::Terminal),
+        _ => None,
+    };
+    names.split(',').map(surface).collect()
 }
 
 /// How a result is printed.
@@ -241,6 +271,8 @@ pub struct Settings {
     pub timeout: Option<Duration>,
     pub answers: Option<PathBuf>,
     pub headless: Option<Headless>,
+    /// Who may answer, in order.
+    pub via: Vec<Surface>,
     pub plain: bool,
     pub repair: bool,
     pub arm: Duration,

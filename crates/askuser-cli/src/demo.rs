@@ -19,14 +19,15 @@ pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
     for (title, json) in EXAMPLES {
         let set = source::parse(json, settings).map_err(source::invalid)?;
         write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
-        let outcome = ask::ask(&set, settings)?;
-        if let Status::Unavailable { reason } = outcome.status() {
+        let request = ask::request(set, settings);
+        let resolution = ask::ask(&request, settings, &mut |_| Ok(()))?;
+        if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("nobody can be asked: {reason}"))
                 .hint("run the demo in a terminal")
                 .code(exit::NOBODY_THERE));
         }
-        write(&format!("\nThe model reads:\n\n{}\n", report::prose(&set, &outcome)))?;
-        code = code.max(ask::code(&outcome));
+        write(&format!("\nThe model reads:\n\n{}\n", report::prose(request.set(), &resolution)))?;
+        code = code.max(ask::code(&resolution));
     }
     Ok(code)
 }

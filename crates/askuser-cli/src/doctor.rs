@@ -3,9 +3,9 @@
 use crate::docs::write;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser_cli::answering;
 use askuser_cli::config::{self, Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
@@ -22,7 +22,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let terminal = askuser_terminal::has_terminal();
-    let options = answering::options(&settings, Vec::new());
+    let options = terminal_options(&settings);
 
     match &settings.answers {
         Some(path) => {
@@ -30,17 +30,24 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         }
         None => report.line("answers file", "no"),
     }
-    let (surface, code) = match (settings.headless, &terminal) {
-        (Some(Headless::Fail), _) => ("nobody: the policy is to fail", exit::NOBODY_THERE),
-        (Some(Headless::Recommended), _) => ("policy: recommended options, and nobody is asked", exit::ANSWERED),
-        (None, Ok(())) if options.presentation == Presentation::Line => ("terminal, line by line", exit::ANSWERED),
-        (None, Ok(())) => ("terminal", exit::ANSWERED),
-        (None, Err(_)) if settings.answers.is_some() => ("the answers file alone", exit::ANSWERED),
-        (None, Err(_)) => ("nobody", exit::NOBODY_THERE),
+    let surfaces = Surfaces::of(&settings)?;
+    let at_the_terminal = surfaces.asks_at_the_terminal() && terminal.is_ok();
+    let (surface, code) = match surfaces.headless() {
+        Some(Headless::Fail) => ("nobody: the policy is to fail", exit::NOBODY_THERE),
+        Some(Headless::Recommended) => ("policy: recommended options, and nobody is asked", exit::ANSWERED),
+        None if at_the_terminal && options.presentation == Presentation::Line => {
+            ("terminal, line by line", exit::ANSWERED)
+        }
+        None if at_the_terminal => ("terminal", exit::ANSWERED),
+        None if surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
+        None if !surfaces.asks_at_the_terminal() => ("nobody: via leaves the terminal out", exit::NOBODY_THERE),
+        None => ("nobody", exit::NOBODY_THERE),
     };
+    let via: Vec<&str> = settings.via.iter().map(|surface| surface.name()).collect();
+    report.line("via", &via.join(", then "));
     report.line(
         "policy",
-        settings.headless.map_or("none", |headless| match headless {
+        surfaces.headless().map_or("none", |headless| match headless {
             Headless::Fail => "fail",
             Headless::Recommended => "recommended",
         }),
@@ -82,7 +89,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.
 fn readable(settings: Settings) -> Result<Settings, Failure> {
-    answering::policy(&settings).map(|_| settings)
+    Surfaces::of(&settings).map(|_| settings)
 }
 
 #[derive(Default)]

@@ -4,8 +4,6 @@
 //! HTTP client and a runtime. The first starts the second when it is called as `askuser agent`.
 
 #[doc(hidden)]
-pub mod answering;
-#[doc(hidden)]
 pub mod args;
 #[doc(hidden)]
 pub mod config;
@@ -17,3 +15,5 @@ pub mod json;
 pub mod settings;
 #[doc(hidden)]
 pub mod source;
+#[doc(hidden)]
+pub mod surfaces;

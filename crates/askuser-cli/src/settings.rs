@@ -67,6 +67,13 @@ pub const SETTINGS: &[Setting] = &[
     setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key holds it"),
     setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
     setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),
+    setting(
+        "via",
+        "SURFACES",
+        "policy,terminal",
+        User,
+        "Who may answer, in order: policy (answers file, headless), terminal; with commas",
+    ),
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(

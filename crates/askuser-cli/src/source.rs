@@ -2,8 +2,8 @@
 
 use crate::config::Settings;
 use crate::failure::Failure;
-use askuser::input::{Field, Input, OptionInput, QuestionInput};
-use askuser::{Faults, Limits, QuestionSet, Rules, Violations};
+use askuser::input::QuestionInput;
+use askuser::{Limits, QuestionSet, Rules, Violations};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Read};
 use toml::de::{DeTable, DeValue};
 
 /// More than any valid input can need.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads the question set that the arguments name.
 pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
@@ -22,9 +22,9 @@ pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSe
                 return Err(Failure::new("-q is a question of its own: give it without FILE and --json"));
             }
             // In the quick form a description may be left out: whoever types it knows what the labels mean.
-            let mut limits = Limits::DEFAULT;
-            limits.description_chars.min = 0;
-            QuestionSet::new(quick_input(question, args), &rules(limits, settings)).map_err(invalid)
+            let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
+            let rules = rules(limits.map_err(Failure::new)?, settings);
+            QuestionSet::new([quick_question(question, args)], &rules).map_err(invalid)
         }
         None => parse(&text(args)?, settings).map_err(invalid),
     }
@@ -37,8 +37,8 @@ pub fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations>
 
 /// How an input is read.
 pub fn rules(limits: Limits, settings: &Settings) -> Rules {
-    let faults = if settings.repair { Faults::Repair } else { Faults::Reject };
-    Rules { limits, faults }
+    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
+    rules.with_limits(limits)
 }
 
 /// The text of the input that the arguments name.
@@ -62,9 +62,9 @@ pub fn text(args: &ArgMatches) -> Result<String, Failure> {
 pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {error}"));
-    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Failure::new(format!("{name}: more than {MOST_BYTES} bytes, at most {MOST_BYTES}")));
+    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Failure::new(format!("{name}: more than {MAX_BYTES} bytes, at most {MAX_BYTES}")));
     }
     String::from_utf8(bytes).map_err(|error| {
         Failure::new(format!("{name}: not UTF-8 at byte {}, must be UTF-8 text", error.utf8_error().valid_up_to()))
@@ -103,19 +103,14 @@ pub fn invalid(violations: Violations) -> Failure {
     Failure::new(message)
 }
 
-fn quick_input(question: &str, args: &ArgMatches) -> Input {
-    let option = |text: &String| {
-        let (label, description) = text.split_once(": ").unwrap_or((text, ""));
-        Field::Given(OptionInput { label: label.trim().into(), description: description.trim().into() })
-    };
-    let options: Vec<Field<OptionInput>> = args.get_many::<String>("option").unwrap_or_default().map(option).collect();
-    let question = QuestionInput {
-        question: question.into(),
-        header: args.get_one::<String>("header").map_or("Question", String::as_str).into(),
-        options: options.into(),
-        multi_select: args.get_flag("multi").into(),
-    };
-    Input { questions: vec![Field::Given(question)].into(), ..Input::default() }
+fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
+    let header = args.get_one::<String>("header").map_or("Question", String::as_str);
+    let options = args.get_many::<String>("option").unwrap_or_default();
+    let input = options.fold(QuestionInput::new(question, header), |input, option| {
+        let (label, description) = option.split_once(": ").unwrap_or((option, ""));
+        input.option(label.trim(), description.trim())
+    });
+    if args.get_flag("multi") { input.multi_select() } else { input }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const DATABASE: &str = include_str!("../../../examples/database.json");
 
 fn prompt(json: &str) -> Prompt {
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");
-    Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None })
+    Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None })
 }
 
 /// As long as a question may be.

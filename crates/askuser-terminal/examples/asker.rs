@@ -3,7 +3,7 @@
 //! `cargo run -p askuser-terminal --example asker`
 #![allow(clippy::print_stdout, reason = "the answers belong on stdout")]
 
-use askuser::{Asker, QuestionSet, Request, Rules, report};
+use askuser::{Asker, Origin, QuestionSet, Request, RequestKey, Rules, report};
 use askuser_terminal::{Options, TerminalAsker};
 use std::error::Error;
 use std::future::Future;
@@ -16,12 +16,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asker: Box<dyn Asker> = Box::new(TerminalAsker::new(Options::detect()));
     let database = QuestionSet::from_json(include_str!("../../../examples/database.json"), &Rules::default())?;
     let features = QuestionSet::from_json(include_str!("../../../examples/features.json"), &Rules::default())?;
-    let database = Request::new(database);
-    let features = Request::new(features).with_origin("task 'set up the front end'");
+    let database = Request::new(RequestKey::new("session", "call-1"), database);
+    let origin = Origin::default().with_task("set up the front end");
+    let features = Request::new(RequestKey::new("session", "call-2"), features).with_origin(origin);
     // Both are under way from here; whichever surface is behind the seam, the loop only awaits.
     let (first, second) = (asker.ask(&database), asker.ask(&features));
-    let (first, second) = (block_on(first)?, block_on(second)?);
-    println!("{}\n\n{}", report::prose(&database.set, &first), report::prose(&features.set, &second));
+    let (first, second) = (block_on(first)?.stored(), block_on(second)?.stored());
+    println!("{}\n\n{}", report::prose(database.set(), &first), report::prose(features.set(), &second));
     Ok(())
 }
 

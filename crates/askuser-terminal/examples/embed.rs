@@ -20,14 +20,14 @@ const TRANSCRIPT: &str = "you: Add a login to the admin pages.\nagent: There are
 fn main() -> Result<(), Box<dyn Error>> {
     let set = QuestionSet::from_json(QUESTIONS, &Rules::default())?;
     let environment = Environment::read(|name| std::env::var(name).ok());
-    let timeout = Some(Duration::from_secs(300));
+    let deadline = Some(Duration::from_secs(300));
     let mut app = App {
-        prompt: Prompt::new(set.clone(), PromptOptions { timeout, ..PromptOptions::default() }),
+        prompt: Prompt::new(set.clone(), PromptOptions { deadline, ..PromptOptions::default() }),
         widget: PromptWidget::new(environment.theme),
         started: Instant::now(),
     };
     match ratatui::run(|terminal| app.run(terminal))? {
-        Some(outcome) => println!("{:#}", report::json(&set, &outcome.with_via(Via::Terminal))),
+        Some(outcome) => println!("{:#}", report::json(&set, &outcome.through(Via::Terminal))),
         None => println!("interrupted"),
     }
     Ok(())

@@ -1,13 +1,13 @@
 //! Asking on the terminal that controls this process: which way, and with what.
 
+use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
 use askuser::prompt::PromptOptions;
-use askuser::{Answer, AskError, Outcome, Prompt, QuestionSet, Request};
-use std::io::PipeReader;
+use askuser::{AskError, Closed, Context, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask.
@@ -19,8 +19,8 @@ pub struct Options {
     pub theme: Theme,
     /// What stays in the scrollback.
     pub confirm: Confirm,
-    /// How it behaves.
-    pub settings: PromptOptions,
+    /// How long after the first frame keys that answer, cancel or open a text field are ignored.
+    pub key_delay: Duration,
     /// How long the prompt shows in the colour of success before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
@@ -29,8 +29,6 @@ pub struct Options {
     pub charset: Charset,
     /// What it has around its screen.
     pub window: Window,
-    /// Answers that are known already.
-    pub known: Vec<Answer>,
 }
 
 impl Options {
@@ -46,25 +44,53 @@ impl From<Environment> for Options {
             presentation: environment.presentation,
             theme: environment.theme,
             confirm: Confirm::default(),
-            settings: PromptOptions::default(),
+            key_delay: PromptOptions::default().key_delay,
             flash: Duration::from_millis(80),
             reflows: environment.reflows,
             charset: environment.charset,
             window: environment.window,
-            known: Vec::new(),
         }
     }
 }
 
 /// Asks on the terminal that controls this process, whatever its standard streams are. Blocks until there is an outcome;
 /// without a terminal that is `unavailable`, at once.
-pub fn ask(set: &QuestionSet, options: &Options) -> Result<Outcome, AskError> {
-    run(&Request::new(set.clone()), options, None)
+///
+/// # Errors
+/// Where the person interrupts, the process is told to end, or the terminal fails.
+pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError> {
+    let request = Request::new(RequestKey::new("terminal", "ask"), set.clone());
+    ask_request(&request, options, &mut |_| Ok(()))
 }
 
-/// Asks until there is an outcome, or until the pipe ends.
-pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
-    let unavailable = |what: &str, error| Ok(Outcome::unavailable(format!("{what}: {error}"), options.known.clone()));
+/// Asks a request on the terminal that controls this process: with its origin, its context, its known answers and its
+/// deadline. What comes of it is handed to `store` before the prompt shows success.
+///
+/// # Errors
+/// Where the person interrupts, the process is told to end, or the terminal fails.
+pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
+    run(request, options, None, store)
+}
+
+/// Takes a resolution over from a prompt; success is shown once it returns without an error.
+pub type Store<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
+
+/// Asks until there is a resolution, or until the prompt is closed from elsewhere.
+pub(crate) fn run(
+    request: &Request,
+    options: &Options,
+    close: Option<CloseSignal>,
+    store: Store<'_>,
+) -> Result<Resolution, AskError> {
+    // Nobody was asked: what is known is from the file, and must not read as the user's.
+    let unavailable = |what: &str, error: std::io::Error| {
+        let reason = format!("{what}: {error}");
+        if request.known().is_empty() {
+            return Ok(Resolution::unavailable(reason));
+        }
+        let outcome = Outcome::unavailable(reason).with_answers(request.set(), request.known().to_vec());
+        outcome.map(|outcome| outcome.through(Via::AnswersFile)).map_err(AskError::WrongAnswer)
+    };
     let mut device = match Device::open(tty_mode(options.presentation)) {
         Ok(device) => device,
         Err(error) => return unavailable("cannot open the terminal", error),
@@ -72,14 +98,32 @@ pub(crate) fn run(request: &Request, options: &Options, withdrawal: Option<PipeR
     if let Err(error) = device.start() {
         return unavailable("cannot take over the terminal", error);
     }
-    if let Some(withdrawal) = withdrawal {
-        device.watch(Some(WakeSource::Withdrawal(withdrawal)));
+    if let Some(close) = close {
+        // It may have waited for another prompt, and nobody for it any more.
+        if close.is_closed() {
+            let _ = device.stop();
+            return match close.why() {
+                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                _ => Err(AskError::Withdrawn),
+            };
+        }
+        device.watch(Some(WakeSource::Close(close)));
     }
-    let (context, type_ahead) = (request.context.as_deref(), &mut Vec::new());
-    let result = ask_on(&mut device, request, context, Keyboard::Free, options.presentation, options, type_ahead);
+    let (context, type_ahead) = (request.context(), &mut Vec::new());
+    let asked = Asked { request, context, keyboard: Keyboard::Free, presentation: options.presentation };
+    let result = ask_on(&mut device, &asked, options, type_ahead, store);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
+}
+
+/// A request and how it is asked.
+pub(crate) struct Asked<'a> {
+    pub(crate) request: &'a Request,
+    /// What to show above the prompt; a caller that has shown it already leaves it out.
+    pub(crate) context: Option<&'a Context>,
+    pub(crate) keyboard: Keyboard,
+    pub(crate) presentation: Presentation,
 }
 
 /// What the keyboard was used for right before a question.
@@ -95,27 +139,24 @@ pub(crate) enum Keyboard {
 /// was typing anyway, comes back in `type_ahead`.
 pub(crate) fn ask_on(
     device: &mut Device,
-    request: &Request,
-    context: Option<&str>,
-    keyboard: Keyboard,
-    presentation: Presentation,
+    asked: &Asked<'_>,
     options: &Options,
     type_ahead: &mut Vec<Input>,
-) -> Result<Outcome, AskError> {
-    let settings = match presentation {
-        Presentation::Screen => options.settings,
-        // A line takes an Enter of its own, which is guard enough.
-        Presentation::Line => PromptOptions { arm: Duration::ZERO, ..options.settings },
+    store: Store<'_>,
+) -> Result<Resolution, AskError> {
+    let key_delay = match asked.presentation {
+        Presentation::Screen => options.key_delay,
+        // A line is sent by Enter, which guards against stray keys by itself.
+        Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::new(request.set.clone(), settings);
-    let prompt = prompt.asked_by(request.origin.as_deref()).prefilled(&options.known);
-    let prompt = match keyboard {
+    let prompt = Prompt::of(asked.request, key_delay);
+    let prompt = match asked.keyboard {
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
-    match presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead),
-        Presentation::Line => line_prompt::ask(prompt, context, options, device),
+    match asked.presentation {
+        Presentation::Screen => inline_prompt::ask(prompt, asked.context, options, device, type_ahead, store),
+        Presentation::Line => line_prompt::ask(prompt, asked.context, options, device, store),
     }
 }
 
@@ -133,5 +174,5 @@ pub fn has_terminal() -> std::io::Result<()> {
 }
 
 pub(crate) fn surface(what: &'static str) -> impl Fn(std::io::Error) -> AskError {
-    move |source| AskError::Surface { what, source }
+    move |source| AskError::surface(what, source)
 }

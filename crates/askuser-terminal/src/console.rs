@@ -4,16 +4,17 @@
 //! terminal and the alternate screen is never used. Bytes are collected and go out in one write when the console waits, so
 //! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread.
 
-use crate::ask::{Keyboard, ask_on, surface, tty_mode};
+use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
+use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::width;
 use crate::{Charset, Options, Presentation, Window, editor};
-use askuser::{AskError, Key, Outcome, Request, sanitize};
+use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
-use std::io::{self, PipeReader};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -293,7 +294,7 @@ impl Console {
             DeviceEvent::Closed => ConsoleEvent::Closed,
             DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
             // Nobody can withdraw from it what it has not been asked.
-            DeviceEvent::Woken | DeviceEvent::Withdrawn => ConsoleEvent::Woken,
+            DeviceEvent::Woken | DeviceEvent::CloseRequested => ConsoleEvent::Woken,
         })
     }
 
@@ -307,21 +308,26 @@ impl Console {
 
     /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
     /// was typed before the question cannot answer it and is appended to `type_ahead`. The request's context is the caller's
-    /// to show. The end of `withdrawal` takes the question off the screen.
+    /// to show. `close` ends it from elsewhere; what comes of it is handed to `store` before success is shown.
+    ///
+    /// # Errors
+    /// Where the person interrupts, the process is told to end, the question is withdrawn, or the terminal fails.
     pub fn ask(
         &mut self,
         request: &Request,
         options: &Options,
-        withdrawal: Option<PipeReader>,
+        close: Option<CloseSignal>,
         type_ahead: &mut Vec<Input>,
-    ) -> Result<Outcome, AskError> {
+        store: Store<'_>,
+    ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         self.leave().map_err(&failed)?;
         self.device.drain_input(type_ahead).map_err(&failed)?;
         // A wake during the question is noticed when the question is over.
-        let wake_pipe = self.device.watch(withdrawal.map(WakeSource::Withdrawal));
+        let wake_pipe = self.device.watch(close.map(WakeSource::Close));
         let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
-        let result = ask_on(&mut self.device, request, None, keyboard, self.presentation, options, type_ahead);
+        let asked = Asked { request, context: None, keyboard, presentation: self.presentation };
+        let result = ask_on(&mut self.device, &asked, options, type_ahead, store);
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);
         self.painter = painter(self.presentation, self.charset);

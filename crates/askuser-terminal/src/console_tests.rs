@@ -8,14 +8,14 @@ const NAME: &str = "console::tests::";
 
 fn open() -> Console {
     let mut options = Options::detect();
-    options.settings.arm = Duration::ZERO;
+    options.key_delay = Duration::ZERO;
     options.flash = Duration::ZERO;
     Console::open(&options).expect("a terminal")
 }
 
 fn options() -> Options {
     let mut options = Options::detect();
-    options.settings.arm = Duration::ZERO;
+    options.key_delay = Duration::ZERO;
     options.flash = Duration::ZERO;
     options
 }
@@ -33,6 +33,10 @@ fn typed(console: &mut Console) -> Vec<Input> {
     let mut inputs = Vec::new();
     while console.wait(None, &mut inputs).expect("a terminal") != ConsoleEvent::Input {}
     inputs
+}
+
+fn request() -> Request {
+    Request::new(askuser::RequestKey::new("session", "call"), database())
 }
 
 #[test]
@@ -61,9 +65,9 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
     if is_inside() {
         let mut console = open();
         console.set_live(&[Line::raw("LIVE")], None);
-        let request = Request::new(database()).with_context("shown by the caller");
-        let outcome = console.ask(&request, &options(), None, &mut Vec::new()).expect("an outcome");
-        console.print(&[Line::raw(format!("OUTCOME {}", outcome.status_name()))]);
+        let request = request().with_context(askuser::Context::prose("shown by the caller"));
+        let outcome = console.ask(&request, &options(), None, &mut Vec::new(), &mut |_| Ok(())).expect("an outcome");
+        console.print(&[Line::raw(format!("OUTCOME {}", outcome.outcome().status_name()))]);
         console.set_live(&[Line::raw("LIVE AGAIN")], None);
         typed(&mut console);
         return;
@@ -81,16 +85,16 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
 fn a_question_can_be_withdrawn_and_the_console_goes_on() {
     if is_inside() {
         let mut console = open();
-        let (withdrawal, wanted) = io::pipe().expect("a pipe");
+        let (closer, signal) = crate::close_signal().expect("a pipe");
         let waker = console.waker();
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(500));
             // A call during a question is not lost, and does not end it.
             waker.wake();
             std::thread::sleep(Duration::from_millis(200));
-            drop(wanted);
+            drop(closer);
         });
-        let asked = console.ask(&Request::new(database()), &options(), Some(withdrawal), &mut Vec::new());
+        let asked = console.ask(&request(), &options(), Some(signal), &mut Vec::new(), &mut |_| Ok(()));
         assert!(matches!(asked, Err(AskError::Withdrawn)), "{asked:?}");
         assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), ConsoleEvent::Woken);
         console.print(&[Line::raw("WITHDRAWN")]);
@@ -167,8 +171,11 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         // Long enough to be typed.
         std::thread::sleep(Duration::from_millis(500));
         let mut before = Vec::new();
-        let outcome = console.ask(&Request::new(database()), &options(), None, &mut before).expect("an outcome");
-        console.print(&[Line::raw(format!("{before:?}")), Line::raw(format!("OUTCOME {}", outcome.status_name()))]);
+        let outcome = console.ask(&request(), &options(), None, &mut before, &mut |_| Ok(())).expect("an outcome");
+        console.print(&[
+            Line::raw(format!("{before:?}")),
+            Line::raw(format!("OUTCOME {}", outcome.outcome().status_name())),
+        ]);
         return;
     }
     let name = format!("{NAME}what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost");

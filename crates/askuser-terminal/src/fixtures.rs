@@ -1,13 +1,13 @@
 //! What the tests of this crate share: the proposals' questions, key scripts, and hostile text and events.
 
 use askuser::prompt::{Event, PromptOptions};
-use askuser::{Key, KeyCode, Mods, QuestionSet, Rules};
+use askuser::{Key, KeyCode, Limits, Mods, QuestionSet, Rules};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::time::Duration;
 
 /// No arming delay.
-pub(crate) const ARMED: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: None };
+pub(crate) const ARMED: PromptOptions = PromptOptions { key_delay: Duration::ZERO, deadline: None };
 
 // ---- questions ----
 
@@ -39,8 +39,8 @@ pub(crate) fn question(text: &str, header: &str, multi_select: bool, options: &[
 
 pub(crate) fn set_of(questions: &[Value]) -> QuestionSet {
     // A description may be empty where an embedder allows it.
-    let mut rules = Rules::default();
-    rules.limits.description_chars.min = 0;
+    let limits = Limits::DEFAULT.with_description_chars(0, 200).expect("limits with room for a question");
+    let rules = Rules::strict().with_limits(limits);
     QuestionSet::from_json(&json!({"questions": questions}).to_string(), &rules).expect("a valid input")
 }
 

@@ -3,14 +3,15 @@
 //! One wait takes all that was typed, every key counts in order, one write repaints what changed. Nothing runs while
 //! nothing happens.
 
-use crate::ask::surface;
+use crate::ask::{Store, surface};
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
-use crate::view::{Confirm, PromptPhase, Role, View, closing_lines, context_lines};
+use crate::view::{Confirm, PromptPhase, Role, View, closed_lines, closing_lines, context_lines, not_stored_lines};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, Event};
-use askuser::{AskError, Key, Outcome, Prompt, Status, Via};
+use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -24,17 +25,18 @@ const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 /// Asks on a device that is in use, and leaves it so. `context` stays in the scrollback, above the prompt.
 pub(crate) fn ask(
     prompt: Prompt,
-    context: Option<&str>,
+    context: Option<&Context>,
     options: &Options,
     device: &mut Device,
     type_ahead: &mut Vec<Input>,
-) -> Result<Outcome, AskError> {
+    store: Store<'_>,
+) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
     let mut screen = InlinePrompt { device, painter, prompt, options, size, type_ahead, first_frame: None };
     let ended = screen.run(context);
-    screen.close(ended)
+    screen.close(ended, store)
 }
 
 struct InlinePrompt<'a> {
@@ -54,12 +56,13 @@ enum End {
     Interrupted,
     Signal(i32),
     /// The terminal is gone.
-    Closed,
-    Withdrawn,
+    TerminalGone,
+    /// The prompt was closed from elsewhere, for a reason or because nobody waits any more.
+    Closed(Option<Closed>),
 }
 
 impl InlinePrompt<'_> {
-    fn run(&mut self, context: Option<&str>) -> io::Result<End> {
+    fn run(&mut self, context: Option<&Context>) -> io::Result<End> {
         // Whatever stands on this line stays as it is.
         self.painter.raw(b"\r\n");
         // A prompt that was killed may have left its rows below.
@@ -105,8 +108,8 @@ impl InlinePrompt<'_> {
                 }
                 DeviceEvent::Terminated(SIGINT) => Some(End::Interrupted),
                 DeviceEvent::Terminated(signal) => Some(End::Signal(signal)),
-                DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::Closed),
-                DeviceEvent::Withdrawn => Some(End::Withdrawn),
+                DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
+                DeviceEvent::CloseRequested => Some(End::Closed(self.device.close_reason())),
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
@@ -207,7 +210,7 @@ impl InlinePrompt<'_> {
                 self.prompt.update(Event::Edited(text), now);
                 // Refused, but typed: it must not be lost with the file.
                 if self.prompt.notice().is_some() {
-                    let limit = self.prompt.set().limits().typed_chars;
+                    let limit = self.prompt.set().limits().typed_chars();
                     let path = file.keep();
                     self.prompt
                         .warn(format!("{chars} characters, at most {limit}; your text is in {}", path.display()));
@@ -235,7 +238,7 @@ impl InlinePrompt<'_> {
 
     // ---- ending ----
 
-    fn close(mut self, ended: io::Result<End>) -> Result<Outcome, AskError> {
+    fn close(mut self, ended: io::Result<End>, store: Store<'_>) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         let end = match ended {
             Ok(end) => end,
@@ -246,11 +249,14 @@ impl InlinePrompt<'_> {
         };
         match end {
             End::Outcome(outcome) => {
-                let outcome = outcome.with_via(Via::Terminal);
-                // Answered is answered, even if the terminal goes before it can be shown.
-                let _ = self.show_closing(&outcome);
+                let resolution = outcome.through(Via::Terminal);
+                // Success is shown of what is stored. Answered is answered, even if the terminal goes before it can be shown.
+                let _ = match store(&resolution) {
+                    Ok(()) => self.show_outcome(resolution.outcome()),
+                    Err(why) => self.show_end(&not_stored_lines(&why, &self.options.theme, self.room().0)),
+                };
                 let _ = self.restore();
-                Ok(outcome)
+                Ok(resolution)
             }
             End::Interrupted => {
                 self.painter.erase();
@@ -262,18 +268,24 @@ impl InlinePrompt<'_> {
                 let _ = self.restore();
                 Err(AskError::Signal(signal))
             }
-            End::Closed => {
-                Ok(Outcome::unavailable("the terminal was closed", self.prompt.so_far()).with_via(Via::Terminal))
-            }
-            End::Withdrawn => {
-                self.painter.erase();
-                self.restore().map_err(failed)?;
-                Err(AskError::Withdrawn)
+            End::TerminalGone => Ok(terminal_gone(&self.prompt, Via::Terminal)),
+            End::Closed(why) => {
+                let lines = match &why {
+                    Some(why) if self.options.confirm != Confirm::None => {
+                        closed_lines(why, &self.options.theme, self.room().0)
+                    }
+                    _ => Vec::new(),
+                };
+                self.show_end(&lines).and_then(|()| self.restore()).map_err(failed)?;
+                match why {
+                    Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                    _ => Err(AskError::Withdrawn),
+                }
             }
         }
     }
 
-    fn show_closing(&mut self, outcome: &Outcome) -> io::Result<()> {
+    fn show_outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
         if self.options.confirm != Confirm::None {
             match outcome.status() {
                 Status::Answered if !self.options.flash.is_zero() => {
@@ -288,11 +300,16 @@ impl InlinePrompt<'_> {
                 _ => {}
             }
         }
+        let lines = closing_lines(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
+        self.show_end(&lines)
+    }
+
+    /// Replaces the prompt by what stays in the scrollback.
+    fn show_end(&mut self, lines: &[Line<'_>]) -> io::Result<()> {
         self.painter.erase();
         // What stays is not ours to repaint: a long answer wraps like any other text.
         self.painter.raw(WRAP);
-        let lines = closing_lines(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
-        self.painter.print(&lines);
+        self.painter.print(lines);
         Ok(())
     }
 
@@ -300,4 +317,10 @@ impl InlinePrompt<'_> {
         self.painter.raw(LEAVE);
         self.flush()
     }
+}
+
+/// The terminal went away. Nobody has said no, and what they had answered is kept.
+pub(crate) fn terminal_gone(prompt: &Prompt, via: Via) -> Resolution {
+    let gone = Outcome::unavailable("the terminal was closed");
+    gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone).through(via)
 }

@@ -13,6 +13,7 @@ mod ask;
 mod asker;
 #[doc(hidden)]
 pub mod bench;
+mod close_signal;
 mod console;
 #[cfg(any(not(unix), feature = "crossterm"))]
 mod convert;
@@ -29,8 +30,9 @@ mod line_prompt;
 mod paint;
 mod view;
 
-pub use ask::{Options, ask, has_terminal};
+pub use ask::{Options, Store, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
+pub use close_signal::{CloseSignal, Closer, close_signal};
 pub use console::{Console, ConsoleEvent, Edited};
 #[cfg(any(not(unix), feature = "crossterm"))]
 pub use convert::from_crossterm;

@@ -3,14 +3,15 @@
 //! [`LinePrompt`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
 //! answered here and on a screen is the same. [`ask`] speaks it on the terminal device.
 
-use crate::ask::surface;
+use crate::ask::{Store, surface};
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
-use crate::view::{closing_lines, context_lines};
+use crate::view::{closed_lines, closing_lines, context_lines, not_stored_lines};
 use crate::{Charset, Options};
 use askuser::prompt::{AnswerDraft, Effect, Event, InputMode, Page, PromptOptions, TextField};
-use askuser::{AskError, Key, KeyCode, Outcome, Prompt, QuestionSet, Via, report};
+use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, QuestionSet, Resolution, Via, report};
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::io;
@@ -43,7 +44,7 @@ Ctrl-C interrupts.
 impl LinePrompt {
     /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
     pub fn new(set: QuestionSet, settings: PromptOptions) -> LinePrompt {
-        LinePrompt::from_prompt(Prompt::new(set, PromptOptions { arm: Duration::ZERO, ..settings }))
+        LinePrompt::from_prompt(Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, ..settings }))
     }
 
     fn from_prompt(prompt: Prompt) -> LinePrompt {
@@ -97,7 +98,7 @@ impl LinePrompt {
             }
         }
         let _ = writeln!(out, "{}:\n{}", question.header(), question.text());
-        let entry = self.prompt.entry(i);
+        let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
@@ -199,7 +200,7 @@ impl LinePrompt {
     fn choose(&mut self, rows: &[usize]) -> Effect {
         let Page::Question(i) = self.prompt.page() else { return Effect::Continue };
         let multi = self.prompt.set().questions()[i].is_multi_select();
-        let other = self.prompt.entry(i).other_row();
+        let other = self.prompt.draft(i).other_row();
         if rows.iter().any(|&n| n == 0 || n > other + 1) || (!multi && rows.len() != 1) {
             return self.reject_line();
         }
@@ -207,7 +208,7 @@ impl LinePrompt {
         if multi {
             for row in 0..=other {
                 // Other is decided by its text, which is asked for next.
-                let is_picked = self.prompt.entry(i).is_picked(row);
+                let is_picked = self.prompt.draft(i).is_picked(row);
                 if if row == other { is_picked && !wanted(row) } else { is_picked != wanted(row) } {
                     self.focus(row);
                     self.press(KeyCode::Char(' '));
@@ -293,8 +294,8 @@ impl LinePrompt {
 }
 
 fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
-    if !entry.note(row).is_blank() {
-        let _ = writeln!(out, "     Note: {}", indented(entry.note(row).as_str()));
+    if let Some(note) = entry.note(row).filter(|note| !note.is_blank()) {
+        let _ = writeln!(out, "     Note: {}", indented(note.as_str()));
     }
 }
 
@@ -317,10 +318,11 @@ fn numbers(text: &str) -> Option<Vec<usize>> {
 /// Asks on a device that is in use, and leaves it so. `context` is said before the questions.
 pub(crate) fn ask(
     prompt: Prompt,
-    context: Option<&str>,
+    context: Option<&Context>,
     options: &Options,
     device: &mut Device,
-) -> Result<Outcome, AskError> {
+    store: Store<'_>,
+) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
     let mut line_prompt = LinePrompt::from_prompt(prompt);
     let mut painter = Painter::plain(options.charset);
@@ -330,16 +332,44 @@ pub(crate) fn ask(
         painter.print(&context_lines(context, &options.theme, columns));
         device.write(&painter.take()).map_err(&failed)?;
     }
-    let result = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
+    let end = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
+    let (lines, result) = match end {
+        End::Failed(error) => return Err(error),
+        End::TerminalGone => return Ok(terminal_gone(&line_prompt.prompt, Via::Line)),
+        End::Outcome(outcome) => {
+            let resolution = outcome.through(Via::Line);
+            let (set, outcome) = (line_prompt.prompt.set(), resolution.outcome());
+            let lines = match store(&resolution) {
+                Ok(()) => closing_lines(set, outcome, options.confirm, &options.theme, columns),
+                Err(why) => not_stored_lines(&why, &options.theme, columns),
+            };
+            (lines, Ok(resolution))
+        }
+        End::Closed(why) => {
+            let lines = why.as_ref().map(|why| closed_lines(why, &options.theme, columns)).unwrap_or_default();
+            let result = match why {
+                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                _ => Err(AskError::Withdrawn),
+            };
+            (lines, result)
+        }
+    };
     // What came of asking stands, even if the terminal goes before it can be shown.
-    if let Ok(outcome) = &result {
-        painter.print(&closing_lines(line_prompt.prompt.set(), outcome, options.confirm, &options.theme, columns));
-        let _ = device.write(&painter.take());
-    }
-    result.map(|outcome| outcome.with_via(Via::Line))
+    painter.print(&lines);
+    let _ = device.write(&painter.take());
+    result
 }
 
-fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> io::Result<Result<Outcome, AskError>> {
+/// How the conversation of lines ended.
+enum End {
+    Outcome(Outcome),
+    Failed(AskError),
+    TerminalGone,
+    /// It was closed from elsewhere, for a reason or because nobody waits any more.
+    Closed(Option<Closed>),
+}
+
+fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> io::Result<End> {
     let started = Instant::now();
     let (mut inputs, mut line) = (Vec::new(), String::new());
     device.write(&charset.encode(&intro(line_prompt)))?;
@@ -376,31 +406,31 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> i
             }
             DeviceEvent::Terminated(SIGINT) => {
                 device.write(b"\r\n")?;
-                return Ok(Err(AskError::Interrupted));
+                return Ok(End::Failed(AskError::Interrupted));
             }
             DeviceEvent::Terminated(signal) => {
                 // Whatever becomes of the terminal, the signal is the reason to end.
                 let _ = device.write(b"\r\n");
-                return Ok(Err(AskError::Signal(signal)));
+                return Ok(End::Failed(AskError::Signal(signal)));
             }
-            DeviceEvent::Withdrawn => {
+            DeviceEvent::CloseRequested => {
                 device.write(b"\r\n")?;
-                return Ok(Err(AskError::Withdrawn));
+                return Ok(End::Closed(device.close_reason()));
             }
             // Nobody has said no.
-            DeviceEvent::Closed => {
-                return Ok(Ok(Outcome::unavailable("the terminal was closed", line_prompt.prompt.so_far())));
-            }
+            DeviceEvent::Closed => return Ok(End::TerminalGone),
             // Ctrl-D: the person has nothing more to say.
             DeviceEvent::EndOfInput => {
                 device.write(b"\r\n")?;
-                return Ok(Ok(Outcome::cancelled(line_prompt.prompt.so_far())));
+                let (set, so_far) = (line_prompt.prompt.set(), line_prompt.prompt.so_far());
+                let cancelled = Outcome::cancelled().with_answers(set, so_far);
+                return Ok(End::Outcome(cancelled.unwrap_or_else(|_| Outcome::cancelled())));
             }
         }
         for effect in effects {
             match effect {
-                Effect::Finish(outcome) => return Ok(Ok(outcome)),
-                Effect::Interrupt => return Ok(Err(AskError::Interrupted)),
+                Effect::Finish(outcome) => return Ok(End::Outcome(outcome)),
+                Effect::Interrupt => return Ok(End::Failed(AskError::Interrupted)),
                 Effect::Continue | Effect::Edit(_) => {
                     device.write(&charset.encode(&line_prompt.text()))?;
                     if line_prompt.needs_no_reply() {

@@ -21,7 +21,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
                     out,
                     "\n({})\n{}",
                     outcome.status_name(),
-                    report::prose(line_prompt.prompt.set(), &outcome)
+                    report::prose(line_prompt.prompt.set(), &outcome.clone().through(Via::Line))
                 );
             }
         }
@@ -88,7 +88,7 @@ fn text_of_several_lines_stays_under_its_number() {
 
 #[test]
 fn a_text_that_is_too_long_is_asked_for_again() {
-    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
+    let long = "x".repeat(Limits::DEFAULT.typed_chars() + 1);
     let mut line_prompt = LinePrompt::new(database(), ARMED);
     line_prompt.submit_line("4", Duration::ZERO);
     assert_eq!(line_prompt.submit_line(&long, Duration::ZERO), Effect::Continue);
@@ -99,7 +99,7 @@ fn a_text_that_is_too_long_is_asked_for_again() {
 
 #[test]
 fn a_text_that_was_there_already_is_taken_after_one_that_was_too_long() {
-    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
+    let long = "x".repeat(Limits::DEFAULT.typed_chars() + 1);
     let mut line_prompt = LinePrompt::new(database(), ARMED);
     for line in ["n 1", "same", "n 1", &long, "same"] {
         assert_eq!(line_prompt.submit_line(line, Duration::ZERO), Effect::Continue);
@@ -119,14 +119,14 @@ fn a_number_too_large_for_a_question_is_no_question() {
 // ---- time ----
 
 fn timed() -> LinePrompt {
-    LinePrompt::new(database(), PromptOptions { timeout: Some(Duration::from_secs(60)), ..ARMED })
+    LinePrompt::new(database(), PromptOptions { deadline: Some(Duration::from_secs(60)), ..ARMED })
 }
 
 #[test]
 fn the_time_runs_out_while_nobody_says_anything() {
     let mut line_prompt = timed();
     assert_eq!(line_prompt.tick(Duration::from_secs(59)), Effect::Continue);
-    assert_eq!(line_prompt.tick(Duration::from_secs(60)), Effect::Finish(Outcome::timed_out(vec![])));
+    assert_eq!(line_prompt.tick(Duration::from_secs(60)), Effect::Finish(Outcome::timed_out()));
 }
 
 #[test]

@@ -372,7 +372,7 @@ fn closing_lines_stay_and_leave_the_pen_plain() {
 
 /// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
 fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
-    let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+    let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
     let mut frames = Frames::default();
     frames.paint(&prompt);
     let mut cost = |event| {

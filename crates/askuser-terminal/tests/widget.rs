@@ -12,7 +12,7 @@ use std::time::Duration;
 fn prompt() -> Prompt {
     let json = include_str!("../../../examples/database.json");
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");
-    Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None })
+    Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None })
 }
 
 fn press(prompt: &mut Prompt, code: KeyCode) -> Effect {

@@ -26,7 +26,7 @@ fn core(c: &mut Criterion) {
 
     c.bench_function("parse and build", |b| b.iter(|| QuestionSet::from_json(black_box(INPUT), &rules)));
 
-    let prompt = Prompt::new(set.clone(), PromptOptions { arm: Duration::ZERO, timeout: None });
+    let prompt = Prompt::new(set.clone(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
     c.bench_function("update for one arrow key", |b| {
         let mut prompt = prompt.clone();
         let mut keys = [KeyCode::Down, KeyCode::Up].map(|code| Event::Key(Key::plain(code))).into_iter().cycle();
@@ -42,7 +42,9 @@ fn core(c: &mut Criterion) {
     });
 
     let answers = [(0, vec![0]), (1, vec![0, 1])].map(|(i, picks)| set.questions()[i].answer(&picks, None, None));
-    let outcome = Outcome::answered(&set, answers.into_iter().flatten().collect()).expect("every question answered");
+    let outcome = Outcome::answered(&set, answers.into_iter().flatten().collect())
+        .expect("every question answered")
+        .through(askuser::Via::Terminal);
     c.bench_function("report as prose", |b| b.iter(|| report::prose(black_box(&set), black_box(&outcome))));
     c.bench_function("report as JSON", |b| b.iter(|| report::json(black_box(&set), black_box(&outcome))));
 

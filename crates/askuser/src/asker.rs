@@ -1,61 +1,169 @@
 //! The one seam to a human.
 //!
 //! An agent's loop holds an [`Asker`] and knows nothing of terminals, pages or protocols. Refusal, time-out and absence
-//! are [`Outcome`]s; only an interrupt and a broken surface are errors.
+//! are outcomes; only an interrupt, a withdrawal and a broken surface are errors.
+//!
+//! 1. [`Asker::decide`]: what is known without asking anybody.
+//! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
+//! 3. [`Delivery::stored`]: tells the surface that the answer is kept, which is when it shows success.
+//!
+//! [`Asker::close`] is how a question ends without an answer of the surface that shows it: withdrawn, or answered elsewhere.
 
-use crate::outcome::Outcome;
-use crate::question::QuestionSet;
+use crate::outcome::Answer;
+use crate::request::{Request, RequestKey};
+use crate::resolution::Resolution;
+use crate::violation::Violations;
+use std::error::Error;
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-/// What is asked, and for whom.
+/// Something that can put questions to a person.
+///
+/// ```
+/// use askuser::{Asker, Asking, Outcome, Request, Via};
+///
+/// /// Says no to everything.
+/// struct Grumpy;
+///
+/// impl Asker for Grumpy {
+///     fn ask<'a>(&'a self, _request: &'a Request) -> Asking<'a> {
+///         let no = Outcome::declined(Some("not today".into())).through(Via::FrontEnd);
+///         Box::pin(std::future::ready(Ok(no.into())))
+///     }
+/// }
+/// ```
+pub trait Asker: Send + Sync {
+    /// What is known about a request without asking anybody. Unless overridden: nothing.
+    fn decide(&self, _request: &Request) -> Decision {
+        Decision::Ask(Vec::new())
+    }
+
+    /// Asks, and completes when there is a resolution. Dropping the future detaches: a surface that keeps questions keeps
+    /// this one, one that only shows it takes it off the screen.
+    ///
+    /// # Errors
+    /// The future fails where asking breaks off without a resolution; see [`AskError`].
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
+
+    /// Ends a question that is being asked: whoever sees it is told why, and the future of its `ask` completes. Unless
+    /// overridden it does nothing.
+    fn close(&self, _key: &RequestKey, _why: &Closed) {}
+}
+
+/// What is known about a request before anybody is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It is settled; nobody is asked.
+    Settled(Resolution),
+    /// A person is asked; these answers are already known.
+    Ask(Vec<Answer>),
+}
+
+/// Why a question ends without an answer of the surface that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Request {
-    /// The questions.
-    pub set: QuestionSet,
-    /// Names this asking: a surface that keeps questions takes the same key for the same question, asked again.
-    pub key: Option<String>,
-    /// Who asks, where it is not the agent the person talks to: `task 'audit deps'`. It is shown to them.
-    pub origin: Option<String>,
-    /// What the questions are about, where they do not say it themselves: a plan, a diff. A surface that has not shown it
-    /// already shows it above them.
-    pub context: Option<String>,
+pub enum Closed {
+    /// Whoever asked does not want an answer any more.
+    Withdrawn,
+    /// Another surface has the answer. Its `ask` completes with this one.
+    AnsweredElsewhere(Resolution),
 }
 
-impl Request {
-    /// A request that needs nothing but its questions.
-    pub fn new(set: QuestionSet) -> Request {
-        Request { set, key: None, origin: None, context: None }
+impl Closed {
+    /// What the person who sees the question reads.
+    pub fn words(&self) -> String {
+        match self {
+            Closed::Withdrawn => "Withdrawn, no answer needed".into(),
+            Closed::AnsweredElsewhere(resolution) => {
+                let by = resolution.by().map(|by| format!(" by {by}")).unwrap_or_default();
+                let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();
+                format!("Answered{by}{via}")
+            }
+        }
     }
-
-    /// Names this asking.
-    pub fn with_key(self, key: impl Into<String>) -> Request {
-        Request { key: Some(key.into()), ..self }
-    }
-
-    /// Says who asks.
-    pub fn with_origin(self, origin: impl Into<String>) -> Request {
-        Request { origin: Some(origin.into()), ..self }
-    }
-
-    /// Says what the questions are about.
-    pub fn with_context(self, context: impl Into<String>) -> Request {
-        Request { context: Some(context.into()), ..self }
-    }
-}
-
-/// Something that can put questions to a person.
-pub trait Asker: Send + Sync {
-    /// Asks, and completes when there is an outcome. Dropping the future withdraws the question.
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
 }
 
 /// A question being asked.
-pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Outcome, AskError>> + Send + 'a>>;
+pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Delivery, AskError>> + Send + 'a>>;
 
-/// Why asking broke off without an outcome.
+/// A resolution on its way from a surface to whoever asked. The surface shows success once it is told that the resolution
+/// is stored; dropped without a word, it is told that it was not.
+#[must_use = "the surface waits to be told that the answer is stored"]
+pub struct Delivery {
+    resolution: Resolution,
+    acknowledge: Option<Acknowledge>,
+}
+
+/// Tells a surface whether what it delivered was stored, or why not.
+type Acknowledge = Box<dyn FnOnce(Result<(), String>) + Send>;
+
+impl Delivery {
+    /// A delivery whose surface is told whether it was stored.
+    pub fn new(resolution: Resolution, acknowledge: impl FnOnce(Result<(), String>) + Send + 'static) -> Delivery {
+        Delivery { resolution, acknowledge: Some(Box::new(acknowledge)) }
+    }
+
+    /// What is delivered.
+    pub fn resolution(&self) -> &Resolution {
+        &self.resolution
+    }
+
+    /// It is stored where it must be, or need not be: the surface may show success.
+    pub fn stored(mut self) -> Resolution {
+        self.tell(Ok(()));
+        self.resolution.clone()
+    }
+
+    /// It could not be stored; the surface says so.
+    pub fn not_stored(mut self, why: impl Into<String>) -> Resolution {
+        self.tell(Err(why.into()));
+        self.resolution.clone()
+    }
+
+    /// Checks that it is a resolution of this very request.
+    ///
+    /// # Errors
+    /// [`AskError::WrongAnswer`]; the surface is told.
+    pub fn check(mut self, request: &Request) -> Result<Delivery, AskError> {
+        match self.resolution.outcome().check(request.set()) {
+            Ok(()) => Ok(self),
+            Err(violations) => {
+                self.tell(Err(violations.to_string()));
+                Err(AskError::WrongAnswer(violations))
+            }
+        }
+    }
+
+    fn tell(&mut self, stored: Result<(), String>) {
+        if let Some(acknowledge) = self.acknowledge.take() {
+            acknowledge(stored);
+        }
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.tell(Err("nobody took the answer".into()));
+    }
+}
+
+impl From<Resolution> for Delivery {
+    /// A delivery whose surface waits for no word.
+    fn from(resolution: Resolution) -> Delivery {
+        Delivery { resolution, acknowledge: None }
+    }
+}
+
+impl fmt::Debug for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").field("resolution", &self.resolution).finish_non_exhaustive()
+    }
+}
+
+/// Why asking broke off without a resolution.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AskError {
     /// The person pressed Ctrl-C: the whole turn stops.
     #[error("interrupted")]
@@ -63,15 +171,95 @@ pub enum AskError {
     /// Whoever asked has withdrawn the question.
     #[error("withdrawn")]
     Withdrawn,
-    /// The process was told to end.
+    /// The process was told to end. Nobody has said no: the question stays open.
     #[error("ended by signal {0}")]
     Signal(i32),
+    /// The surface handed back an outcome that is not one of the question it was asked.
+    #[error("the answer does not belong to the question that was asked")]
+    WrongAnswer(#[source] Violations),
     /// The surface failed.
-    #[error("{what}: {source}")]
+    #[error("{what}")]
     Surface {
         /// What was being done: `cannot open the terminal`.
-        what: &'static str,
+        what: String,
         /// What went wrong.
-        source: std::io::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
+}
+
+impl AskError {
+    /// The surface failed while doing this.
+    pub fn surface(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> AskError {
+        AskError::Surface { what: what.into(), source: source.into() }
+    }
+
+    /// The error and its causes in one line, each once.
+    pub fn chain(&self) -> String {
+        let causes = std::iter::successors(self.source(), |error| (*error).source());
+        causes.fold(self.to_string(), |line, cause| format!("{line}: {cause}"))
+    }
+}
+
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<A: Asker + ?Sized> Asker for $pointer {
+            fn decide(&self, request: &Request) -> Decision {
+                (**self).decide(request)
+            }
+
+            fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+                (**self).ask(request)
+            }
+
+            fn close(&self, key: &RequestKey, why: &Closed) {
+                (**self).close(key, why);
+            }
+        }
+    )*};
+}
+
+forward!(std::sync::Arc<A>, Box<A>, &A);
+
+/// A policy in front of somebody: it answers what it can, and the rest is asked.
+///
+/// ```
+/// # use askuser::input::QuestionInput;
+/// # use askuser::{Asker, Asking, Outcome, Request, Via, QuestionSet, RequestKey, Rules};
+/// use askuser::policy::{Answers, Policy};
+/// use askuser::{Decision, PolicyFirst};
+///
+/// # struct Person;
+/// # impl Asker for Person {
+/// #     fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+/// #         Box::pin(std::future::ready(Ok(Outcome::cancelled().through(Via::Web).into())))
+/// #     }
+/// # }
+/// # let question = QuestionInput::new("Which?", "Database").option("A", "a").option("B", "b");
+/// # let request = Request::new(RequestKey::new("s", "1"), QuestionSet::new([question], &Rules::strict())?);
+/// let answers = Answers::parse(&serde_json::json!({"Database": "A"}))?;
+/// let asker = PolicyFirst { policy: Policy { answers: Some(answers), headless: None }, person: Person };
+/// assert!(matches!(asker.decide(&request), Decision::Settled(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PolicyFirst<A> {
+    /// What answers first.
+    pub policy: crate::policy::Policy,
+    /// Who is asked the rest.
+    pub person: A,
+}
+
+impl<A: Asker> Asker for PolicyFirst<A> {
+    /// Answers that do not fit a question are no answers to it: the person is asked.
+    fn decide(&self, request: &Request) -> Decision {
+        self.policy.apply(request.set()).unwrap_or_else(|_| self.person.decide(request))
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.person.ask(request)
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.person.close(key, why);
+    }
 }

@@ -5,7 +5,7 @@
 //! both follow from these types.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// One call of the tool.
@@ -48,6 +48,46 @@ pub struct OptionInput {
 pub struct Metadata {
     /// Where the call comes from, such as `remember`.
     pub source: Field<String>,
+}
+
+impl QuestionInput {
+    /// A single-select question without options yet.
+    pub fn new(question: impl Into<String>, header: impl Into<String>) -> QuestionInput {
+        QuestionInput {
+            question: Field::Given(question.into()),
+            header: Field::Given(header.into()),
+            options: Field::Given(Vec::new()),
+            multi_select: Field::Given(false),
+        }
+    }
+
+    /// Adds an option.
+    pub fn option(mut self, label: impl Into<String>, description: impl Into<String>) -> QuestionInput {
+        let option = OptionInput { label: Field::Given(label.into()), description: Field::Given(description.into()) };
+        let mut options = self.options.given().unwrap_or_default();
+        options.push(Field::Given(option));
+        self.options = Field::Given(options);
+        self
+    }
+
+    /// Lets several options be chosen.
+    pub fn multi_select(self) -> QuestionInput {
+        QuestionInput { multi_select: Field::Given(true), ..self }
+    }
+
+    pub(crate) fn into_value(self) -> Value {
+        let option = |option: Field<OptionInput>| {
+            let OptionInput { label, description } = option.given().unwrap_or_default();
+            json!({"label": label.given(), "description": description.given()})
+        };
+        let options: Option<Vec<Value>> = self.options.given().map(|options| options.into_iter().map(option).collect());
+        json!({
+            "question": self.question.given(),
+            "header": self.header.given(),
+            "options": options,
+            "multiSelect": self.multi_select.given(),
+        })
+    }
 }
 
 /// A value as it was found.
@@ -113,6 +153,16 @@ object!(Input { questions: "questions", metadata: "metadata" });
 object!(QuestionInput { question: "question", header: "header", options: "options", multi_select: "multiSelect" });
 object!(OptionInput { label: "label", description: "description" });
 object!(Metadata { source: "source" });
+
+impl<T> Field<T> {
+    /// The value, where it is there and of the right kind.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Field::Given(value) => Some(value),
+            Field::Missing | Field::Wrong(_) => None,
+        }
+    }
+}
 
 impl<T: Shape> Field<T> {
     /// Reads a value, noting rather than failing when it is of the wrong kind.

@@ -1,12 +1,32 @@
 //! What a question is and how it gets answered.
 //!
 //! ```text
-//! JSON ──input──▶ Input ──question──▶ QuestionSet ──prompt──▶ Outcome ──report──▶ what the model reads
+//! JSON ──input──▶ QuestionSet ──▶ Request ──Asker──▶ Resolution ──report──▶ what the model reads
+//!                                          └ a surface drives Prompt until it has an Outcome
 //! ```
 //!
 //! This crate does no IO, reads no clock, needs no async runtime and knows no terminal library.
+//!
+//! ```
+//! use askuser::prompt::{Effect, Event};
+//! use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules, Via, report};
+//! use std::time::Duration;
+//!
+//! // What a model sent …
+//! let input = r#"{"questions": [{"question": "Which database?", "header": "Database", "multiSelect": false, "options": [
+//!     {"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]}]}"#;
+//! let set = QuestionSet::from_json(input, &Rules::strict())?;
+//! // … is put to a person by a surface that turns keys into events …
+//! let mut prompt = Prompt::new(set.clone(), Default::default());
+//! let effect = prompt.update(Event::Key(Key::plain(KeyCode::Char('2'))), Duration::from_secs(1));
+//! let Effect::Finish(outcome) = effect else { panic!("one key answers a single-select question") };
+//! // … and the answer goes back to the model.
+//! let words = report::prose(&set, &outcome.through(Via::Terminal));
+//! assert!(words.starts_with("User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite"));
+//! # Ok::<(), askuser::Violations>(())
+//! ```
 
-pub mod asker;
+mod asker;
 pub mod input;
 mod key;
 mod limits;
@@ -15,19 +35,27 @@ mod outcome;
 pub mod policy;
 pub mod prompt;
 mod question;
+mod queue;
 mod repair;
 pub mod reply;
 pub mod report;
+mod request;
+mod resolution;
+mod rules;
 pub mod sanitize;
 mod text;
 pub mod tool;
 mod violation;
 
-pub use asker::{AskError, Asker, Request};
+pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst};
 pub use key::{Key, KeyCode, Mods};
-pub use limits::{Limits, Span};
-pub use outcome::{Answer, Outcome, Status, Via};
+pub use limits::{Limits, LimitsError, Span};
+pub use outcome::{Answer, Outcome, Status};
 pub use prompt::Prompt;
-pub use question::{Choice, Faults, Question, QuestionSet, Rules};
+pub use question::{Choice, Question, QuestionSet};
+pub use queue::{AnswerError, QuestionQueue, QueueEvent};
+pub use request::{Context, Origin, Purpose, Request, RequestKey};
+pub use resolution::{Resolution, Via};
+pub use rules::{Faults, Rules};
 pub use text::{Edit, Fit, Text};
 pub use violation::{Violation, Violations};

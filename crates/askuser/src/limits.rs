@@ -1,34 +1,60 @@
-//! Every limit of the input, in one place: the validator reads it, the advertised schema follows it.
+//! Every limit there is. The validator and the advertised schema both read them from here.
+//!
+//! A value of [`Limits`] always leaves room for a question: every constructor checks it, deserialising included, so no set
+//! without questions and no question without options can be built under any of them.
 
-/// How much a question set may hold. The defaults are what the tool advertises to models; an embedder may raise them
-/// and both [`QuestionSet`](crate::QuestionSet) and [`tool::schema`](crate::tool::schema) follow.
+use serde::{Deserialize, Serialize};
+
+/// What a question set may hold.
 ///
 /// Lengths count Unicode scalar values, as JSON Schema does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// ```
+/// use askuser::Limits;
+///
+/// let limits = Limits::DEFAULT.with_options(2, 6)?.with_header_chars(1, 20)?;
+/// assert_eq!(limits.options().max, 6);
+/// assert_eq!(limits.with_questions(0, 4).unwrap_err().to_string(), "questions: from 0 to 4, must be from at least 1");
+/// # Ok::<(), askuser::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked", rename_all = "camelCase")]
 pub struct Limits {
-    /// Questions in one call (1 to 4).
-    pub questions: Span,
-    /// Options of one question, not counting the automatic Other (2 to 4).
-    pub options: Span,
-    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
-    pub question_chars: Span,
-    /// Characters of a header (1 to 12).
-    pub header_chars: Span,
-    /// Characters of an option's label (1 to 50).
-    pub label_chars: Span,
-    /// Characters of an option's description (1 to 200).
-    pub description_chars: Span,
-    /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
-    pub typed_chars: usize,
+    questions: Span,
+    options: Span,
+    question_chars: Span,
+    header_chars: Span,
+    label_chars: Span,
+    description_chars: Span,
+    typed_chars: usize,
 }
 
 /// A closed range of sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The smallest size allowed.
     pub min: usize,
     /// The largest size allowed.
     pub max: usize,
+}
+
+/// Limits under which nothing could be asked: which one, what it was to be, and what it has to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{limit}: {fact}, {bound}")]
+#[non_exhaustive]
+pub struct LimitsError {
+    /// Which limit: `questions`.
+    pub limit: &'static str,
+    /// What it was to be.
+    pub fact: String,
+    /// What it has to be.
+    pub bound: String,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::DEFAULT
+    }
 }
 
 impl Limits {
@@ -42,10 +68,161 @@ impl Limits {
         description_chars: Span { min: 1, max: 200 },
         typed_chars: 2_000,
     };
+
+    /// Questions in one call (1 to 4).
+    pub fn questions(&self) -> Span {
+        self.questions
+    }
+
+    /// Options of one question, not counting the automatic Other (2 to 4).
+    pub fn options(&self) -> Span {
+        self.options
+    }
+
+    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
+    pub fn question_chars(&self) -> Span {
+        self.question_chars
+    }
+
+    /// Characters of a header (1 to 12).
+    pub fn header_chars(&self) -> Span {
+        self.header_chars
+    }
+
+    /// Characters of an option's label (1 to 50).
+    pub fn label_chars(&self) -> Span {
+        self.label_chars
+    }
+
+    /// Characters of an option's description (1 to 200).
+    pub fn description_chars(&self) -> Span {
+        self.description_chars
+    }
+
+    /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
+    pub fn typed_chars(&self) -> usize {
+        self.typed_chars
+    }
+
+    /// Changes how many questions a call may have; at least one.
+    ///
+    /// # Errors
+    /// Where the range is empty or begins below 1.
+    pub fn with_questions(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { questions: span("questions", min, max, 1)?, ..self })
+    }
+
+    /// Changes how many options a question may have; at least one.
+    ///
+    /// # Errors
+    /// Where the range is empty or begins below 1.
+    pub fn with_options(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { options: span("options", min, max, 1)?, ..self })
+    }
+
+    /// Changes how long a question may be; at least one character.
+    ///
+    /// # Errors
+    /// Where the range is empty or begins below 1.
+    pub fn with_question_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { question_chars: span("questionChars", min, max, 1)?, ..self })
+    }
+
+    /// Changes how long a header may be; at least one character.
+    ///
+    /// # Errors
+    /// Where the range is empty or begins below 1.
+    pub fn with_header_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { header_chars: span("headerChars", min, max, 1)?, ..self })
+    }
+
+    /// Changes how long a label may be; at least one character.
+    ///
+    /// # Errors
+    /// Where the range is empty or begins below 1.
+    pub fn with_label_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { label_chars: span("labelChars", min, max, 1)?, ..self })
+    }
+
+    /// Changes how long a description may be; from 0 on it may be left blank.
+    ///
+    /// # Errors
+    /// Where the range is empty.
+    pub fn with_description_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+        Ok(Limits { description_chars: span("descriptionChars", min, max, 0)?, ..self })
+    }
+
+    /// Changes how much a person may type; at least one character.
+    ///
+    /// # Errors
+    /// Where it is 0.
+    pub fn with_typed_chars(self, max: usize) -> Result<Limits, LimitsError> {
+        match max {
+            0 => Err(LimitsError { limit: "typedChars", fact: "0".into(), bound: "must be at least 1".into() }),
+            typed_chars => Ok(Limits { typed_chars, ..self }),
+        }
+    }
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
+fn span(limit: &'static str, min: usize, max: usize, floor: usize) -> Result<Span, LimitsError> {
+    let fact = format!("from {min} to {max}");
+    if min < floor {
+        return Err(LimitsError { limit, fact, bound: format!("must be from at least {floor}") });
+    }
+    if max < min {
+        return Err(LimitsError { limit, fact, bound: "must not be empty".into() });
+    }
+    Ok(Span { min, max })
+}
+
+/// Limits as they were stored.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Unchecked {
+    questions: Span,
+    options: Span,
+    question_chars: Span,
+    header_chars: Span,
+    label_chars: Span,
+    description_chars: Span,
+    typed_chars: usize,
+}
+
+impl TryFrom<Unchecked> for Limits {
+    type Error = LimitsError;
+
+    fn try_from(stored: Unchecked) -> Result<Limits, LimitsError> {
         Limits::DEFAULT
+            .with_questions(stored.questions.min, stored.questions.max)?
+            .with_options(stored.options.min, stored.options.max)?
+            .with_question_chars(stored.question_chars.min, stored.question_chars.max)?
+            .with_header_chars(stored.header_chars.min, stored.header_chars.max)?
+            .with_label_chars(stored.label_chars.min, stored.label_chars.max)?
+            .with_description_chars(stored.description_chars.min, stored.description_chars.max)?
+            .with_typed_chars(stored.typed_chars)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn limits_are_read_back_as_they_were_stored() {
+        let limits = Limits::DEFAULT.with_options(1, 9).unwrap().with_description_chars(0, 300).unwrap();
+        let stored = serde_json::to_value(limits).unwrap();
+        assert_eq!(serde_json::from_value::<Limits>(stored).unwrap(), limits);
+    }
+
+    #[test]
+    fn no_limits_leave_room_for_a_set_without_questions() {
+        let mut stored = serde_json::to_value(Limits::DEFAULT).unwrap();
+        stored["questions"] = json!({"min": 0, "max": 4});
+        let error = serde_json::from_value::<Limits>(stored).unwrap_err().to_string();
+        assert_eq!(error, "questions: from 0 to 4, must be from at least 1");
+        assert!(Limits::DEFAULT.with_questions(3, 2).is_err());
+        assert!(Limits::DEFAULT.with_options(0, 2).is_err());
+        assert!(Limits::DEFAULT.with_typed_chars(0).is_err());
     }
 }

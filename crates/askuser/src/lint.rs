@@ -60,7 +60,7 @@ fn lint_question(question: &Question, path: &str) -> Vec<Lint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::question::Rules;
+    use crate::rules::Rules;
     use serde_json::json;
 
     #[track_caller]

@@ -1,7 +1,13 @@
 //! What came of asking: a closed set, in which only one member says that the person answered.
+//!
+//! An outcome with answers is only ever built against the questions it answers, so nothing past this module checks an
+//! answer again. Who answered, and through what, is the [`Resolution`](crate::Resolution)'s to say.
 
-use crate::question::QuestionSet;
+use crate::question::{QuestionSet, check_typed};
+use crate::resolution::{Resolution, Via};
+use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// The answer to one question. Labels are verbatim; typed text and notes are kept apart from them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +44,7 @@ pub enum Status {
         /// What they typed.
         message: Option<String>,
     },
-    /// Nobody answered in time.
+    /// Nobody answered before the deadline.
     TimedOut,
     /// Nobody could be asked.
     Unavailable {
@@ -47,83 +53,10 @@ pub enum Status {
     },
 }
 
-/// Who answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
-pub enum Via {
-    Terminal,
-    Line,
-    Web,
-    Elicitation,
-    AnswersFile,
-    Policy,
-}
-
-/// What came of asking a [`QuestionSet`]: how it ended, and the answers given until then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    status: Status,
-    answers: Vec<Answer>,
-    via: Option<Via>,
-}
-
-impl Outcome {
-    /// Every question answered, in order; `None` where that is not so.
-    pub fn answered(set: &QuestionSet, answers: Vec<Answer>) -> Option<Outcome> {
-        let whole = answers.len() == set.questions().len()
-            && set.questions().iter().zip(&answers).all(|(question, answer)| question.admits(answer, set.limits()));
-        whole.then_some(Outcome { status: Status::Answered, answers, via: None })
-    }
-
-    /// The person dismissed the questions.
-    pub fn cancelled(so_far: Vec<Answer>) -> Outcome {
-        Outcome { status: Status::Cancelled, answers: so_far, via: None }
-    }
-
-    /// The person said no.
-    pub fn declined(reason: Option<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { status: Status::Declined { reason }, answers: so_far, via: None }
-    }
-
-    /// The person wants to talk first.
-    pub fn discuss(message: Option<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { status: Status::Discuss { message }, answers: so_far, via: None }
-    }
-
-    /// Nobody answered in time.
-    pub fn timed_out(so_far: Vec<Answer>) -> Outcome {
-        Outcome { status: Status::TimedOut, answers: so_far, via: None }
-    }
-
-    /// Nobody could be asked.
-    pub fn unavailable(reason: impl Into<String>, so_far: Vec<Answer>) -> Outcome {
-        Outcome { status: Status::Unavailable { reason: reason.into() }, answers: so_far, via: None }
-    }
-
-    /// Says who answered.
-    pub fn with_via(self, via: Via) -> Outcome {
-        Outcome { via: Some(via), ..self }
-    }
-
-    /// How it ended.
-    pub fn status(&self) -> &Status {
-        &self.status
-    }
-
-    /// The answers: all of them when answered, those given so far otherwise.
-    pub fn answers(&self) -> &[Answer] {
-        &self.answers
-    }
-
-    /// Who answered, where somebody did.
-    pub fn via(&self) -> Option<Via> {
-        self.via
-    }
-
+impl Status {
     /// The status as JSON spells it.
-    pub fn status_name(&self) -> &'static str {
-        match self.status {
+    pub fn name(&self) -> &'static str {
+        match self {
             Status::Answered => "answered",
             Status::Cancelled => "cancelled",
             Status::Declined { .. } => "declined",
@@ -132,4 +65,181 @@ impl Outcome {
             Status::Unavailable { .. } => "unavailable",
         }
     }
+}
+
+/// What came of asking a [`QuestionSet`]: how it ended, and the answers given until then.
+///
+/// ```
+/// # use askuser::input::QuestionInput;
+/// use askuser::{Outcome, QuestionSet, Rules, Via};
+///
+/// # let question = QuestionInput::new("Which?", "Pick").option("A", "a").option("B", "b");
+/// # let set = QuestionSet::new([question], &Rules::strict())?;
+/// let answer = set.questions()[0].answer(&[1], None, None).unwrap();
+/// let outcome = Outcome::answered(&set, vec![answer])?;
+/// assert_eq!(outcome.through(Via::Web).outcome().answers()[0].selected_options, ["B"]);
+///
+/// let refused = Outcome::answered(&set, vec![]).unwrap_err();
+/// assert_eq!(refused.to_string(), "answers: none to \"Pick\", every question needs one");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// It serialises as `{status, answers, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// [`reply::outcome`](crate::reply::outcome).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    status: Status,
+    answers: Vec<Answer>,
+}
+
+impl Outcome {
+    /// Every question answered; the answers may come in any order.
+    ///
+    /// # Errors
+    /// Where a question has no answer, or an answer is not a legal one to its question: every reason.
+    pub fn answered(set: &QuestionSet, answers: Vec<Answer>) -> Result<Outcome, Violations> {
+        Outcome::checked(set, Status::Answered, &answers)
+    }
+
+    /// The person dismissed the questions.
+    pub fn cancelled() -> Outcome {
+        Outcome::without_answers(Status::Cancelled)
+    }
+
+    /// The person said no.
+    pub fn declined(reason: Option<String>) -> Outcome {
+        Outcome::without_answers(Status::Declined { reason })
+    }
+
+    /// The person wants to talk first.
+    pub fn discuss(message: Option<String>) -> Outcome {
+        Outcome::without_answers(Status::Discuss { message })
+    }
+
+    /// Nobody answered before the deadline.
+    pub fn timed_out() -> Outcome {
+        Outcome::without_answers(Status::TimedOut)
+    }
+
+    /// Nobody could be asked.
+    pub fn unavailable(reason: impl Into<String>) -> Outcome {
+        Outcome::without_answers(Status::Unavailable { reason: reason.into() })
+    }
+
+    /// The same outcome with the answers given until then.
+    ///
+    /// # Errors
+    /// Where one of them is not a legal answer to its question, or answers a question twice.
+    pub fn with_answers(self, set: &QuestionSet, so_far: Vec<Answer>) -> Result<Outcome, Violations> {
+        Outcome::checked(set, self.status, &so_far)
+    }
+
+    fn without_answers(status: Status) -> Outcome {
+        Outcome { status, answers: Vec::new() }
+    }
+
+    /// An outcome whose answers were made from these very questions, by the prompt or by a policy.
+    pub(crate) fn of(status: Status, answers: Vec<Answer>) -> Outcome {
+        Outcome { status, answers }
+    }
+
+    /// Checks that this is an outcome of these very questions: what a surface hands back may belong to others.
+    ///
+    /// # Errors
+    /// Every reason why it is not.
+    pub fn check(&self, set: &QuestionSet) -> Result<(), Violations> {
+        Outcome::checked(set, self.status.clone(), &self.answers).map(drop)
+    }
+
+    pub(crate) fn checked(set: &QuestionSet, status: Status, answers: &[Answer]) -> Result<Outcome, Violations> {
+        let mut bad = Gathered::default();
+        let answers = check_answers(set, answers, &mut bad);
+        if status == Status::Answered {
+            for (i, question) in set.questions().iter().enumerate() {
+                if !answers.iter().any(|(index, _)| *index == i) {
+                    bad.add("answers", format!("none to {:?}", question.header()), "every question needs one");
+                }
+            }
+        }
+        let (path, words) = match &status {
+            Status::Declined { reason } => ("reason", reason.as_deref()),
+            Status::Discuss { message } => ("message", message.as_deref()),
+            Status::Answered | Status::Cancelled | Status::TimedOut | Status::Unavailable { .. } => ("", None),
+        };
+        check_typed(words, set.limits().typed_chars(), path, &mut bad);
+        let answers = answers.into_iter().filter_map(|(_, answer)| answer).collect();
+        bad.into_result(Some(Outcome { status, answers }))
+    }
+
+    /// How it ended.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The status as JSON spells it.
+    pub fn status_name(&self) -> &'static str {
+        self.status.name()
+    }
+
+    /// The answers: all of them when answered, those given so far otherwise.
+    pub fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+
+    /// The outcome with the surface it came through.
+    pub fn through(self, via: Via) -> Resolution {
+        Resolution::new(self, via)
+    }
+
+    /// The fields of its JSON; through what it came stands among them where that is said.
+    pub(crate) fn fields(&self, via: Option<Value>) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("status".into(), self.status.name().into());
+        fields.insert("answers".into(), json!(self.answers));
+        if let Some(via) = via {
+            fields.insert("via".into(), via);
+        }
+        match &self.status {
+            Status::Declined { reason: Some(reason) } | Status::Unavailable { reason } => {
+                fields.insert("reason".into(), reason.as_str().into());
+            }
+            Status::Discuss { message: Some(message) } => {
+                fields.insert("message".into(), message.as_str().into());
+            }
+            Status::Answered
+            | Status::Cancelled
+            | Status::Declined { reason: None }
+            | Status::Discuss { message: None }
+            | Status::TimedOut => {}
+        }
+        fields
+    }
+}
+
+impl Serialize for Outcome {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.fields(None).serialize(serializer)
+    }
+}
+
+/// The answers by the index of their question, in the order of the questions; `None` for one that is not legal.
+fn check_answers(set: &QuestionSet, answers: &[Answer], bad: &mut Gathered) -> Vec<(usize, Option<Answer>)> {
+    let mut checked: Vec<(usize, Option<Answer>)> = Vec::new();
+    for (i, answer) in answers.iter().enumerate() {
+        let path = format!("answers[{i}]");
+        let index = set.questions().iter().position(|question| question.text_verbatim() == answer.question);
+        let Some(index) = index else {
+            let fact = format!("{:?} was not asked", answer.question);
+            bad.add(format!("{path}.question"), fact, "must be a question's text");
+            continue;
+        };
+        let question = &set.questions()[index];
+        if checked.iter().any(|(earlier, _)| *earlier == index) {
+            bad.add(path, format!("a second answer to {:?}", question.header()), "one is enough");
+            continue;
+        }
+        checked.push((index, question.check(answer, set.limits(), &path, bad)));
+    }
+    checked.sort_by_key(|(index, _)| *index);
+    checked
 }

@@ -2,9 +2,11 @@
 //!
 //! What a policy does not cover stays unanswered; there is no "first option" fallback.
 
-use crate::asker::{Asker, Asking, Request};
-use crate::outcome::{Answer, Outcome, Via};
+use crate::asker::{Asker, Asking, Decision};
+use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
+use crate::request::Request;
+use crate::resolution::{Resolution, Via};
 use crate::violation::{Gathered, Violations};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -27,18 +29,12 @@ pub struct Policy {
     pub headless: Option<Headless>,
 }
 
-/// What a policy makes of a question set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// It is settled; nobody is asked.
-    Settled(Outcome),
-    /// A person is asked; these answers are already known.
-    Ask(Vec<Answer>),
-}
-
 impl Policy {
-    /// Applies the policy. Fails where the answers do not fit the questions they match.
-    pub fn decide(&self, set: &QuestionSet) -> Result<Decision, Violations> {
+    /// What the policy makes of a question set.
+    ///
+    /// # Errors
+    /// Where the answers do not fit the questions they match: every reason.
+    pub fn apply(&self, set: &QuestionSet) -> Result<Decision, Violations> {
         let mut bad = Gathered::default();
         let mut via = Via::AnswersFile;
         let mut answers = Vec::new();
@@ -51,38 +47,55 @@ impl Policy {
             answers.extend(answer);
         }
         bad.into_result(Some(()))?;
-        if let Some(outcome) = Outcome::answered(set, answers.clone()) {
-            return Ok(Decision::Settled(outcome.with_via(via)));
+        if answers.len() == set.questions().len() {
+            return Ok(Decision::Settled(Outcome::of(Status::Answered, answers).through(via)));
         }
-        let reason = match self.headless {
-            None => return Ok(Decision::Ask(answers)),
-            Some(Headless::Fail) => "the policy is to fail rather than to ask",
-            Some(Headless::Recommended) => "the policy is to take recommended options, and not every question has one",
-        };
-        let by_nobody = answers.is_empty();
-        let outcome = Outcome::unavailable(reason, answers);
-        Ok(Decision::Settled(if by_nobody { outcome } else { outcome.with_via(via) }))
+        match self.headless {
+            None => Ok(Decision::Ask(answers)),
+            Some(headless) => Ok(Decision::Settled(unsettled(headless.reason(), answers, via))),
+        }
+    }
+}
+
+impl Headless {
+    fn reason(self) -> &'static str {
+        match self {
+            Headless::Fail => "the policy is to fail rather than to ask",
+            Headless::Recommended => "the policy is to take recommended options, and not every question has one",
+        }
+    }
+}
+
+/// Nobody is asked, although not every question has an answer.
+fn unsettled(reason: &str, known: Vec<Answer>, via: Via) -> Resolution {
+    match known.is_empty() {
+        true => Resolution::unavailable(reason),
+        false => Outcome::of(Status::Unavailable { reason: reason.into() }, known).through(via),
     }
 }
 
 /// A policy alone, with nobody behind it: what it does not settle is unavailable.
 impl Asker for Policy {
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        let outcome = match self.decide(&request.set) {
-            Ok(Decision::Settled(outcome)) => outcome,
-            Ok(Decision::Ask(known)) if known.is_empty() => {
-                Outcome::unavailable("the answers written beforehand do not cover this", known)
-            }
+    fn decide(&self, request: &Request) -> Decision {
+        Decision::Settled(match self.apply(request.set()) {
+            Ok(Decision::Settled(resolution)) => resolution,
             Ok(Decision::Ask(known)) => {
-                let reason = "the answers written beforehand do not cover every question";
-                Outcome::unavailable(reason, known).with_via(Via::AnswersFile)
+                let all = if known.is_empty() { "this" } else { "every question" };
+                let reason = format!("the answers written beforehand do not cover {all}");
+                unsettled(&reason, known, Via::AnswersFile)
             }
             Err(violations) => {
-                let reason = format!("the answers written beforehand do not fit: {violations}");
-                Outcome::unavailable(reason, Vec::new())
+                Resolution::unavailable(format!("the answers written beforehand do not fit: {violations}"))
             }
+        })
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        let resolution = match self.decide(request) {
+            Decision::Settled(resolution) => resolution,
+            Decision::Ask(_) => Resolution::unavailable("there is nobody to ask"),
         };
-        Box::pin(std::future::ready(Ok(outcome)))
+        Box::pin(std::future::ready(Ok(resolution.into())))
     }
 }
 
@@ -99,11 +112,11 @@ fn recommended(question: &Question) -> Option<Answer> {
 /// if you like, or an expression), or `{"select": …, "other": "typed text", "note": "…"}`.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
-    entries: Vec<Entry>,
+    rules: Vec<Rule>,
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct Rule {
     path: String,
     key: Matcher,
     select: Vec<Matcher>,
@@ -126,26 +139,26 @@ impl Answers {
             None => bad.add("answers", "not an object", "must be an object from header or question to answer"),
             Some(object) => {
                 for (key, value) in object {
-                    answers.entries.extend(Entry::parse(key, value, &mut bad));
+                    answers.rules.extend(Rule::parse(key, value, &mut bad));
                 }
             }
         }
         bad.into_result(Some(answers))
     }
 
-    /// The answer to a question: `None` where no entry matches it.
+    /// The answer to a question: `None` where no rule matches it.
     fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
         let names = [question.header_verbatim(), question.text_verbatim(), question.header(), question.text()];
-        let exact = |entry: &&Entry| matches!(&entry.key, Matcher::Exact(key) if names.contains(&key.as_str()));
+        let exact = |rule: &&Rule| matches!(&rule.key, Matcher::Exact(key) if names.contains(&key.as_str()));
         let pattern =
-            |entry: &&Entry| matches!(&entry.key, Matcher::Pattern(_, re) if names.iter().any(|n| re.is_match(n)));
-        let entry = self.entries.iter().find(exact).or_else(|| self.entries.iter().find(pattern))?;
-        entry.answer(question, set, bad)
+            |rule: &&Rule| matches!(&rule.key, Matcher::Pattern(_, re) if names.iter().any(|n| re.is_match(n)));
+        let rule = self.rules.iter().find(exact).or_else(|| self.rules.iter().find(pattern))?;
+        rule.answer(question, set, bad)
     }
 }
 
-impl Entry {
-    fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Entry> {
+impl Rule {
+    fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Rule> {
         let path = format!("answers[{key:?}]");
         let key = Matcher::parse(key, &path, bad);
         let (select, other, note) = match value {
@@ -178,7 +191,7 @@ impl Entry {
                 None => bad.add(&path, "not a label", "must be a string, an array of strings or an object"),
             }
         }
-        Some(Entry { path, key: key?, select, other, note })
+        Some(Rule { path, key: key?, select, other, note })
     }
 
     fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
@@ -205,12 +218,14 @@ impl Entry {
             }
         }
         let answer = question.answer(&picks, self.other.clone(), self.note.clone());
+        let limits = set.limits();
+        let legal = |answer: &Answer| question.check(answer, limits, &self.path, &mut Gathered::default()).is_some();
         // One note is one text: it has to fit into the text field in which a person may go on with it.
-        let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= set.limits().typed_chars);
+        let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= limits.typed_chars());
         match answer {
-            Some(answer) if short && question.admits(&answer, set.limits()) => Some(answer),
+            Some(answer) if short && legal(&answer) => Some(answer),
             Some(_) => {
-                let limit = format!("at most {} visible characters and newlines", set.limits().typed_chars);
+                let limit = format!("at most {} visible characters and newlines", limits.typed_chars());
                 bad.add(&self.path, "text too long, or with control or invisible characters", limit);
                 None
             }

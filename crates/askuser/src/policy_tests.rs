@@ -1,9 +1,8 @@
 //! Answering beforehand: what matches, what is refused, what is left to a person.
 
 use super::*;
-use crate::limits::Limits;
 use crate::outcome::Status;
-use crate::question::Rules;
+use crate::rules::Rules;
 use serde_json::json;
 
 const DATABASE: &str = "Which database should we use?";
@@ -33,7 +32,7 @@ fn set() -> QuestionSet {
 fn decide(answers: &Value, headless: Option<Headless>) -> String {
     let set = set();
     let decided = Answers::parse(answers)
-        .and_then(|answers| Policy { answers: Some(answers), headless }.decide(&set))
+        .and_then(|answers| Policy { answers: Some(answers), headless }.apply(&set))
         .map_err(|bad| bad.to_string());
     let answers = |answers: &[Answer]| {
         assert!(set.admits(answers), "{answers:?}");
@@ -48,8 +47,8 @@ fn decide(answers: &Value, headless: Option<Headless>) -> String {
     match decided {
         Err(bad) => bad,
         Ok(Decision::Ask(known)) => format!("ask | {}", answers(&known)),
-        Ok(Decision::Settled(outcome)) => {
-            let via = outcome.via().map(|via| format!(" via {}", json!(via).as_str().unwrap()));
+        Ok(Decision::Settled(resolution)) => {
+            let (outcome, via) = (resolution.outcome(), resolution.via().map(|via| format!(" via {}", via.name())));
             let why = match outcome.status() {
                 Status::Unavailable { reason } => format!(" because {reason}"),
                 _ => String::new(),
@@ -115,11 +114,11 @@ fn a_key_for_another_question_is_no_fault() {
 
 #[test]
 fn the_header_as_it_is_shown_is_a_key_too() {
-    let mut input = serde_json::to_value(set()).unwrap();
+    let mut input = json!({"questions": set().questions_json()});
     input["questions"][0]["header"] = json!(" Data\u{200b}base ");
     let set = QuestionSet::parse(input.clone(), &Rules::default()).unwrap();
     let answers = Some(Answers::parse(&json!({"Database": "SQLite"})).unwrap());
-    let decision = Policy { answers, headless: None }.decide(&set).unwrap();
+    let decision = Policy { answers, headless: None }.apply(&set).unwrap();
     assert!(matches!(decision, Decision::Ask(known) if known.len() == 1));
 }
 
@@ -180,7 +179,7 @@ fn every_question_answered_settles_it() {
 #[test]
 fn no_answers_leave_everything_to_a_person() {
     check(json!({}), "ask | ");
-    assert_eq!(Policy::default().decide(&set()).unwrap(), Decision::Ask(vec![]));
+    assert_eq!(Policy::default().apply(&set()).unwrap(), Decision::Ask(vec![]));
 }
 
 // ---- what does not fit ----
@@ -335,10 +334,12 @@ fn a_misfit_is_not_papered_over_by_a_recommendation() {
 fn recommend(labels: &[&str], multi_select: bool) -> Vec<String> {
     let options: Vec<Value> = labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
     let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
-    let rules = Rules { limits: Limits::DEFAULT, ..Rules::default() };
+    let rules = Rules::strict();
     let set = QuestionSet::parse(json!({"questions": [question]}), &rules).unwrap();
-    match (Policy { answers: None, headless: Some(Headless::Recommended) }).decide(&set).unwrap() {
-        Decision::Settled(outcome) => outcome.answers().iter().flat_map(|a| a.selected_options.clone()).collect(),
+    match (Policy { answers: None, headless: Some(Headless::Recommended) }).apply(&set).unwrap() {
+        Decision::Settled(resolution) => {
+            resolution.outcome().answers().iter().flat_map(|a| a.selected_options.clone()).collect()
+        }
         Decision::Ask(_) => panic!("somebody was asked"),
     }
 }

@@ -5,42 +5,63 @@
 
 use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
 use crate::limits::{Limits, Span};
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Outcome};
 use crate::repair;
+use crate::rules::{Faults, Rules};
 use crate::sanitize;
 use crate::violation::{Gathered, Violations};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
-
-/// How to read an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// What may be asked.
-    pub limits: Limits,
-    /// What to do about cosmetic faults.
-    pub faults: Faults,
-}
-
-/// What to do about cosmetic faults of an input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Faults {
-    /// Report them like any other.
-    #[default]
-    Reject,
-    /// Mend them, and tell the model what was mended.
-    Repair,
-}
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Value, json};
 
 /// One to four questions, asked together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+///
+/// It serialises as the input it was read from and the rules it was read by, and is rebuilt from them: what is read back
+/// is the same set, asks the same and reports the same.
+///
+/// ```
+/// use askuser::input::QuestionInput;
+/// use askuser::{QuestionSet, Rules};
+///
+/// let question = QuestionInput::new("Which database should we use?", "Database")
+///     .option("PostgreSQL (Recommended)", "A server with rich features")
+///     .option("SQLite", "A file, no server");
+/// let set = QuestionSet::new([question], &Rules::strict())?;
+/// assert_eq!(set.questions()[0].options()[0].name(), "PostgreSQL");
+///
+/// let stored = serde_json::to_string(&set)?;
+/// assert_eq!(serde_json::from_str::<QuestionSet>(&stored)?, set);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct QuestionSet {
     questions: Vec<Question>,
-    #[serde(skip)]
-    limits: Limits,
-    #[serde(skip)]
     source: Option<String>,
-    #[serde(skip)]
     mended: Vec<String>,
+    /// As it was sent.
+    input: Value,
+    rules: Rules,
+}
+
+/// All that a set is rebuilt from.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    input: Value,
+    rules: Rules,
+}
+
+impl From<QuestionSet> for Stored {
+    fn from(QuestionSet { input, rules, .. }: QuestionSet) -> Stored {
+        Stored { input, rules }
+    }
+}
+
+impl TryFrom<Stored> for QuestionSet {
+    type Error = Violations;
+
+    fn try_from(Stored { input, rules }: Stored) -> Result<QuestionSet, Violations> {
+        QuestionSet::parse(input, &rules)
+    }
 }
 
 /// One question with its options. Other is not among them: it is always there.
@@ -100,44 +121,37 @@ impl QuestionSet {
         }
     }
 
-    /// Reads a JSON value as a model sent it, or says everything that is wrong with it.
-    pub fn parse(mut value: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
-        let mut mended = Vec::new();
-        if rules.faults == Faults::Repair {
+    /// Reads a JSON value as a model sent it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn parse(input: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
+        let (mut value, mut mended) = (input.clone(), Vec::new());
+        if rules.faults() == Faults::Repair {
             repair::unquote(&mut value, &mut mended);
         }
-        let mut gathered = Gathered::default();
-        match given(Field::<Input>::read(value), "input", &mut gathered) {
-            Some(input) => QuestionSet::build(input, rules, mended),
-            None => gathered.into_result(None),
-        }
-    }
-
-    /// Builds a set from input made in code.
-    pub fn new(input: Input, rules: &Rules) -> Result<QuestionSet, Violations> {
-        QuestionSet::build(input, rules, Vec::new())
-    }
-
-    fn build(input: Input, rules: &Rules, mut mended: Vec<String>) -> Result<QuestionSet, Violations> {
         let mut bad = Gathered::default();
-        let limits = rules.limits;
-        let mut texts = Told::default();
+        let Some(read) = given(Field::<Input>::read(value), "input", &mut bad) else { return bad.into_result(None) };
+        let mut texts = Distinct::default();
+        let limits = rules.limits();
         let questions =
-            list(input.questions, "questions", "questions", limits.questions, &mut bad, |raw, path, bad| {
-                let mut raw = raw;
-                if rules.faults == Faults::Repair {
+            list(read.questions, "questions", "questions", limits.questions(), &mut bad, |mut raw, path, bad| {
+                if rules.faults() == Faults::Repair {
                     repair::drop_other(&mut raw, path, &mut mended);
                 }
                 Question::build(raw, path, rules, &mut texts, &mut mended, bad)
             });
-        let source = match input.metadata {
-            Field::Given(metadata) => match metadata.source {
-                Field::Given(source) => Some(source),
-                _ => None,
-            },
-            _ => None,
-        };
-        bad.into_result(questions.map(|questions| QuestionSet { questions, limits, source, mended }))
+        let source = read.metadata.given().and_then(|metadata| metadata.source.given());
+        bad.into_result(questions.map(|questions| QuestionSet { questions, source, mended, input, rules: *rules }))
+    }
+
+    /// Builds a set in code.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the questions, at once.
+    pub fn new(questions: impl IntoIterator<Item = QuestionInput>, rules: &Rules) -> Result<QuestionSet, Violations> {
+        let questions: Vec<Value> = questions.into_iter().map(QuestionInput::into_value).collect();
+        QuestionSet::parse(json!({ "questions": questions }), rules)
     }
 
     /// The questions, in the order they were asked.
@@ -147,7 +161,28 @@ impl QuestionSet {
 
     /// The limits the set was read under; they also bound what a person may type.
     pub fn limits(&self) -> &Limits {
-        &self.limits
+        self.rules.limits()
+    }
+
+    /// The rules the set was read by.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The input as it was sent.
+    pub fn input(&self) -> &Value {
+        &self.input
+    }
+
+    /// Whether each of the answers is a legal answer to a question of this set, no question twice, everything in the order
+    /// of the questions.
+    pub fn admits(&self, answers: &[Answer]) -> bool {
+        Outcome::cancelled().with_answers(self, answers.to_vec()).is_ok_and(|outcome| outcome.answers() == answers)
+    }
+
+    /// The questions as the model wrote them: `[{question, header, options: [{label, description}], multiSelect}]`.
+    pub fn questions_json(&self) -> Value {
+        json!(self.questions)
     }
 
     /// `metadata.source`, where the caller gave it.
@@ -159,15 +194,6 @@ impl QuestionSet {
     pub fn mended(&self) -> &[String] {
         &self.mended
     }
-
-    /// Whether each of the answers is a legal answer to a question of this set, no question twice.
-    pub fn admits(&self, answers: &[Answer]) -> bool {
-        let mut open: Vec<&Question> = self.questions.iter().collect();
-        answers.iter().all(|answer| match open.iter().position(|q| q.text_verbatim() == answer.question) {
-            Some(i) => open.remove(i).admits(answer, &self.limits),
-            None => false,
-        })
-    }
 }
 
 impl Question {
@@ -175,30 +201,30 @@ impl Question {
         raw: QuestionInput,
         path: &str,
         rules: &Rules,
-        texts: &mut Told,
+        texts: &mut Distinct,
         mended: &mut Vec<String>,
         bad: &mut Gathered,
     ) -> Option<Question> {
-        let limits = &rules.limits;
+        let limits = rules.limits();
         let question_path = format!("{path}.question");
-        let question = text(raw.question, &question_path, limits.question_chars, bad).map(|question| {
+        let question = text(raw.question, &question_path, limits.question_chars(), bad).map(|question| {
             let shown = sanitize::trim(&sanitize::block(&question)).to_owned();
-            texts.tell(question_path, &shown, "question texts must differ", bad);
+            texts.add(question_path, &shown, "question texts must differ", bad);
             Untrusted::new(question, shown)
         });
         let header_path = format!("{path}.header");
         let mut short_header = None;
         let header = match raw.header {
-            Field::Given(header) if rules.faults == Faults::Repair => {
-                short_header = repair::shorten(&header, limits.header_chars.max, &header_path, mended);
-                let span = Span { max: usize::MAX, ..limits.header_chars };
+            Field::Given(header) if rules.faults() == Faults::Repair => {
+                short_header = repair::shorten(&header, limits.header_chars().max, &header_path, mended);
+                let span = Span { max: usize::MAX, ..limits.header_chars() };
                 text(Field::Given(header), &header_path, span, bad)
             }
-            header => text(header, &header_path, limits.header_chars, bad),
+            header => text(header, &header_path, limits.header_chars(), bad),
         };
-        let mut names = Told::default();
+        let mut names = Distinct::default();
         let options =
-            list(raw.options, &format!("{path}.options"), "options", limits.options, bad, |option, path, bad| {
+            list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
                 Choice::build(option, path, limits, &mut names, bad)
             });
         let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
@@ -262,33 +288,67 @@ impl Question {
         Some(Answer { question, header, selected_options, custom_input, note })
     }
 
-    /// Whether `answer` is a legal answer to this question: its own labels only, as many as allowed, something rather
-    /// than nothing, typed text within bounds and free of control characters.
-    pub fn admits(&self, answer: &Answer, limits: &Limits) -> bool {
-        let Some(picks) = answer
-            .selected_options
-            .iter()
-            .map(|label| self.options.iter().position(|o| o.label.raw == *label))
-            .collect::<Option<Vec<_>>>()
-        else {
-            return false;
-        };
-        let legal = |text: &Option<String>, max: usize| match text {
-            Some(text) => text.chars().count() <= max && sanitize::typed(text) == *text,
-            None => true,
-        };
-        // A note may be the notes of several rows, each with its label.
-        let notes = (limits.typed_chars + limits.label_chars.max + ": \n".len()) * (self.options.len() + 1);
-        legal(&answer.custom_input, limits.typed_chars)
-            && legal(&answer.note, notes)
-            && self.answer(&picks, answer.custom_input.clone(), answer.note.clone()).as_ref() == Some(answer)
+    /// The answer in its canonical form, labels in the order of the question; `None`, with every reason in `bad`, where it
+    /// is no legal answer to this question: its own labels only, as many as allowed, something rather than nothing, typed
+    /// text within bounds and free of control characters.
+    pub(crate) fn check(&self, answer: &Answer, limits: &Limits, path: &str, bad: &mut Gathered) -> Option<Answer> {
+        let before = bad.len();
+        if answer.header != self.header.raw {
+            let fact = format!("{:?} is not the header of its question", answer.header);
+            bad.add(format!("{path}.header"), fact, format!("must be {:?}", self.header.raw));
+        }
+        let mut picks = Vec::new();
+        for (i, label) in answer.selected_options.iter().enumerate() {
+            match self.options.iter().position(|option| option.label.raw == *label) {
+                Some(pick) => picks.push(pick),
+                None => {
+                    let names: Vec<String> = self.options.iter().map(|option| format!("{:?}", option.name())).collect();
+                    let limit = format!("must be one of {}", names.join(", "));
+                    bad.add(format!("{path}.selectedOptions[{i}]"), format!("{label:?} is not an option"), limit);
+                }
+            }
+        }
+        check_typed(answer.custom_input.as_deref(), limits.typed_chars(), &format!("{path}.customInput"), bad);
+        check_typed(answer.note.as_deref(), self.note_chars(limits), &format!("{path}.note"), bad);
+        if bad.len() > before {
+            return None;
+        }
+        let checked = self.answer(&picks, answer.custom_input.clone(), answer.note.clone());
+        if checked.is_none() && picks.len() + usize::from(answer.custom_input.is_some()) > 1 {
+            bad.add(path, "several choices", "this question takes one");
+        } else if checked.is_none() {
+            bad.add(path, "no choice", "needs one of selectedOptions or customInput");
+        }
+        checked
+    }
+
+    /// How long a note may be: it may be the notes of several rows, each with its label.
+    fn note_chars(&self, limits: &Limits) -> usize {
+        (limits.typed_chars() + limits.label_chars().max + ": \n".len()) * (self.options.len() + 1)
+    }
+}
+
+/// What a person typed: within bounds, and nothing in it that acts on a terminal or cannot be seen.
+pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut Gathered) {
+    let Some(text) = text else { return };
+    let chars = text.chars().count();
+    if chars > max {
+        bad.add(path, format!("{chars} characters"), format!("at most {max}"));
+    } else if sanitize::typed(text) != text {
+        bad.add(path, "has control characters", "must be plain text with newlines at most");
     }
 }
 
 impl Choice {
-    fn build(raw: OptionInput, path: &str, limits: &Limits, names: &mut Told, bad: &mut Gathered) -> Option<Choice> {
+    fn build(
+        raw: OptionInput,
+        path: &str,
+        limits: &Limits,
+        names: &mut Distinct,
+        bad: &mut Gathered,
+    ) -> Option<Choice> {
         let label_path = format!("{path}.label");
-        let label = text(raw.label, &label_path, limits.label_chars, bad).and_then(|label| {
+        let label = text(raw.label, &label_path, limits.label_chars(), bad).and_then(|label| {
             let (name, recommended) = name_of(&label);
             if sanitize::is_blank(&name) {
                 bad.add(label_path, "only \"(Recommended)\"", "must name the option");
@@ -298,10 +358,10 @@ impl Choice {
                 bad.add(label_path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
                 return None;
             }
-            names.tell(label_path, &name, "labels must differ", bad);
+            names.add(label_path, &name, "labels must differ", bad);
             Some((Untrusted::new(label, name), recommended))
         });
-        let description = text(raw.description, &format!("{path}.description"), limits.description_chars, bad);
+        let description = text(raw.description, &format!("{path}.description"), limits.description_chars(), bad);
         let ((label, recommended), description) = (label?, description?);
         let shown = sanitize::trim(&sanitize::block(&description)).to_owned();
         Some(Choice { label, description: Untrusted::new(description, shown), recommended })
@@ -408,12 +468,12 @@ fn list<T: Shape, U>(
     if count < span.min || count > span.max { None } else { built.into_iter().collect() }
 }
 
-/// What has been told so far, and where: two things a person could not tell apart are one thing.
+/// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.
 #[derive(Default)]
-struct Told(Vec<(String, String)>);
+struct Distinct(Vec<(String, String)>);
 
-impl Told {
-    fn tell(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
+impl Distinct {
+    fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
         match self.0.iter().find(|(_, earlier)| earlier == shown) {
             Some((first, _)) => bad.add(path, format!("repeats {first}"), limit),
             None => self.0.push((path, shown.to_owned())),

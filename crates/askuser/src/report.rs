@@ -3,28 +3,30 @@
 //! Only [`Status::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
 //! person types can pass for another answer or for the words around it.
 
-use crate::outcome::{Answer, Outcome, Status, Via};
+use crate::outcome::{Answer, Status};
 use crate::question::{Question, QuestionSet, name_of};
+use crate::resolution::{Resolution, Via};
 use crate::sanitize;
 use crate::violation::Violations;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The tool result in words.
-pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
+pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
     let mut out = String::new();
+    let (outcome, via) = (resolution.outcome(), resolution.via());
     let answers = outcome.answers();
     match outcome.status() {
         Status::Answered => {
-            let (opening, closing) = said_by(outcome.via());
+            let (opening, closing) = said_by(via);
             out.push_str(opening);
             write_answers(&mut out, set, answers);
             out.push_str(closing);
         }
         status => {
-            write_opening(&mut out, status, outcome.via());
+            write_opening(&mut out, status, via);
             if !answers.is_empty() {
-                out.push_str(match outcome.via() {
+                out.push_str(match via {
                     Some(Via::AnswersFile) => "\nKnown from a file of answers, not from the user:\n\n",
                     Some(Via::Policy) => "\nTaken by policy, not by the user:\n\n",
                     _ => "\nAnswered so far, but not submitted:\n\n",
@@ -46,36 +48,52 @@ pub fn prose(set: &QuestionSet, outcome: &Outcome) -> String {
     out
 }
 
-/// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one.
-pub fn json(set: &QuestionSet, outcome: &Outcome) -> Value {
-    let mut result = Map::new();
-    result.insert("status".into(), outcome.status_name().into());
-    result.insert("answers".into(), json!(outcome.answers()));
-    result.insert("via".into(), json!(outcome.via()));
-    match outcome.status() {
-        Status::Declined { reason: Some(reason) } | Status::Unavailable { reason } => {
-            result.insert("reason".into(), reason.as_str().into());
-        }
-        Status::Discuss { message: Some(message) } => {
-            result.insert("message".into(), message.as_str().into());
-        }
-        Status::Answered
-        | Status::Cancelled
-        | Status::Declined { reason: None }
-        | Status::Discuss { message: None }
-        | Status::TimedOut => {}
-    }
+/// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one, and with `by`,
+/// `at_ms` and `claim` where they are known.
+pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
+    let mut result = json!(resolution);
     if !set.mended().is_empty() {
-        result.insert("mended".into(), json!(set.mended()));
+        result["mended"] = json!(set.mended());
     }
-    Value::Object(result)
+    result
+}
+
+/// The questions for a page or any other program that shows them: each with its index, its text as it is safe to show and
+/// as the model wrote it, and each option with its name, without "(Recommended)", beside the verbatim label that answers
+/// with it.
+pub fn page(set: &QuestionSet) -> Value {
+    let option = |(i, option): (usize, &crate::Choice)| {
+        json!({
+            "index": i,
+            "name": option.name(),
+            "description": option.description(),
+            "recommended": option.is_recommended(),
+            "label": option.label_verbatim(),
+        })
+    };
+    let question = |(i, question): (usize, &Question)| {
+        json!({
+            "index": i,
+            "text": question.text(),
+            "header": question.header(),
+            "multiSelect": question.is_multi_select(),
+            "options": question.options().iter().enumerate().map(option).collect::<Vec<_>>(),
+            "question": question.text_verbatim(),
+        })
+    };
+    json!({
+        "questions": set.questions().iter().enumerate().map(question).collect::<Vec<_>>(),
+        "source": set.source(),
+        "typedChars": set.limits().typed_chars(),
+    })
 }
 
 /// The answers keyed by question text: a string for single-select, an array for multi-select, typed text among them.
 /// Notes are left out; [`json()`] has everything.
-pub fn record(set: &QuestionSet, outcome: &Outcome) -> Value {
+pub fn record(set: &QuestionSet, resolution: &Resolution) -> Value {
     let entry = |question: &Question| {
-        let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim())?;
+        let answer =
+            resolution.outcome().answers().iter().find(|answer| answer.question == question.text_verbatim())?;
         let mut values: Vec<&str> = answer.selected_options.iter().map(String::as_str).collect();
         values.extend(answer.custom_input.as_deref());
         let value = if question.is_multi_select() { json!(values) } else { json!(values.first()) };
@@ -109,8 +127,12 @@ fn said_by(via: Option<Via>) -> (&'static str, &'static str) {
             "The user was not asked. By the policy set for this run, these recommended options stand as the answers:\n\n",
             "Proceeding with these answers.",
         ),
-        Some(Via::Terminal | Via::Line | Via::Web | Via::Elicitation) | None => {
+        Some(Via::Terminal | Via::Line | Via::FrontEnd | Via::Inbox | Via::Web | Via::Elicitation | Via::Hook) => {
             ("User answered the following questions:\n\n", "Proceeding with user selections.")
+        }
+        // No resolution without a surface is an answer; this one came from nowhere.
+        None => {
+            ("These answers came from nowhere, and are not the user's:\n\n", "Ask the user before you rely on them.")
         }
     }
 }
@@ -148,10 +170,8 @@ fn write_opening(out: &mut String, status: &Status, via: Option<Via>) {
         Status::TimedOut => out.push_str("The time ran out before the user answered. Silence is not consent.\n"),
         Status::Unavailable { reason } => {
             out.push_str(match via {
-                Some(Via::Terminal | Via::Line | Via::Web | Via::Elicitation) => {
-                    "The user was being asked, but cannot be reached any more.\n"
-                }
-                Some(Via::AnswersFile | Via::Policy) | None => "Nobody was asked: no user can be reached here.\n",
+                Some(via) if via.is_a_person() => "The user was being asked, but cannot be reached any more.\n",
+                Some(_) | None => "Nobody was asked: no user can be reached here.\n",
             });
             write_words(out, "Why", Some(reason));
         }

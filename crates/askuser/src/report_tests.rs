@@ -1,9 +1,8 @@
 //! What the model reads: word by word where the proposal prints it, as snapshots elsewhere.
 
 use super::*;
-use crate::limits::Limits;
-use crate::outcome::Via;
-use crate::question::{Faults, Rules};
+use crate::outcome::Outcome;
+use crate::rules::Rules;
 
 const DATABASE: &str = "Which database should we use for this project?";
 const FEATURES: &str = "Which features should we enable?";
@@ -41,14 +40,18 @@ fn answers(set: &QuestionSet, said: &[Said<'_>]) -> Vec<Answer> {
     set.questions().iter().zip(said).map(answer).collect()
 }
 
-fn answered(set: &QuestionSet, said: &[Said<'_>]) -> Outcome {
-    Outcome::answered(set, answers(set, said)).expect("every question answered")
+fn answered(set: &QuestionSet, said: &[Said<'_>], via: Via) -> Resolution {
+    Outcome::answered(set, answers(set, said)).expect("every question answered").through(via)
+}
+
+fn ended(status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
+    Outcome::of(status, so_far).through(via)
 }
 
 #[track_caller]
 fn check(questions: &[Value], said: &[Said<'_>], expected: &str) {
     let set = set_of(questions);
-    assert_eq!(prose(&set, &answered(&set, said)), expected);
+    assert_eq!(prose(&set, &answered(&set, said, Via::Terminal)), expected);
 }
 
 // ---- answered, in words ----
@@ -167,8 +170,8 @@ Proceeding with user selections.",
     for end in ["\u{2028}", "\u{2029}", "\u{85}", "\u{b}"] {
         let (set, typed) = (set_of(&[manager()]), format!("bun{end}2. Fake (x)"));
         let answers = answers(&set, &[(&[], Some(&typed), None)]);
-        assert_eq!(Outcome::answered(&set, answers.clone()), None, "{end:?} is no legal answer");
-        let prose = prose(&set, &Outcome::cancelled(answers));
+        assert!(Outcome::answered(&set, answers.clone()).is_err(), "{end:?} is no legal answer");
+        let prose = prose(&set, &ended(Status::Cancelled, answers, Via::Terminal));
         assert!(prose.contains("   Other: bun\n     2. Fake (x)\n"), "{prose}");
     }
 }
@@ -215,58 +218,64 @@ fn half_answered() -> (QuestionSet, Vec<Answer>) {
 #[test]
 fn a_cancelled_outcome_says_so() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("cancelled", prose(&set, &Outcome::cancelled(vec![])));
-    insta::assert_snapshot!("cancelled_half_way", prose(&set, &Outcome::cancelled(so_far)));
+    insta::assert_snapshot!("cancelled", prose(&set, &ended(Status::Cancelled, vec![], Via::Terminal)));
+    insta::assert_snapshot!("cancelled_half_way", prose(&set, &ended(Status::Cancelled, so_far, Via::Terminal)));
 }
 
 #[test]
 fn a_cancelled_outcome_with_every_answer_is_not_final() {
     let set = set_of(&[database(), features()]);
     let all = answers(&set, &[(&[0], None, None), (&[], Some("Storybook"), None)]);
-    insta::assert_snapshot!("cancelled_on_review", prose(&set, &Outcome::cancelled(all)));
+    insta::assert_snapshot!("cancelled_on_review", prose(&set, &ended(Status::Cancelled, all, Via::Terminal)));
 }
 
 #[test]
 fn a_declined_outcome_says_so_and_why() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("declined", prose(&set, &Outcome::declined(None, vec![])));
+    insta::assert_snapshot!("declined", prose(&set, &ended(Status::Declined { reason: None }, vec![], Via::Terminal)));
     let reason = Some("None of these.\nAnswered so far: all".into());
-    insta::assert_snapshot!("declined_with_reason", prose(&set, &Outcome::declined(reason, so_far)));
+    insta::assert_snapshot!(
+        "declined_with_reason",
+        prose(&set, &ended(Status::Declined { reason: reason }, so_far, Via::Terminal))
+    );
 }
 
 #[test]
 fn a_wish_to_talk_first_says_so_and_about_what() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("discuss", prose(&set, &Outcome::discuss(None, vec![])));
+    insta::assert_snapshot!("discuss", prose(&set, &ended(Status::Discuss { message: None }, vec![], Via::Terminal)));
     let message = Some("What does it cost?".into());
-    insta::assert_snapshot!("discuss_with_message", prose(&set, &Outcome::discuss(message, so_far)));
+    insta::assert_snapshot!(
+        "discuss_with_message",
+        prose(&set, &ended(Status::Discuss { message: message }, so_far, Via::Terminal))
+    );
 }
 
 #[test]
 fn a_timed_out_outcome_says_so() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("timed_out", prose(&set, &Outcome::timed_out(vec![])));
-    insta::assert_snapshot!("timed_out_half_way", prose(&set, &Outcome::timed_out(so_far)));
+    insta::assert_snapshot!("timed_out", prose(&set, &ended(Status::TimedOut, vec![], Via::Terminal)));
+    insta::assert_snapshot!("timed_out_half_way", prose(&set, &ended(Status::TimedOut, so_far, Via::Terminal)));
 }
 
 #[test]
 fn an_unavailable_outcome_says_so_and_why() {
     let (set, so_far) = half_answered();
-    let outcome = |so_far| Outcome::unavailable("no terminal, no inbox", so_far);
+    let outcome = |so_far| ended(Status::Unavailable { reason: "no terminal, no inbox".into() }, so_far, Via::Policy);
     insta::assert_snapshot!("unavailable", prose(&set, &outcome(vec![])));
     insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(so_far)));
 }
 
 /// One of each, without and with an answer.
-fn unanswered() -> Vec<(QuestionSet, Outcome)> {
+fn unanswered() -> Vec<(QuestionSet, Resolution)> {
     let (set, half) = half_answered();
     let of = |so_far: Vec<Answer>| {
         [
-            Outcome::cancelled(so_far.clone()),
-            Outcome::declined(Some("no".into()), so_far.clone()),
-            Outcome::discuss(Some("hm".into()), so_far.clone()),
-            Outcome::timed_out(so_far.clone()),
-            Outcome::unavailable("nobody there", so_far),
+            ended(Status::Cancelled, so_far.clone(), Via::Terminal),
+            ended(Status::Declined { reason: Some("no".into()) }, so_far.clone(), Via::Terminal),
+            ended(Status::Discuss { message: Some("hm".into()) }, so_far.clone(), Via::Terminal),
+            ended(Status::TimedOut, so_far.clone(), Via::Terminal),
+            ended(Status::Unavailable { reason: "nobody there".into() }, so_far, Via::Terminal),
         ]
     };
     of(vec![]).into_iter().chain(of(half)).map(|outcome| (set.clone(), outcome)).collect()
@@ -283,7 +292,7 @@ fn only_an_answered_outcome_reads_as_one() {
 #[test]
 fn every_unanswered_outcome_names_what_is_open_and_warns_of_assuming_it() {
     for (set, outcome) in unanswered() {
-        let open = if outcome.answers().is_empty() { "Database, Features" } else { "Features" };
+        let open = if outcome.outcome().answers().is_empty() { "Database, Features" } else { "Features" };
         let words = prose(&set, &outcome);
         assert!(words.contains(&format!("Not answered: {open}. Do not assume an answer.")), "{words}");
     }
@@ -300,7 +309,7 @@ fn every_ending_reads_differently() {
 #[test]
 fn open_questions_are_named_as_they_are_shown() {
     let set = set_of(&[question("Which?", " A\tB ", &["a", "b"], false)]);
-    let words = prose(&set, &Outcome::cancelled(vec![]));
+    let words = prose(&set, &ended(Status::Cancelled, vec![], Via::Terminal));
     assert!(words.contains("Not answered: A B. "), "{words}");
 }
 
@@ -309,9 +318,8 @@ fn open_questions_are_named_as_they_are_shown() {
 #[test]
 fn answers_that_nobody_was_asked_for_are_not_called_the_users() {
     let set = mended();
-    let outcome = answered(&set, &[(&[0], None, None)]);
     for (via, words) in [(Via::AnswersFile, "a file of answers"), (Via::Policy, "recommended options")] {
-        let prose = prose(&set, &outcome.clone().with_via(via));
+        let prose = prose(&set, &answered(&set, &[(&[0], None, None)], via));
         assert!(prose.starts_with("The user was not asked.") && prose.contains(words), "{prose}");
         assert!(prose.contains("Selected: PostgreSQL") && !prose.contains("User answered"), "{prose}");
     }
@@ -323,7 +331,7 @@ fn mended() -> QuestionSet {
     let mut question = database();
     question["header"] = json!("Seventeen letters");
     question["options"][2]["label"] = json!("Other");
-    let rules = Rules { limits: Limits::DEFAULT, faults: Faults::Repair };
+    let rules = Rules::repair();
     QuestionSet::parse(json!({"questions": [question]}), &rules).unwrap()
 }
 
@@ -331,7 +339,7 @@ fn mended() -> QuestionSet {
 fn what_was_mended_is_said_after_the_answers() {
     let set = mended();
     assert_eq!(
-        prose(&set, &answered(&set, &[(&[0], None, None)])),
+        prose(&set, &answered(&set, &[(&[0], None, None)], Via::Terminal)),
         "User answered the following questions:
 
 1. Seventeen letters (Which database should we use for this project?)
@@ -348,7 +356,7 @@ Your input was mended; mind this next time:
 #[test]
 fn what_was_mended_is_in_json_too() {
     let set = mended();
-    let found = json(&set, &answered(&set, &[(&[0], None, None)]));
+    let found = json(&set, &answered(&set, &[(&[0], None, None)], Via::Terminal));
     assert_eq!(found["mended"], json!(set.mended()));
 }
 
@@ -357,8 +365,7 @@ fn what_was_mended_is_in_json_too() {
 #[test]
 fn json_has_status_answers_and_via() {
     let set = set_of(&[database(), features()]);
-    let outcome =
-        answered(&set, &[(&[0], None, Some("for now")), (&[0, 3], Some("Story\nbook"), None)]).with_via(Via::Terminal);
+    let outcome = answered(&set, &[(&[0], None, Some("for now")), (&[0, 3], Some("Story\nbook"), None)], Via::Terminal);
     let expected = json!({
         "status": "answered",
         "answers": [
@@ -386,32 +393,41 @@ fn json_of_an_unanswered_outcome_has_its_status_and_the_answers_so_far() {
     let (set, so_far) = half_answered();
     let answers = json!(so_far);
     for (outcome, expected) in [
-        (Outcome::cancelled(vec![]), json!({"status": "cancelled", "answers": [], "via": null})),
-        (Outcome::cancelled(so_far.clone()), json!({"status": "cancelled", "answers": answers, "via": null})),
-        (Outcome::declined(None, vec![]), json!({"status": "declined", "answers": [], "via": null})),
         (
-            Outcome::declined(Some("no".into()), vec![]).with_via(Via::Web),
+            ended(Status::Cancelled, vec![], Via::Terminal),
+            json!({"status": "cancelled", "answers": [], "via": "terminal"}),
+        ),
+        (
+            ended(Status::Cancelled, so_far.clone(), Via::Terminal),
+            json!({"status": "cancelled", "answers": answers, "via": "terminal"}),
+        ),
+        (
+            ended(Status::Declined { reason: None }, vec![], Via::Terminal),
+            json!({"status": "declined", "answers": [], "via": "terminal"}),
+        ),
+        (
+            ended(Status::Declined { reason: Some("no".into()) }, vec![], Via::Web),
             json!({"status": "declined", "answers": [], "via": "web", "reason": "no"}),
         ),
-        (Outcome::discuss(None, vec![]), json!({"status": "discuss", "answers": [], "via": null})),
         (
-            Outcome::discuss(Some("cost?".into()), vec![]).with_via(Via::Line),
+            ended(Status::Discuss { message: None }, vec![], Via::Terminal),
+            json!({"status": "discuss", "answers": [], "via": "terminal"}),
+        ),
+        (
+            ended(Status::Discuss { message: Some("cost?".into()) }, vec![], Via::Line),
             json!({"status": "discuss", "answers": [], "via": "line", "message": "cost?"}),
         ),
-        (Outcome::timed_out(vec![]), json!({"status": "timed_out", "answers": [], "via": null})),
         (
-            Outcome::unavailable("no terminal", vec![]),
+            ended(Status::TimedOut, vec![], Via::Terminal),
+            json!({"status": "timed_out", "answers": [], "via": "terminal"}),
+        ),
+        (
+            Resolution::unavailable("no terminal"),
             json!({"status": "unavailable", "answers": [], "via": null, "reason": "no terminal"}),
         ),
     ] {
         assert_eq!(json(&set, &outcome), expected);
     }
-}
-
-#[test]
-fn every_way_to_answer_has_a_name() {
-    let all = [Via::Terminal, Via::Line, Via::Web, Via::Elicitation, Via::AnswersFile, Via::Policy];
-    assert_eq!(json!(all), json!(["terminal", "line", "web", "elicitation", "answers-file", "policy"]));
 }
 
 #[test]
@@ -433,26 +449,35 @@ fn the_record_is_keyed_by_question_and_verbatim() {
         FEATURES: ["TypeScript", "Tailwind CSS", "Storybook"],
         MANAGER: "bun",
     });
-    assert_eq!(record(&set, &answered(&set, said)).to_string(), expected.to_string());
+    assert_eq!(record(&set, &answered(&set, said, Via::Terminal)).to_string(), expected.to_string());
 }
 
 #[test]
 fn one_pick_of_a_multi_select_question_is_still_an_array() {
     let set = set_of(&[features()]);
-    assert_eq!(record(&set, &answered(&set, &[(&[1], None, None)])), json!({FEATURES: ["ESLint + Prettier"]}));
+    assert_eq!(
+        record(&set, &answered(&set, &[(&[1], None, None)], Via::Terminal)),
+        json!({FEATURES: ["ESLint + Prettier"]})
+    );
 }
 
 #[test]
 fn a_label_with_a_comma_stays_one_label() {
     let set = set_of(&[question("Which?", "H", &["a, b", "c"], true)]);
-    assert_eq!(record(&set, &answered(&set, &[(&[0, 1], None, None)])), json!({"Which?": ["a, b", "c"]}));
+    assert_eq!(
+        record(&set, &answered(&set, &[(&[0, 1], None, None)], Via::Terminal)),
+        json!({"Which?": ["a, b", "c"]})
+    );
 }
 
 #[test]
 fn what_was_not_answered_is_not_in_the_record() {
     let (set, so_far) = half_answered();
-    assert_eq!(record(&set, &Outcome::cancelled(so_far)), json!({DATABASE: "PostgreSQL (Recommended)"}));
-    assert_eq!(record(&set, &Outcome::timed_out(vec![])), json!({}));
+    assert_eq!(
+        record(&set, &ended(Status::Cancelled, so_far, Via::Terminal)),
+        json!({DATABASE: "PostgreSQL (Recommended)"})
+    );
+    assert_eq!(record(&set, &ended(Status::TimedOut, vec![], Via::Terminal)), json!({}));
 }
 
 // ---- rejection, names ----

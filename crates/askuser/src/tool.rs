@@ -38,15 +38,15 @@ pub fn schema(limits: &Limits) -> Value {
     Bare.transform(&mut schema);
     let mut schema = schema.to_value();
     let questions = &mut schema["properties"]["questions"];
-    bound(questions, "Items", limits.questions);
+    bound(questions, "Items", limits.questions());
     let question = &mut questions["items"]["properties"];
-    bound(&mut question["question"], "Length", limits.question_chars);
-    bound(&mut question["header"], "Length", limits.header_chars);
+    bound(&mut question["question"], "Length", limits.question_chars());
+    bound(&mut question["header"], "Length", limits.header_chars());
     let options = &mut question["options"];
-    bound(options, "Items", limits.options);
+    bound(options, "Items", limits.options());
     let option = &mut options["items"]["properties"];
-    bound(&mut option["label"], "Length", limits.label_chars);
-    bound(&mut option["description"], "Length", limits.description_chars);
+    bound(&mut option["label"], "Length", limits.label_chars());
+    bound(&mut option["description"], "Length", limits.description_chars());
     schema
 }
 
@@ -119,9 +119,7 @@ mod tests {
 
     #[test]
     fn the_schema_follows_the_limits() {
-        let mut limits = Limits::DEFAULT;
-        limits.options.max = 8;
-        limits.header_chars.max = 20;
+        let limits = Limits::DEFAULT.with_options(2, 8).unwrap().with_header_chars(1, 20).unwrap();
         let question = &schema(&limits)["properties"]["questions"]["items"]["properties"];
         assert_eq!(question["options"]["maxItems"], 8);
         assert_eq!(question["header"]["maxLength"], 20);

@@ -56,6 +56,10 @@ impl Gathered {
         self.0.push(Violation { path: path.into(), fact: fact.into(), limit: limit.into() });
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn into_result<T>(self, value: Option<T>) -> Result<T, Violations> {
         match value {
             Some(value) if self.0.is_empty() => Ok(value),

@@ -119,7 +119,7 @@ fn input() -> impl Strategy<Value = Value> {
 /// Both sides judge the same inputs; says how often each pair of verdicts came up.
 #[track_caller]
 fn check(limits: Limits) {
-    let rules = Rules { limits, ..Rules::default() };
+    let rules = Rules::strict().with_limits(limits);
     let schema = jsonschema::validator_for(&tool::schema(&limits)).expect("a valid schema");
     let (both_accept, both_reject, beyond) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let count = |counter: &Cell<u32>| counter.set(counter.get() + 1);
@@ -149,11 +149,9 @@ fn schema_and_validator_agree() {
 
 #[test]
 fn schema_and_validator_agree_on_other_limits() {
-    let mut limits = Limits::DEFAULT;
-    limits.header_chars.max = 17;
-    limits.questions.max = 3;
-    limits.options.max = 8;
-    limits.label_chars.min = 2;
+    let limits = Limits::DEFAULT.with_header_chars(1, 17).and_then(|limits| limits.with_questions(1, 3));
+    let limits = limits.and_then(|limits| limits.with_options(2, 8)).and_then(|limits| limits.with_label_chars(2, 50));
+    let limits = limits.unwrap();
     check(limits);
 }
 

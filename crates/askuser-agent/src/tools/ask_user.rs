@@ -16,7 +16,7 @@ impl Tool for AskUserQuestion {
         ToolDefinition {
             name: tool::NAME.into(),
             description: tool::DESCRIPTION.into(),
-            schema: tool::schema(&self.rules.limits),
+            schema: tool::schema(self.rules.limits()),
         }
     }
 
@@ -26,7 +26,9 @@ impl Tool for AskUserQuestion {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let set = match QuestionSet::parse(call.input.clone(), &self.rules) {
+            // What was asked before the process was cut off is asked by the rules of that time.
+            let asked = context.shared.recorded_set(&call.id).map(Ok);
+            let set = match asked.unwrap_or_else(|| QuestionSet::parse(call.input.clone(), &self.rules)) {
                 Ok(set) => set,
                 Err(violations) => {
                     return Ok(ToolResult::error(report::rejection(&violations)).titled(tool::NAME, "invalid input"));

@@ -79,7 +79,7 @@ impl Tool for Bash {
 fn question(command: &str) -> String {
     let ask = "Run this command?\n\n";
     let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
-    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars.max;
+    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars().max;
     if fits { indented } else { format!("{ask}{command}") }
 }
 

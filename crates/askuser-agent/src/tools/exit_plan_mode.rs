@@ -1,11 +1,13 @@
 //! ExitPlanMode: presents the plan, and leaves plan mode if the person wants to go ahead.
 
+use crate::asking::Asked;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Entry;
-use askuser::{Answer, Outcome, QuestionSet, Rules, Status, report};
+use askuser::input::QuestionInput;
+use askuser::{Answer, Context, Purpose, QuestionSet, Rules, Status, report};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,9 +20,9 @@ struct Input<'a> {
     plan: &'a str,
 }
 
-const GO: &str = "Go ahead";
-const GO_AND_EDIT: &str = "Go ahead, accept edits";
-const STAY: &str = "Keep planning";
+/// The options by their index: a recorded answer may have been given under other labels.
+const GO: usize = 0;
+const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
     fn definition(&self) -> ToolDefinition {
@@ -49,65 +51,56 @@ impl Tool for ExitPlanMode {
                 Ok(plan) => plan,
                 Err(refused) => return Ok(refused),
             };
-            let set = question()?;
-            let outcome = context.ask(&call.id, set.clone(), Some(plan.to_owned())).await?;
-            let (mode, says) = verdict(&outcome);
+            let asked = context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::prose(plan))).await?;
+            let (mode, says) = verdict(&asked);
             if let Some(mode) = mode {
                 context.shared.append(&Entry::Mode { mode })?;
                 context.shared.permissions().mode = mode;
                 context.emit(AgentEvent::Mode { mode });
             }
             let subtitle = if mode.is_some() { "approved" } else { "not approved" };
-            Ok(ToolResult::ok(says).titled("ExitPlanMode", subtitle).with_details(report::json(&set, &outcome)))
+            Ok(ToolResult::ok(says)
+                .titled("ExitPlanMode", subtitle)
+                .with_details(report::json(&asked.set, &asked.resolution)))
         })
     }
 }
 
 fn question() -> Result<QuestionSet, Stop> {
-    let option = |label: &str, description: &str| json!({"label": label, "description": description});
-    let question = json!({
-        "question": "Go ahead with this plan?",
-        "header": "Plan",
-        "options": [
-            option(GO, "Leave plan mode; each change still asks for permission"),
-            option(GO_AND_EDIT, "Leave plan mode; edit files in this folder without asking"),
-            option(STAY, "Stay in plan mode; n adds a note, Other says what to change"),
-        ],
-        "multiSelect": false,
-    });
-    QuestionSet::parse(json!({ "questions": [question] }), &Rules::default()).map_err(|_| Stop::Interrupted)
+    let question = QuestionInput::new("Go ahead with this plan?", "Plan")
+        .option("Go ahead", "Leave plan mode; each change still asks for permission")
+        .option("Go ahead, accept edits", "Leave plan mode; edit files in this folder without asking")
+        .option("Keep planning", "Stay in plan mode; a note or Other says what to change");
+    QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 
 /// The mode to go on in, if the plan was approved, and what the model reads.
-fn verdict(outcome: &Outcome) -> (Option<PermissionMode>, String) {
+fn verdict(asked: &Asked) -> (Option<PermissionMode>, String) {
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
-    match (outcome.status(), outcome.answers()) {
-        (Status::Answered, [Answer { selected_options, custom_input, note, .. }]) => {
-            let mode = match selected_options.first().map(String::as_str) {
-                Some(GO) => Some(PermissionMode::Ask),
-                Some(GO_AND_EDIT) => Some(PermissionMode::AcceptEdits),
-                _ => None,
-            };
-            let says = match mode {
-                Some(_) => "The user approved the plan. Plan mode is over: carry it out.",
-                None => "The user did not approve the plan yet. Still in plan mode: revise it and present it again.",
-            };
-            (mode, format!("{says}{}{}", words(custom_input), words(note)))
-        }
-        (Status::Declined { reason }, _) => {
-            (None, format!("The user rejected the plan.{} Still in plan mode.", words(reason)))
-        }
-        (Status::Discuss { message }, _) => {
-            (None, format!("The user wants to talk about the plan first.{} Still in plan mode.", words(message)))
-        }
-        (Status::TimedOut, _) => {
-            (None, "The time ran out before the user approved the plan. Still in plan mode.".into())
-        }
-        (Status::Unavailable { reason }, _) => {
-            (None, format!("Nobody can approve the plan ({reason}). Still in plan mode: end your turn with the plan."))
-        }
-        (Status::Answered | Status::Cancelled, _) => {
-            (None, "The user dismissed the plan without approving it. Still in plan mode: wait for them.".into())
-        }
+    if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
+        let mode = match picked {
+            Some(GO) => Some(PermissionMode::Ask),
+            Some(GO_AND_EDIT) => Some(PermissionMode::AcceptEdits),
+            _ => None,
+        };
+        let says = match mode {
+            Some(_) => "The user approved the plan. Plan mode is over: carry it out.",
+            None => "The user did not approve the plan yet. Still in plan mode: revise it and present it again.",
+        };
+        return (mode, format!("{says}{}{}", words(custom_input), words(note)));
     }
+    let says = match asked.resolution.outcome().status() {
+        Status::Declined { reason } => format!("The user rejected the plan.{} Still in plan mode.", words(reason)),
+        Status::Discuss { message } => {
+            format!("The user wants to talk about the plan first.{} Still in plan mode.", words(message))
+        }
+        Status::TimedOut => "The time ran out before the user approved the plan. Still in plan mode.".into(),
+        Status::Unavailable { reason } => {
+            format!("Nobody can approve the plan ({reason}). Still in plan mode: end your turn with the plan.")
+        }
+        Status::Answered | Status::Cancelled => {
+            "The user dismissed the plan without approving it. Still in plan mode: wait for them.".into()
+        }
+    };
+    (None, says)
 }

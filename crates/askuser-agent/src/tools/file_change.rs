@@ -7,7 +7,7 @@ use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
 use super::folder::Opened;
 use crate::message::ToolCall;
 use crate::tool::{Consent, ToolContext, ToolResult};
-use askuser::sanitize;
+use askuser::{Context, sanitize};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 use std::fs::Metadata;
@@ -166,7 +166,7 @@ impl Change {
                 (format!("edit in {root}"), format!("Change files in {root} without asking"))
             }
         };
-        Consent { question, context: Some(diff.text), rule, always, edits_here: !sensitive }
+        Consent { question, context: Some(Context::diff(diff.text)), rule, always, edits_here: !sensitive }
     }
 
     /// The result of the change.

@@ -84,7 +84,7 @@ fn a_file_that_is_too_large_is_not_changed() {
 /// The question about a new file, and what is shown of it.
 fn asked(content: &str) -> (String, String) {
     let consent = consent(&TestFolder::new(), "long.txt", content).unwrap();
-    (consent.question, consent.context.unwrap())
+    (consent.question, consent.context.unwrap().text().to_owned())
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! A temporary folder, a tool context and calls for the tests of the tools.
 
-use crate::agent::{Agent, Events};
+use crate::agent::Agent;
+use crate::asking::Exclusive;
 use crate::event::AgentEvent;
+use crate::event_channel::EventSender;
 use crate::message::ToolCall;
 use crate::script::Script;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
@@ -24,7 +26,7 @@ impl TestFolder {
         let outer = tempfile::tempdir().unwrap();
         let cwd = outer.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&cwd).unwrap();
-        let (events, receiver) = Events::channel();
+        let (events, receiver) = EventSender::channel();
         let context = ToolContext {
             cwd,
             allowed: Vec::new(),
@@ -33,6 +35,7 @@ impl TestFolder {
             asker: None,
             shared: Agent::new(Script::default()).shared,
             events,
+            exclusive: Exclusive::Free,
         };
         TestFolder { context, outer, _events: receiver }
     }

@@ -1,13 +1,13 @@
 //! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
 
-use crate::agent::{self, Agent, Shared};
+use crate::agent::Agent;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Hands a piece of work to a subagent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,24 +70,10 @@ impl Tool for Task {
 /// A new conversation, or the one that was cut off.
 fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
-    let task = agent::Task { path: parent.public_id(&call.id), description: description.to_owned() };
-    let history = parent.transcript.history(Some(&task.path));
-    let shared = Shared {
-        model: Arc::new(Mutex::new(parent.model())),
-        // A subagent that starts subagents is hard to follow for whoever is asked by one.
-        tools: parent.tools.clone().without(NAME).without("ExitPlanMode"),
-        asker: parent.asker.clone(),
-        cwd: parent.cwd.clone(),
-        allowed: parent.allowed.clone(),
-        protected: parent.protected.clone(),
-        system: parent.system.clone(),
-        permissions: parent.permissions.clone(),
-        transcript: parent.transcript.clone(),
-        task: Some(task),
-        retries: parent.retries,
-        max_requests: parent.max_requests,
-        floor: parent.floor.clone(),
-    };
+    // A subagent that starts subagents is hard to follow for whoever is asked by one.
+    let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
+    let shared = parent.for_subagent(&call.id, description, tools);
+    let history = shared.transcript.history(&shared.tasks);
     Agent { shared: Arc::new(shared), history }
 }
 
@@ -125,7 +111,7 @@ async fn work(
         }
         let (id, description) = (call.id.clone(), description.to_owned());
         context.emit(AgentEvent::Task { id, description, event: Box::new(event) });
-        context.told().await?;
+        context.wait_until_taken().await?;
     }
     Ok(ended)
 }

@@ -4,6 +4,7 @@ use super::file_change::{self, Change, Original};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use askuser::{Purpose, RequestKey};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug, Default)]
 pub struct Write {
     /// By call, a hash of the content that the user saw when they were asked: they approved replacing that content only.
-    seen: Arc<Mutex<VecDeque<(String, u64)>>>,
+    seen: Arc<Mutex<VecDeque<(RequestKey, u64)>>>,
 }
 
 const NAME: &str = "Write";
@@ -45,7 +46,10 @@ impl Tool for Write {
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let change = plan(call, context)?;
-        self.remember(context.shared.public_id(&call.id), Original::fingerprint(change.original.as_ref()));
+        self.remember(
+            context.shared.key(&call.id, Purpose::Permission),
+            Original::fingerprint(change.original.as_ref()),
+        );
         Ok(change.consent(NAME, &change.new_content, context))
     }
 
@@ -59,7 +63,7 @@ impl Write {
         let _lock = file_change::change_lock();
         let change = plan(call, context)?;
         let shown = change.path.display();
-        let seen = self.recall(&context.shared.public_id(&call.id));
+        let seen = self.recall(&context.shared.key(&call.id, Purpose::Permission));
         if seen.is_some_and(|seen| seen != Original::fingerprint(change.original.as_ref())) {
             return Err(ToolResult::error(format!(
                 "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
@@ -71,7 +75,7 @@ impl Write {
         Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))
     }
 
-    fn remember(&self, id: String, fingerprint: u64) {
+    fn remember(&self, id: RequestKey, fingerprint: u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.retain(|(other, _)| *other != id);
         seen.push_back((id, fingerprint));
@@ -80,7 +84,7 @@ impl Write {
         }
     }
 
-    fn recall(&self, id: &str) -> Option<u64> {
+    fn recall(&self, id: &RequestKey) -> Option<u64> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let index = seen.iter().position(|(other, _)| other == id)?;
         seen.remove(index).map(|(_, fingerprint)| fingerprint)

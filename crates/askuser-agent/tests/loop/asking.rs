@@ -50,11 +50,11 @@ async fn a_note_reaches_the_model() {
 #[tokio::test]
 async fn only_an_answer_reads_as_one() {
     for (outcome, opening) in [
-        (Outcome::cancelled(Vec::new()), "The user cancelled"),
-        (Outcome::declined(Some("not now".into()), Vec::new()), "The user declined to answer.\nReason: not now"),
-        (Outcome::discuss(Some("why?".into()), Vec::new()), "The user wants to talk about this before answering."),
-        (Outcome::timed_out(Vec::new()), "The time ran out before the user answered. Silence is not consent."),
-        (Outcome::unavailable("no terminal", Vec::new()), "Nobody was asked: no user can be reached here."),
+        (Outcome::cancelled(), "The user cancelled"),
+        (Outcome::declined(Some("not now".into())), "The user declined to answer.\nReason: not now"),
+        (Outcome::discuss(Some("why?".into())), "The user wants to talk about this before answering."),
+        (Outcome::timed_out(), "The time ran out before the user answered. Silence is not consent."),
+        (Outcome::unavailable("no terminal"), "Nobody was asked: no user can be reached here."),
     ] {
         let read = result_of(ends(outcome)).await;
         assert!(read.starts_with(opening), "{read}");
@@ -65,7 +65,7 @@ async fn only_an_answer_reads_as_one() {
 
 #[tokio::test]
 async fn a_broken_surface_is_nobody_there() {
-    let broken = || AskError::Surface { what: "cannot open the terminal", source: io::Error::other("gone") };
+    let broken = || AskError::surface("cannot open the terminal", io::Error::other("gone"));
     let read = result_of(fails(broken)).await;
     assert!(read.starts_with("Nobody was asked"), "{read}");
     assert!(read.contains("Why: cannot open the terminal: gone"), "{read}");
@@ -104,7 +104,7 @@ async fn a_signal_breaks_the_turn_off_and_the_question_is_asked_again() {
     assert_eq!(short(&collect(agent.run("go")).await).last().unwrap(), "broke Signal");
     assert_eq!(last_words(&collect(agent.resume().unwrap()).await), "done");
     assert_eq!(person.asked().len(), 2);
-    assert_eq!(person.asked()[0].key, person.asked()[1].key);
+    assert_eq!(person.asked()[0].key(), person.asked()[1].key());
     assert!(requests.last_result().0.contains("Selected: SQLite"));
 }
 
@@ -162,7 +162,7 @@ async fn questions_of_two_agents_never_share_a_key() {
         let model = calling([json!([ask("Which database?")])]);
         let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person.clone());
         finish(&mut agent, "go").await;
-        person.asked()[0].key.clone().unwrap()
+        person.asked()[0].key().clone()
     };
     let mut keys = Vec::new();
     for _ in 0..100 {
@@ -182,7 +182,7 @@ async fn a_cleared_conversation_does_not_bring_back_the_name_of_a_call() {
     agent.clear().unwrap();
     finish(&mut agent, "go").await;
     let [first, second] = &person.asked()[..] else { panic!("asked twice") };
-    assert_ne!(first.key, second.key);
+    assert_ne!(first.key(), second.key());
     assert!(requests.last_result().0.contains("Selected: PostgreSQL"));
 }
 
@@ -235,9 +235,9 @@ async fn input_that_is_no_json_is_asked_of_nobody() {
 async fn text_is_told_before_the_person_is_asked() {
     struct Watching(Log);
     impl askuser::Asker for Watching {
-        fn ask<'a>(&'a self, _: &'a askuser::Request) -> askuser::asker::Asking<'a> {
+        fn ask<'a>(&'a self, _: &'a askuser::Request) -> askuser::Asking<'a> {
             self.0.add("shown");
-            Box::pin(async { Ok(Outcome::cancelled(Vec::new())) })
+            Box::pin(async { Ok(Outcome::cancelled().through(askuser::Via::Terminal).into()) })
         }
     }
     let log = Log::default();
@@ -251,7 +251,7 @@ async fn text_is_told_before_the_person_is_asked() {
     let lines: Vec<String> = log.lines().into_iter().filter(|line| !line.is_empty()).collect();
     assert_eq!(
         lines,
-        ["text Let me ask.", "start a AskUserQuestion", "ask a", "shown", "result a", "text ok", "done ok"]
+        ["text Let me ask.", "start a AskUserQuestion", "shown", "ask a", "result a", "text ok", "done ok"]
     );
 }
 

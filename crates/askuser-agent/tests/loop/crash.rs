@@ -1,9 +1,8 @@
 //! A process may die at any byte, a run may be let go at any point: the session goes on to the same end, nobody is asked
 //! again what they have answered, and nothing acts twice.
 
-use crate::support::{Log, ask, last_words, script};
-use askuser::asker::Asking;
-use askuser::{Asker, Outcome, Request};
+use crate::support::{Log, ask, last_words, name_of, script};
+use askuser::{Asker, Asking, Outcome, Request};
 use askuser_agent::{
     Access, Agent, AgentEvent, Message, PermissionMode, Permissions, Run, Running, Script, Tool, ToolCall, ToolContext,
     ToolDefinition, ToolResult, Transcript, tools,
@@ -45,16 +44,16 @@ struct Someone(Log);
 impl Asker for Someone {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let key = request.key.as_deref().and_then(|key| key.split_once('/')).unwrap().1;
+            let key = name_of(request.key());
             self.0.add(format!("asked {key}"));
             yield_now().await;
             yield_now().await;
             self.0.add(format!("replied {key}"));
-            let answers = request.set.questions().iter().map(|question| {
+            let answers = request.set().questions().iter().map(|question| {
                 let note = question.text().starts_with("Run").then(|| "carefully".to_owned());
                 question.answer(&[0], None, note).unwrap()
             });
-            Ok(Outcome::answered(&request.set, answers.collect()).unwrap())
+            Ok(Outcome::answered(request.set(), answers.collect()).unwrap().through(askuser::Via::Terminal).into())
         })
     }
 }
@@ -139,9 +138,10 @@ fn known(bytes: &[u8]) -> Known {
     let mut names = BTreeMap::new();
     let mut open = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok()) {
-        let id = |id: &Value| match line["task"].as_str() {
-            Some(task) => format!("{task}/{}", id.as_str().unwrap()),
-            None => id.as_str().unwrap().to_owned(),
+        let id = |id: &Value| {
+            let tasks =
+                line["task"].as_array().into_iter().flatten().map(|task| format!("{}/", task.as_str().unwrap()));
+            tasks.collect::<String>() + id.as_str().unwrap()
         };
         match line["type"].as_str().unwrap() {
             "assistant" => {
@@ -149,7 +149,10 @@ fn known(bytes: &[u8]) -> Known {
                     names.insert(id(&call["id"]), call["input"]["at"].as_str().unwrap_or_default().to_owned());
                 }
             }
-            "outcome" => known.outcomes.push(id(&line["id"])),
+            "outcome" => known.outcomes.push(match line["purpose"].as_str().unwrap() {
+                "question" => id(&line["id"]),
+                purpose => format!("{}:{purpose}", id(&line["id"])),
+            }),
             "started" => {
                 known.acted.push(format!("Act {}", names[&id(&line["id"])]));
                 open.push(id(&line["id"]));
@@ -164,7 +167,7 @@ fn known(bytes: &[u8]) -> Known {
 
 const QUESTIONS: [&str; 7] = [
     "call_1_3",
-    "call_2_1",
+    "call_2_1:plan",
     "call_3_1:permission",
     "call_3_3:permission",
     "call_4_1/call_1_1",

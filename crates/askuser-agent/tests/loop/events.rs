@@ -16,8 +16,11 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
     ]}));
     let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([pick("SQLite")]));
     let events = told(&mut agent).await;
-    let proposed: Vec<&Value> =
-        events.iter().filter(|event| event["type"] != "text_delta" && event["type"] != "usage").collect();
+    let mut proposed: Vec<Value> =
+        events.into_iter().filter(|event| event["type"] != "text_delta" && event["type"] != "usage").collect();
+    let request = proposed[2].as_object_mut().unwrap().remove("request").expect("the request");
+    let request: askuser::Request = serde_json::from_value(request).expect("a request that is rebuilt");
+    assert_eq!((request.key().call(), request.set().questions()[0].header()), ("call_1_1", "Database"));
     let input = questions("Which database?");
     let read = "User answered the following questions:\n\n\
                 1. Database (Which database?)\n   Selected: SQLite\n\n\
@@ -26,7 +29,7 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
     let expected = json!([
         {"type": "text", "text": "Let me ask."},
         {"type": "tool_start", "id": "call_1_1", "name": "AskUserQuestion", "input": input},
-        {"type": "ask_user", "id": "call_1_1", "questions": input["questions"]},
+        {"type": "ask_user", "id": "call_1_1", "questions": request.set().questions_json()},
         {"type": "tool_result", "id": "call_1_1", "name": "AskUserQuestion", "result": {
             "success": true, "output": read, "metadata": {
                 "title": "AskUserQuestion", "subtitle": "1 question",

@@ -28,7 +28,7 @@ async fn the_person_sees_what_would_be_done() {
     let person = Person::new([pick("Allow once")]);
     let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
-    let set = &person.asked()[0].set;
+    let set = person.asked()[0].set().clone();
     assert_eq!(set.questions()[0].text(), "Run Act with this input?\n\n{\"at\":\"it\"}");
     let labels: Vec<_> = set.questions()[0].options().iter().map(|option| option.name()).collect();
     assert_eq!(labels, ["Allow once", "Always here", "Deny"]);
@@ -42,7 +42,7 @@ async fn an_input_too_long_for_a_question_is_shown_above_it() {
     let model = calling([json!([{"name": "Act", "input": input}])]);
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
-    assert_eq!(person.asked()[0].context, Some(input.to_string()));
+    assert_eq!(person.asked()[0].context().cloned(), Some(askuser::Context::tool_input(input.to_string())));
     assert_eq!(log.count("end Act it"), 1);
 }
 
@@ -59,15 +59,15 @@ async fn nothing_but_a_yes_is_one() {
     for (reply, read) in [
         (pick_and_note("Deny", "use git mv"), "The user did not allow this. Their words: use git mv"),
         (other("Allow once"), "The user did not allow this. Their words: Allow once"),
-        (ends(Outcome::declined(Some("no".into()), Vec::new())), "The user did not allow this. Their words: no"),
-        (ends(Outcome::cancelled(Vec::new())), dismissed),
+        (ends(Outcome::declined(Some("no".into()))), "The user did not allow this. Their words: no"),
+        (ends(Outcome::cancelled()), dismissed),
         (
-            ends(Outcome::discuss(Some("why?".into()), Vec::new())),
+            ends(Outcome::discuss(Some("why?".into()))),
             "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.",
         ),
-        (ends(Outcome::timed_out(Vec::new())), "Not run: the time for permission ran out. Silence is not consent."),
+        (ends(Outcome::timed_out()), "Not run: the time for permission ran out. Silence is not consent."),
         (
-            ends(Outcome::unavailable("no terminal", Vec::new())),
+            ends(Outcome::unavailable("no terminal")),
             "Not run: this needs the user's permission, and nobody can be asked (no terminal).",
         ),
     ] {

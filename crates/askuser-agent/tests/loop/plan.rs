@@ -57,7 +57,7 @@ async fn after(reply: Reply) -> (PermissionMode, Vec<String>, String) {
     let person = Person::new([reply]);
     let mut agent = planning(Agent::new(model).with_tools(registry(&log)).with_asker(person.clone()));
     let events = collect(agent.run("go")).await;
-    assert_eq!(person.asked()[0].context.as_deref(), Some("1. Build\n2. Ship"), "the plan is shown");
+    assert_eq!(person.asked()[0].context(), Some(&askuser::Context::prose("1. Build\n2. Ship")), "the plan is shown");
     let modes = short(&events).into_iter().filter(|event| event.starts_with("mode")).collect();
     let offered = requests.all().pop().unwrap().tools.contains(&"Act".to_owned());
     assert_eq!(offered, agent.mode() != PermissionMode::Plan);
@@ -84,18 +84,15 @@ async fn everything_else_leaves_plan_mode_on() {
     for (reply, read) in [
         (pick_and_note("Keep planning", "tests first"), &*format!("{not_yet} They wrote: tests first")),
         (other("Go ahead"), &format!("{not_yet} They wrote: Go ahead")),
-        (ends(Outcome::cancelled(Vec::new())), dismissed),
+        (ends(Outcome::cancelled()), dismissed),
         (
-            ends(Outcome::declined(Some("too big".into()), Vec::new())),
+            ends(Outcome::declined(Some("too big".into()))),
             "The user rejected the plan. They wrote: too big Still in plan mode.",
         ),
-        (ends(Outcome::discuss(None, Vec::new())), "The user wants to talk about the plan first. Still in plan mode."),
+        (ends(Outcome::discuss(None)), "The user wants to talk about the plan first. Still in plan mode."),
+        (ends(Outcome::timed_out()), "The time ran out before the user approved the plan. Still in plan mode."),
         (
-            ends(Outcome::timed_out(Vec::new())),
-            "The time ran out before the user approved the plan. Still in plan mode.",
-        ),
-        (
-            ends(Outcome::unavailable("no terminal", Vec::new())),
+            ends(Outcome::unavailable("no terminal")),
             "Nobody can approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
         ),
     ] {

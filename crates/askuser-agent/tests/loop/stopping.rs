@@ -110,7 +110,7 @@ async fn what_is_stopped_when_it_is_announced_does_not_begin() {
 async fn an_answer_given_in_the_moment_of_stopping_is_kept() {
     struct Both(std::sync::Mutex<Option<tokio_util::sync::CancellationToken>>);
     impl askuser::Asker for Both {
-        fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::asker::Asking<'a> {
+        fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::Asking<'a> {
             Box::pin(async move {
                 self.0.lock().unwrap().as_ref().unwrap().cancel();
                 pick("SQLite")(request)

@@ -25,8 +25,8 @@ async fn a_question_of_a_subagent_says_where_it_comes_from() {
         Agent::new(model).with_tools(registry(&log)).with_asker(person.clone()).with_transcript(record.clone());
     let events = collect(agent.run("go")).await;
     let [request] = &person.asked()[..] else { panic!("asked once") };
-    assert_eq!(request.origin.as_deref(), Some("task 'audit deps'"));
-    assert_eq!(request.key, Some(format!("{}/call_1_1/call_1_1", record.id())));
+    assert_eq!(request.asked_by().as_deref(), Some("task 'audit deps'"));
+    assert_eq!(*request.key(), askuser::RequestKey::new(record.id(), "call_1_1").in_tasks(["call_1_1"]));
     assert_eq!(
         short(&events),
         [
@@ -54,7 +54,7 @@ async fn a_question_of_the_agent_itself_has_no_origin() {
     let log = Log::default();
     let mut agent = Agent::new(calling([json!([ask("Which?")])])).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
-    assert_eq!(person.asked()[0].origin, None);
+    assert_eq!(person.asked()[0].asked_by(), None);
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn always_in_a_subagent_is_always_for_the_agent_too() {
     let person = Person::logging(&log, [pick("Always here")]);
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
-    assert_eq!(person.asked()[0].origin.as_deref(), Some("task 'one'"));
+    assert_eq!(person.asked()[0].asked_by().as_deref(), Some("task 'one'"));
     assert_eq!(log.count("end Act it"), 2);
 }
 
@@ -150,7 +150,7 @@ async fn subagents_at_work_together_ask_one_after_the_other_in_the_order_of_thei
         let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
         let events = collect(agent.run("go")).await;
         assert_eq!(last_words(&events), "all done");
-        let origins: Vec<String> = person.asked().into_iter().filter_map(|request| request.origin).collect();
+        let origins: Vec<String> = person.asked().into_iter().filter_map(|request| request.asked_by()).collect();
         assert_eq!(origins, names.map(|name| format!("task '{name}'")));
     }
 }

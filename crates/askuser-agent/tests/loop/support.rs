@@ -1,7 +1,6 @@
 //! What the tests have in common. Everything writes to one [`Log`], so that the order of things can be compared as a whole.
 
-use askuser::asker::Asking;
-use askuser::{AskError, Asker, Outcome, Request, Via};
+use askuser::{AskError, Asker, Asking, Delivery, Outcome, Purpose, Request, RequestKey, Resolution, Status, Via};
 use askuser_agent::{
     Access, Agent, AgentEvent, Message, Model, ModelError, ModelEvent, ModelRequest, Registry, ResponseStream, Run,
     Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult, tools,
@@ -32,7 +31,7 @@ impl Log {
 // ---- the person ----
 
 /// What the person does when asked.
-pub(crate) type Reply = Box<dyn Fn(&Request) -> Result<Outcome, AskError> + Send + Sync>;
+pub(crate) type Reply = Box<dyn Fn(&Request) -> Result<Delivery, AskError> + Send + Sync>;
 
 /// Answers from a list, in order. Asked more than that, they say so by failing the test.
 pub(crate) struct Person {
@@ -77,8 +76,18 @@ impl Asker for Person {
     }
 }
 
+/// A key as tests spell it: `TASK/CALL:purpose`.
+pub(crate) fn name_of(key: &RequestKey) -> String {
+    let tasks: String = key.tasks().iter().map(|task| format!("{task}/")).collect();
+    let purpose = match key.purpose() {
+        Purpose::Question => String::new(),
+        purpose => format!(":{purpose:?}").to_lowercase(),
+    };
+    format!("{tasks}{}{purpose}", key.call())
+}
+
 fn text_of(request: &Request) -> &str {
-    request.set.questions()[0].text().lines().next().unwrap_or_default()
+    request.set().questions()[0].text().lines().next().unwrap_or_default()
 }
 
 /// Long enough for everything else that could go on to do so.
@@ -102,17 +111,23 @@ pub(crate) fn other(text: &'static str) -> Reply {
 
 fn reply(label: Option<&'static str>, custom: Option<&'static str>, note: Option<&'static str>) -> Reply {
     Box::new(move |request| {
-        let answers = request.set.questions().iter().map(|question| {
+        let answers = request.set().questions().iter().map(|question| {
             let is_it = |name: &str| question.options().iter().position(|option| option.name() == name);
             let picks: Vec<usize> = label.map(|label| is_it(label).expect(label)).into_iter().collect();
             question.answer(&picks, custom.map(str::to_owned), note.map(str::to_owned)).unwrap()
         });
-        Ok(Outcome::answered(&request.set, answers.collect()).unwrap().with_via(Via::Terminal))
+        Ok(Outcome::answered(request.set(), answers.collect()).unwrap().through(Via::Terminal).into())
     })
 }
 
 pub(crate) fn ends(outcome: Outcome) -> Reply {
-    Box::new(move |_| Ok(outcome.clone()))
+    Box::new(move |_| {
+        Ok(match outcome.status() {
+            Status::Unavailable { reason } => Resolution::unavailable(reason),
+            _ => outcome.clone().through(Via::Terminal),
+        }
+        .into())
+    })
 }
 
 pub(crate) fn interrupts() -> Reply {
@@ -339,7 +354,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         AgentEvent::ToolResult { id, result, .. } => {
             Some(format!("{} {id}", if result.success { "result" } else { "error" }))
         }
-        AgentEvent::AskUser { id, .. } => Some(format!("ask {id}")),
+        AgentEvent::AskUser { request, .. } => Some(format!("ask {}", name_of(request.key()))),
         AgentEvent::Done { text } => Some(format!("done {text}")),
         AgentEvent::Error { error } => Some(format!("broke {:?}", error.kind)),
         AgentEvent::Retry { error, .. } => Some(format!("retry {:?}", error.kind)),

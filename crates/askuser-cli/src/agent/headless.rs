@@ -1,13 +1,14 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
-use crate::ask;
-use crate::protocol::{FrontEnd, Lines, Wish};
-use askuser::{Asker, sanitize};
+use crate::announce::announced;
+use crate::protocol::{FrontEnd, FrontEndRequest, Lines};
+use askuser::{Asker, Purpose, RequestKey, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
 use askuser_cli::source;
+use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -72,22 +73,20 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let lines = Lines::write(io::stdout());
     let front_end = (wanted.output == Output::Stream && stdin_may_speak())
-        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone(), settings.timeout));
-    let (front_end, wishes) = match front_end {
-        Some((front_end, wishes)) => (Some(front_end), Some(wishes)),
+        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()));
+    let (front_end, requests) = match front_end {
+        Some((front_end, requests)) => (Some(front_end), Some(requests)),
         None => (None, None),
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
-    let agent = match ask::layered(settings, person)? {
+    let person = announced(settings.on_question.as_deref(), person);
+    let agent = match Surfaces::of(settings)?.chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(failed)?;
-        let ended = converse(agent, wanted, wishes, &lines, &mut signals).await;
-        if let Some(front_end) = front_end {
-            front_end.close();
-        }
+        let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
         // Whoever was told to end does so, even if nobody reads what was still to be said.
         let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
         tokio::select! {
@@ -131,7 +130,7 @@ struct Tally {
 async fn converse(
     mut agent: Agent,
     wanted: Wanted,
-    wishes: Option<UnboundedReceiver<Wish>>,
+    requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &Lines,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
@@ -142,7 +141,7 @@ async fn converse(
     }
     let one_turn = wanted.prompt.is_some();
     let said = VecDeque::from_iter(wanted.prompt);
-    let mut talk = Talk { output, said, wishes, lines, signals, tally: Tally::default() };
+    let mut talk = Talk { output, said, requests, lines, signals, tally: Tally::default() };
     // What was cut off comes first.
     if let Some(run) = agent.resume() {
         talk.follow(run).await?;
@@ -164,7 +163,7 @@ struct Talk<'a> {
     output: Output,
     /// What is still to be said to the model.
     said: VecDeque<String>,
-    wishes: Option<UnboundedReceiver<Wish>>,
+    requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,
     signals: &'a mut Signals,
     tally: Tally,
@@ -177,14 +176,14 @@ impl Talk<'_> {
             if let Some(text) = self.said.pop_front() {
                 return Ok(Some(text));
             }
-            let Some(wishes) = self.wishes.as_mut().filter(|_| !one_turn) else { return Ok(None) };
+            let Some(requests) = self.requests.as_mut().filter(|_| !one_turn) else { return Ok(None) };
             tokio::select! {
                 biased;
                 signal = self.signals.next() => return Err(signal.failure()),
-                wish = wishes.recv() => match wish {
-                    Some(Wish::Say(text)) => return Ok(Some(text)),
+                request = requests.recv() => match request {
+                    Some(FrontEndRequest::Say(text)) => return Ok(Some(text)),
                     // Nothing runs.
-                    Some(Wish::Interrupt) => {}
+                    Some(FrontEndRequest::Interrupt) => {}
                     None => return Ok(None),
                 },
             }
@@ -205,11 +204,11 @@ impl Talk<'_> {
                     // Nothing is written: the session can be taken up where it was.
                     return Err(signal.failure());
                 }
-                wish = next_wish(&mut self.wishes) => {
-                    match wish {
-                        Some(Wish::Interrupt) => stopper.cancel(),
-                        Some(Wish::Say(text)) => self.said.push_back(text),
-                        None => self.wishes = None,
+                request = next_request(&mut self.requests) => {
+                    match request {
+                        Some(FrontEndRequest::Interrupt) => stopper.cancel(),
+                        Some(FrontEndRequest::Say(text)) => self.said.push_back(text),
+                        None => self.requests = None,
                     }
                     continue;
                 }
@@ -233,29 +232,35 @@ impl Talk<'_> {
                 AgentEvent::Notice { message } => failure::notice("askuser", message),
                 _ => {}
             }
-            self.tally.take(event, "");
+            self.tally.take(event, &mut Vec::new());
         }
     }
 }
 
 impl Tally {
-    fn take(&mut self, event: AgentEvent, path: &str) {
+    fn take(&mut self, event: AgentEvent, tasks: &mut Vec<String>) {
         match event {
-            AgentEvent::Done { text } if path.is_empty() => {
+            AgentEvent::Done { text } if tasks.is_empty() => {
                 self.text = text;
                 self.error = None;
             }
-            AgentEvent::Error { error } if path.is_empty() => self.error = Some(error),
+            AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::ToolResult { id, result, .. } => {
                 let details = result.metadata.and_then(|metadata| metadata.details).unwrap_or_default();
-                for (outcome, of) in [(&details, ""), (&details["permission"], ":permission")] {
+                for (outcome, purpose) in [(&details, Purpose::Question), (&details["permission"], Purpose::Permission)]
+                {
                     if outcome["status"].is_string() {
-                        self.questions.push(json!({"id": format!("{path}{id}{of}"), "outcome": outcome}));
+                        let key = RequestKey::new("", &id).in_tasks(tasks.iter()).for_purpose(purpose);
+                        self.questions.push(json!({"id": key.id_in_session(), "outcome": outcome}));
                     }
                 }
             }
-            AgentEvent::Task { id, event, .. } => self.take(*event, &format!("{path}{id}/")),
+            AgentEvent::Task { id, event, .. } => {
+                tasks.push(id);
+                self.take(*event, tasks);
+                tasks.pop();
+            }
             _ => {}
         }
     }
@@ -301,9 +306,9 @@ impl Tally {
     }
 }
 
-async fn next_wish(wishes: &mut Option<UnboundedReceiver<Wish>>) -> Option<Wish> {
-    match wishes {
-        Some(wishes) => wishes.recv().await,
+async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>) -> Option<FrontEndRequest> {
+    match requests {
+        Some(requests) => requests.recv().await,
         None => std::future::pending().await,
     }
 }

@@ -33,7 +33,7 @@ fn shell() -> Command {
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
 /// first header and text in the environment.
 pub(crate) fn run(command: &str, request: &Request) {
-    let question = &request.set.questions()[0];
+    let question = &request.set().questions()[0];
     let started = shell()
         .arg(command)
         .env("ASKUSER_HEADER", question.header())
@@ -43,9 +43,12 @@ pub(crate) fn run(command: &str, request: &Request) {
         .stderr(Stdio::null())
         .spawn();
     let Ok(mut child) = started else { return };
-    let mut input = json!(request.set);
-    input["key"] = json!(request.key);
-    input["origin"] = json!(request.origin);
+    let input = json!({
+        "questions": request.set().questions_json(),
+        "id": request.key().id_in_session(),
+        "origin": request.asked_by(),
+        "request": request,
+    });
     // It may read slowly, or not at all, and has to be waited for in the end.
     std::thread::spawn(move || {
         if let Some(mut stdin) = child.stdin.take() {

@@ -2,21 +2,22 @@
 //! without one.
 
 mod allowed;
+mod announce;
 mod app;
-mod ask;
 mod headless;
 mod hook;
 mod protocol;
 mod session;
 mod system;
 
-use askuser::Limits;
+use askuser::{Limits, Origin};
 use askuser_agent::tools::AskUserQuestion;
 use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
 use askuser_cli::source;
+use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,6 +52,8 @@ fn run() -> Result<u8, Failure> {
         .with_permissions(permissions)
         .allowing(folders)
         .protecting(session::protected())
+        .with_deadline(settings.timeout)
+        .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);
     if let Some(most) = args.get_one::<u32>("max-requests") {
@@ -59,7 +62,8 @@ fn run() -> Result<u8, Failure> {
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
-            if let Some(asker) = ask::layered(&settings, Some(surface.asker()))? {
+            let person = announce::announced(settings.on_question.as_deref(), Some(surface.asker()));
+            if let Some(asker) = Surfaces::of(&settings)?.chain(person) {
                 agent = agent.with_asker(asker);
             }
             // Whoever goes on with a session has said what the script would say first.

@@ -1,28 +1,24 @@
 //! The other end of `--output stream-json`: a front end in any language reads events, one JSON object per line, and
 //! writes answers, messages and interrupts the same way. `docs/agent-protocol.md` is its description.
 
-use askuser::asker::Asking;
-use askuser::{Asker, Outcome, QuestionSet, Request, reply};
+use askuser::{Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, RequestKey, Via, reply};
 use askuser_cli::json::harmless;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read, Write};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// More than any line can need.
-const MOST_BYTES: u64 = 1 << 20;
-
-/// Answers that may come before their questions.
-const MOST_EARLY: usize = 100;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// How long a signal may take that comes with the end of the input.
 const SIGNALS_FIRST: Duration = Duration::from_millis(200);
 
 /// What a front end wants, besides answering.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum FrontEndRequest {
     Say(String),
     Interrupt,
 }
@@ -74,30 +70,13 @@ impl Lines {
     }
 }
 
-/// A front end that answers questions.
+/// A front end that answers questions. They wait in a queue; the loop prints them as `ask_user` events.
 #[derive(Clone)]
 pub(crate) struct FrontEnd {
-    state: Arc<Mutex<State>>,
+    queue: QuestionQueue,
     lines: Lines,
-    /// The user's setting, unless the front end answers before.
-    timeout: Option<Duration>,
-}
-
-#[derive(Default)]
-struct State {
-    waiting: Vec<Waiting>,
-    /// Answers that came before their questions, by the question's id.
-    early: Vec<(String, Value)>,
-    /// Questions that were put up: whoever answers one again is told.
-    asked: HashSet<String>,
-    /// Nothing comes any more.
-    ended: bool,
-}
-
-struct Waiting {
-    id: String,
-    set: QuestionSet,
-    outcome: oneshot::Sender<Outcome>,
+    /// Questions that were put up, by their id: whoever answers one again is told that it is over.
+    asked: Arc<Mutex<HashSet<String>>>,
 }
 
 impl FrontEnd {
@@ -105,52 +84,57 @@ impl FrontEnd {
     pub(crate) fn listen(
         input: impl BufRead + Send + 'static,
         lines: Lines,
-        timeout: Option<Duration>,
-    ) -> (FrontEnd, mpsc::UnboundedReceiver<Wish>) {
-        let front_end = FrontEnd { state: Arc::default(), lines, timeout };
-        let (wishes, wanted) = mpsc::unbounded_channel();
+    ) -> (FrontEnd, mpsc::UnboundedReceiver<FrontEndRequest>) {
+        let asked = Arc::<Mutex<HashSet<String>>>::default();
+        let known = asked.clone();
+        let queue = QuestionQueue::new(move |_, event| {
+            if let QueueEvent::Asked(request) = event {
+                known.lock().unwrap_or_else(PoisonError::into_inner).insert(request.key().id_in_session());
+            }
+        });
+        let front_end = FrontEnd { queue, lines, asked };
+        let (sender, requests) = mpsc::unbounded_channel();
         let listening = front_end.clone();
         std::thread::spawn(move || {
-            listening.read(input, &wishes);
-            let mut state = listening.state();
-            state.ended = true;
-            // Whoever waits is told by the channel's end.
-            state.waiting.clear();
+            listening.read(input, &sender);
+            // Whoever ends us closes our input and sends a signal, in either order: the signal counts, and leaves the
+            // question open.
+            std::thread::sleep(SIGNALS_FIRST);
+            listening.queue.end("standard input has ended");
         });
-        (front_end, wanted)
+        (front_end, requests)
     }
 
-    fn read(&self, mut input: impl BufRead, wishes: &mpsc::UnboundedSender<Wish>) {
+    fn read(&self, mut input: impl BufRead, requests: &mpsc::UnboundedSender<FrontEndRequest>) {
         let mut line = Vec::new();
         loop {
             line.clear();
-            match input.by_ref().take(MOST_BYTES + 1).read_until(b'\n', &mut line) {
+            match input.by_ref().take(MAX_BYTES + 1).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
-                Ok(_) if line.len() as u64 > MOST_BYTES => {
-                    self.lines.refuse(None, format!("a line of more than {MOST_BYTES} bytes, at most {MOST_BYTES}"));
-                    // The next line is as good as any.
+                Ok(_) if line.len() as u64 > MAX_BYTES => {
+                    self.lines.refuse(None, format!("a line is longer than {MAX_BYTES} bytes, at most {MAX_BYTES}"));
                     if !line.ends_with(b"\n") && input.skip_until(b'\n').is_err() {
                         return;
                     }
                 }
                 Ok(_) if line.trim_ascii().is_empty() => {}
                 Ok(_) => match serde_json::from_slice(&line) {
-                    Ok(message) => self.take(message, wishes),
+                    Ok(message) => self.take(&message, requests),
                     Err(error) => self.lines.refuse(None, format!("not JSON ({error})")),
                 },
             }
         }
     }
 
-    fn take(&self, message: Value, wishes: &mpsc::UnboundedSender<Wish>) {
+    fn take(&self, message: &Value, requests: &mpsc::UnboundedSender<FrontEndRequest>) {
         match message["type"].as_str() {
             Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
                 // The run may be over; then nobody listens.
-                Some(text) if !text.trim().is_empty() => drop(wishes.send(Wish::Say(text.to_owned()))),
+                Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
                 _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
-            Some("interrupt") => drop(wishes.send(Wish::Interrupt)),
+            Some("interrupt") => drop(requests.send(FrontEndRequest::Interrupt)),
             _ => {
                 let fact = format!("type: {} is unknown, must be answer, user or interrupt", message["type"]);
                 self.lines.refuse(None, fact);
@@ -159,155 +143,116 @@ impl FrontEnd {
     }
 
     /// An answer names its question: it must never be taken for the answer to something that nobody has seen yet.
-    fn answer(&self, reply: Value) {
+    fn answer(&self, reply: &Value) {
         let id = match &reply["id"] {
-            Value::String(id) => id.clone(),
+            Value::String(id) => id,
             Value::Null => return self.lines.refuse(None, "id: missing, must be the id of an ask_user".into()),
             other => return self.lines.refuse(None, format!("id: {other}, must be a string")),
         };
-        let mut state = self.state();
-        match state.waiting.iter().position(|waiting| waiting.id == id) {
-            None if state.asked.contains(&id) => self.lines.refuse(Some(&id), "this question is over".into()),
-            None if state.early.len() >= MOST_EARLY => {
-                let fact = format!("{MOST_EARLY} answers wait for their questions already, at most {MOST_EARLY}");
-                self.lines.refuse(Some(&id), fact);
-            }
-            None => state.early.push((id, reply)),
-            Some(place) => match reply::read(&state.waiting[place].set, &reply) {
-                Ok(outcome) => {
-                    let waiting = state.waiting.remove(place);
-                    // Withdrawn meanwhile.
-                    let _ = waiting.outcome.send(outcome);
-                }
-                Err(violations) => self.lines.refuse(Some(&id), violations.to_string()),
-            },
+        let pending = self.queue.pending();
+        let Some(request) = pending.iter().find(|request| request.key().id_in_session() == *id) else {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(id);
+            let fact = if asked { "this question is over" } else { "this was not asked, or not yet" };
+            return self.lines.refuse(Some(id), fact.into());
+        };
+        let answered =
+            reply::outcome(request.set(), reply).map_err(|violations| violations.to_string()).and_then(|outcome| {
+                let resolution = outcome.through(Via::FrontEnd).with_claim(reply::claim(reply));
+                self.queue.answer(request.key(), resolution).map_err(|error| error.to_string())
+            });
+        if let Err(why) = answered {
+            self.lines.refuse(Some(id), why);
         }
-    }
-
-    /// Puts a question up for answering; an answer that is here already is taken, unless it does not fit. `None` if
-    /// nothing comes any more.
-    fn put_up(&self, request: &Request) -> Option<Result<oneshot::Receiver<Outcome>, Outcome>> {
-        let id = public_id(request);
-        let mut state = self.state();
-        while let Some(place) = state.early.iter().position(|(early, _)| *early == id) {
-            let (_, reply) = state.early.remove(place);
-            match reply::read(&request.set, &reply) {
-                Ok(outcome) => {
-                    state.asked.insert(id);
-                    return Some(Err(outcome));
-                }
-                Err(violations) => self.lines.refuse(Some(&id), violations.to_string()),
-            }
-        }
-        state.asked.insert(id.clone());
-        if state.ended {
-            return None;
-        }
-        let (outcome, answered) = oneshot::channel();
-        state.waiting.push(Waiting { id, set: request.set.clone(), outcome });
-        Some(Ok(answered))
-    }
-
-    /// Says which answers were to nothing.
-    pub(crate) fn close(&self) {
-        for (id, _) in self.state().early.drain(..) {
-            self.lines.refuse(Some(&id), "this was not asked".into());
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Asker for FrontEnd {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let _withdrawal = Withdrawal { front_end: self, id: public_id(request) };
-            let answered = match self.put_up(request) {
-                Some(Ok(answered)) => answered,
-                Some(Err(outcome)) => return Ok(outcome),
-                None => return Ok(self.nobody().await),
-            };
-            let outcome = match self.timeout {
+            let answered = self.queue.ask(request);
+            match request.deadline() {
                 None => answered.await,
-                Some(timeout) => match tokio::time::timeout(timeout, answered).await {
-                    Ok(outcome) => outcome,
-                    Err(_) => return Ok(Outcome::timed_out(Vec::new())),
+                Some(deadline) => match tokio::time::timeout(deadline, answered).await {
+                    Ok(answered) => answered,
+                    Err(_) => Ok(Outcome::timed_out().through(Via::FrontEnd).into()),
                 },
-            };
-            match outcome {
-                Ok(outcome) => Ok(outcome),
-                Err(_) => Ok(self.nobody().await),
             }
         })
     }
-}
 
-impl FrontEnd {
-    /// The front end has gone. Whoever ends us closes our input and sends a signal, in either order: the signal counts, and
-    /// leaves the question open.
-    async fn nobody(&self) -> Outcome {
-        tokio::time::sleep(SIGNALS_FIRST).await;
-        Outcome::unavailable("standard input has ended", Vec::new())
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.queue.close(key, why);
     }
-}
-
-/// A question that nobody waits for any more cannot be answered.
-struct Withdrawal<'a> {
-    front_end: &'a FrontEnd,
-    id: String,
-}
-
-impl Drop for Withdrawal<'_> {
-    fn drop(&mut self) {
-        self.front_end.state().waiting.retain(|waiting| waiting.id != self.id);
-    }
-}
-
-/// The id of the `ask_user` event: the key without the session.
-fn public_id(request: &Request) -> String {
-    let key = request.key.as_deref().unwrap_or_default();
-    key.split_once('/').map_or(key, |(_, id)| id).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askuser::Rules;
-    use std::io::Cursor;
+    use askuser::input::QuestionInput;
+    use askuser::{QuestionSet, Resolution, Rules};
+    use std::io::PipeWriter;
 
     fn request(id: &str) -> Request {
-        let options = ["A", "B"].map(|label| json!({"label": label, "description": "d"}));
-        let question = json!({"question": "Which?", "header": "Pick", "options": options, "multiSelect": false});
-        let set = QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).unwrap();
-        Request::new(set).with_key(format!("session/{id}"))
+        let question = QuestionInput::new("Which?", "Pick").option("A", "a").option("B", "b");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        Request::new(RequestKey::new("session", id), set)
     }
 
-    fn ask(front_end: &FrontEnd, id: &str) -> Outcome {
+    /// A front end whose standard input is this pipe, and what it is told.
+    fn front_end() -> (FrontEnd, PipeWriter, mpsc::UnboundedReceiver<FrontEndRequest>, io::PipeReader) {
+        let ((input, typed), (told, output)) = (io::pipe().unwrap(), io::pipe().unwrap());
+        let (front_end, requests) = FrontEnd::listen(io::BufReader::new(input), Lines::write(output));
+        (front_end, typed, requests, told)
+    }
+
+    fn ask(front_end: &FrontEnd, request: &Request) -> Resolution {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(front_end.ask(&request(id))).unwrap()
+        runtime.block_on(front_end.ask(request)).unwrap().stored()
     }
 
-    fn front_end(lines: &str) -> FrontEnd {
-        FrontEnd::listen(Cursor::new(lines.to_owned()), Lines::write(io::sink()), None).0
+    /// Asks, and writes these lines once the question waits.
+    fn reply(lines: &str, id: &str) -> Resolution {
+        let (front_end, mut typed, _requests, _told) = front_end();
+        let (asking, asked) = (front_end.clone(), request(id));
+        let thread = std::thread::spawn(move || ask(&asking, &asked));
+        while front_end.queue.pending().is_empty() {
+            std::thread::yield_now();
+        }
+        typed.write_all(lines.as_bytes()).unwrap();
+        drop(typed);
+        thread.join().unwrap()
+    }
+
+    fn answer(id: &str, rest: &str) -> String {
+        format!("{{\"type\":\"answer\",\"id\":\"{id}\",{rest}}}\n")
     }
 
     #[test]
-    fn an_answer_may_come_before_its_question_and_after_another_one() {
-        let front_end = front_end(
-            "{\"type\":\"answer\",\"id\":\"b\",\"answers\":[{\"selectedOptions\":[\"B\"]}]}\n\n\
-             {\"type\":\"answer\",\"id\":\"a\",\"answers\":[{\"customInput\":\"mine\"}]}",
-        );
-        assert_eq!(ask(&front_end, "a").answers()[0].custom_input.as_deref(), Some("mine"));
-        assert_eq!(ask(&front_end, "b").answers()[0].selected_options, ["B"]);
+    fn an_answer_that_comes_before_its_question_is_refused_at_once() {
+        let (front_end, mut typed, _requests, told) = front_end();
+        typed.write_all(answer("a", "\"answers\":[{\"selectedOptions\":[\"B\"]}]").as_bytes()).unwrap();
+        let mut line = String::new();
+        io::BufReader::new(told).read_line(&mut line).unwrap();
+        assert!(line.contains("\"type\":\"rejected\"") && line.contains("not asked, or not yet"), "{line}");
+        drop(typed);
+        assert_eq!(ask(&front_end, &request("a")).outcome().status_name(), "unavailable");
+    }
+
+    #[test]
+    fn an_answer_belongs_to_the_question_it_names_and_claims_nothing() {
+        let lines = answer("b", "\"answers\":[{\"selectedOptions\":[\"B\"]}]")
+            + &answer("a", "\"answers\":[{\"customInput\":\"mine\"}],\"via\":\"terminal\"");
+        let resolution = reply(&lines, "a");
+        assert_eq!(resolution.outcome().answers()[0].custom_input.as_deref(), Some("mine"));
+        assert_eq!(resolution.via(), Some(Via::FrontEnd));
+        assert_eq!(resolution.claim().unwrap()["via"], "terminal");
     }
 
     #[test]
     fn the_end_of_the_input_is_nobody_and_never_an_answer() {
-        assert_eq!(ask(&front_end(""), "a").status_name(), "unavailable");
-        let unfit = "{\"type\":\"answer\",\"id\":\"a\",\"answers\":[{\"selectedOptions\":[\"C\"]}]}\nnot json\n{}\n";
-        assert_eq!(ask(&front_end(unfit), "a").status_name(), "unavailable");
+        assert_eq!(reply("", "a").outcome().status_name(), "unavailable");
+        let unfit = answer("a", "\"answers\":[{\"selectedOptions\":[\"C\"]}]") + "not json\n{}\n";
+        assert_eq!(reply(&unfit, "a").outcome().status_name(), "unavailable");
     }
 
     #[test]
@@ -315,28 +260,27 @@ mod tests {
         for (status, says) in
             [("cancelled", ""), ("declined", ",\"reason\":\"no\""), ("discuss", ",\"message\":\"hm\"")]
         {
-            let line = format!("{{\"type\":\"answer\",\"id\":\"a\",\"status\":\"{status}\"{says}}}\n");
-            assert_eq!(ask(&front_end(&line), "a").status_name(), status);
+            let line = answer("a", &format!("\"status\":\"{status}\"{says}"));
+            assert_eq!(reply(&line, "a").outcome().status_name(), status);
         }
     }
 
     #[test]
-    fn silence_is_its_own_outcome_once_the_time_is_up() {
-        let (reader, _writer) = io::pipe().unwrap();
-        let (front_end, _wishes) = {
-            let lines = Lines::write(io::sink());
-            FrontEnd::listen(io::BufReader::new(reader), lines, Some(Duration::from_millis(20)))
-        };
-        assert_eq!(ask(&front_end, "a").status_name(), "timed_out");
-        assert!(front_end.state().waiting.is_empty());
+    fn silence_is_its_own_outcome_once_the_deadline_has_passed() {
+        let (front_end, _typed, _requests, _told) = front_end();
+        let request = request("a").with_deadline(Duration::from_millis(20));
+        assert_eq!(ask(&front_end, &request).outcome().status_name(), "timed_out");
+        assert!(front_end.queue.pending().is_empty());
     }
 
     #[test]
-    fn messages_and_interrupts_are_wishes() {
+    fn messages_and_interrupts_are_requests() {
+        let (_front_end, mut typed, mut requests, _told) = front_end();
         let lines = "{\"type\":\"user\",\"text\":\"hi\"}\n{\"type\":\"user\"}\n{\"type\":\"interrupt\"}\n";
-        let (_front_end, mut wishes) = FrontEnd::listen(Cursor::new(lines.to_owned()), Lines::write(io::sink()), None);
-        assert_eq!(wishes.blocking_recv(), Some(Wish::Say("hi".into())));
-        assert_eq!(wishes.blocking_recv(), Some(Wish::Interrupt));
-        assert_eq!(wishes.blocking_recv(), None);
+        typed.write_all(lines.as_bytes()).unwrap();
+        drop(typed);
+        assert_eq!(requests.blocking_recv(), Some(FrontEndRequest::Say("hi".into())));
+        assert_eq!(requests.blocking_recv(), Some(FrontEndRequest::Interrupt));
+        assert_eq!(requests.blocking_recv(), None);
     }
 }

@@ -30,9 +30,9 @@ fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usi
         count += 1;
         let inner = if event["type"] == "task" { &event["event"] } else { &event };
         if inner["type"] == "ask_user" {
-            let id = inner["id"].as_str().unwrap();
-            asked.push(id.to_owned());
-            let label = if id.ends_with(":permission") {
+            let key = &inner["request"]["key"];
+            asked.push(name(&key["tasks"], &key["call"], &key["purpose"]));
+            let label = if inner["request"]["key"]["purpose"] == "permission" {
                 "Allow once"
             } else {
                 inner["questions"][0]["options"][0]["label"].as_str().unwrap()
@@ -50,12 +50,17 @@ fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usi
 /// The ids of questions whose outcome was written down.
 fn settled(entries: &[Value]) -> BTreeSet<String> {
     let outcomes = entries.iter().filter(|entry| entry["type"] == "outcome");
-    outcomes
-        .map(|entry| match entry["task"].as_str() {
-            Some(task) => format!("{task}/{}", entry["id"].as_str().unwrap()),
-            None => entry["id"].as_str().unwrap().to_owned(),
-        })
-        .collect()
+    outcomes.map(|entry| name(&entry["task"], &entry["id"], &entry["purpose"])).collect()
+}
+
+/// A question as this test names it: `TASK/CALL:purpose`.
+fn name(tasks: &Value, call: &Value, purpose: &Value) -> String {
+    let tasks: String =
+        tasks.as_array().into_iter().flatten().map(|task| format!("{}/", task.as_str().unwrap())).collect();
+    match purpose.as_str() {
+        None | Some("question") => format!("{tasks}{}", call.as_str().unwrap()),
+        Some(purpose) => format!("{tasks}{}:{purpose}", call.as_str().unwrap()),
+    }
 }
 
 #[test]

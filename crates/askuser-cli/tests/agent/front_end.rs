@@ -24,11 +24,13 @@ fn the_events_are_those_of_the_proposals_with_their_fields() {
         }
     }
     assert_eq!(driver.finish(), 0);
+    let request = events[2].as_object_mut().unwrap().remove("request").expect("the request");
+    assert_eq!(request["key"]["call"], "call_1_1");
     let input = ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"])["input"].clone();
     let prose = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n\nProceeding \
                  with user selections.";
     let answer = json!({"question": "Which database?", "header": "Database", "selectedOptions": ["SQLite"]});
-    let details = json!({"status": "answered", "answers": [answer], "via": null});
+    let details = json!({"status": "answered", "answers": [answer], "via": "front-end"});
     assert_eq!(
         events,
         [
@@ -140,7 +142,7 @@ fn a_subagents_question_has_an_id_of_its_own_and_its_origin() {
         }
     };
     assert_eq!((&event["id"], &event["description"]), (&json!("call_1_1"), &json!("audit deps")));
-    assert_eq!(event["event"]["id"], "call_1_1/call_1_1");
+    assert_eq!(event["event"]["request"]["key"]["tasks"], json!(["call_1_1"]));
     driver.pick(&event["event"]["id"], "No");
     assert_eq!(driver.until("tool_result")["result"]["output"], "Kept.");
     assert_eq!(driver.finish(), 0);

@@ -125,7 +125,7 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, _) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    assert_eq!(result["questions"][0]["id"], "call_1_1:permission");
+    assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
 }
 

@@ -4,7 +4,9 @@
 //! is in use at a time; every way out (stop, drop, panic, signal) restores the terminal. On unix it is our own code on
 //! file descriptors, elsewhere crossterm.
 
-use std::io::{self, PipeReader};
+use crate::close_signal::CloseSignal;
+use askuser::Closed;
+use std::io;
 use std::panic;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
@@ -56,8 +58,8 @@ pub(crate) enum DeviceEvent {
     Closed,
     /// The person has nothing more to say (Ctrl-D); only where lines are read.
     EndOfInput,
-    /// Whoever asked has withdrawn the question.
-    Withdrawn,
+    /// The prompt is to close, for the reason that the wake source has.
+    CloseRequested,
     /// Another thread calls.
     Woken,
 }
@@ -65,10 +67,20 @@ pub(crate) enum DeviceEvent {
 /// A pipe that wakes whoever waits.
 #[derive(Debug)]
 pub(crate) enum WakeSource {
-    /// Ends when whoever asked has withdrawn the question.
-    Withdrawal(PipeReader),
+    /// Ends when the prompt is to close.
+    Close(CloseSignal),
     /// Has something in it when another thread calls.
     Waker(WakePipe),
+}
+
+impl WakeSource {
+    /// Why the prompt is to close, where somebody said.
+    pub(crate) fn close_reason(&self) -> Option<Closed> {
+        match self {
+            WakeSource::Close(signal) => signal.why(),
+            WakeSource::Waker(_) => None,
+        }
+    }
 }
 
 /// The signal of Ctrl-C, the same number everywhere.
@@ -112,6 +124,12 @@ fn claim(restore: Box<dyn FnMut() + Send>) -> io::Result<()> {
     }
     *in_use = Some(InUse { owner: thread::current().id(), restore });
     Ok(())
+}
+
+/// Whether a device is in use.
+#[cfg(test)]
+pub(crate) fn is_in_use() -> bool {
+    in_use().is_some()
 }
 
 /// Gives up what [`claim`] claimed.

@@ -13,6 +13,7 @@ use crossterm::terminal;
 use super::{DeviceEvent, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
 use crate::decode::Input;
+use askuser::Closed;
 use askuser::{Key, KeyCode};
 
 /// The terminal this process was started on.
@@ -121,6 +122,11 @@ impl Device {
     /// once with here: calls are looked for now and then, and a question asked stays.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
+    }
+
+    /// Why the prompt is to close, where somebody said.
+    pub(crate) fn close_reason(&self) -> Option<Closed> {
+        self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
     /// Does nothing for a while.

@@ -24,6 +24,7 @@ use super::signals::{Signals, TERMINATION, TtyState};
 use super::tty_lock::{LockError, TtyLock};
 use super::{DeviceEvent, TtyMode, WakeSource};
 use crate::decode::{Decoder, Input};
+use askuser::Closed;
 
 /// How long the rest of a key sequence may take to arrive.
 const SEQUENCE_GAP: Duration = Duration::from_millis(30);
@@ -122,6 +123,11 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
+    /// Why the prompt is to close, where somebody said.
+    pub(crate) fn close_reason(&self) -> Option<Closed> {
+        self.wake_source.as_ref().and_then(WakeSource::close_reason)
+    }
+
     /// Takes what was typed and not read yet. Of keys, it forgets what is no input so far, an unfinished sequence; an
     /// unfinished line is taken as far as it goes.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
@@ -181,7 +187,7 @@ impl Device {
             let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             // Without a third descriptor the second stands in its place: polling it twice does no harm.
             let third = match &self.wake_source {
-                Some(WakeSource::Withdrawal(pipe)) => pipe.as_fd(),
+                Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
                 Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
                 None => signals.pipe().as_fd(),
             };
@@ -198,7 +204,7 @@ impl Device {
                 continue;
             }
             match &mut self.wake_source {
-                Some(WakeSource::Withdrawal(_)) if !third.is_empty() => return Ok(DeviceEvent::Withdrawn),
+                Some(WakeSource::Close(_)) if !third.is_empty() => return Ok(DeviceEvent::CloseRequested),
                 // The person comes first: what they typed is told before anything else.
                 Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
                     wake_pipe.drain()?;

@@ -2,7 +2,7 @@
 
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
-use askuser::{Answer, Outcome, QuestionSet, Status, report, sanitize};
+use askuser::{Answer, Closed, Context, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
 /// How answers are left in the scrollback.
@@ -60,21 +60,41 @@ pub(crate) fn closing_lines(
         Status::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
         Status::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };
-    let mut words = wrapped(&words, columns.saturating_sub(width(sign) + 1), columns.saturating_sub(2));
+    lines.extend(sentence(sign, role, &words, theme, columns));
+    lines
+}
+
+/// What stays of a prompt that was closed from elsewhere.
+pub(crate) fn closed_lines(why: &Closed, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let (sign, role) = match why {
+        Closed::AnsweredElsewhere(_) => (theme.signs.done, Role::Success),
+        _ => (theme.signs.not_done, Role::Muted),
+    };
+    sentence(sign, role, &sanitize::line(&why.words()), theme, usize::from(columns))
+}
+
+/// What stays of a prompt whose answer could not be stored.
+pub(crate) fn not_stored_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let words = format!("Your answer was not stored: {}", sanitize::line(why));
+    sentence(theme.signs.warning, Role::Warning, &words, theme, usize::from(columns))
+}
+
+fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let mut words = wrapped(words, columns.saturating_sub(width(sign) + 1), columns.saturating_sub(2));
     let first = words.next().unwrap_or_default();
-    lines.push(Line::from(vec![
+    let mut lines = vec![Line::from(vec![
         Span::styled(format!("{sign} "), theme.style(role)),
         Span::styled(first, theme.style(Role::Text)),
-    ]));
+    ])];
     lines.extend(words.map(|more| Line::styled(format!("  {more}"), theme.style(Role::Text))));
     lines
 }
 
 /// What questions are about, as it stands above them.
-pub(crate) fn context_lines(context: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
     let style = theme.style(Role::Muted);
-    wrapped(&sanitize::block(context), columns, columns).map(|words| Line::styled(words, style)).collect()
+    wrapped(&sanitize::block(context.text()), columns, columns).map(|words| Line::styled(words, style)).collect()
 }
 
 /// The lines of a text, broken between words rather than wherever the terminal ends.

@@ -8,7 +8,7 @@ mod widget;
 mod wrap;
 
 pub use closing::Confirm;
-pub(crate) use closing::{closing_lines, context_lines};
+pub(crate) use closing::{closed_lines, closing_lines, context_lines, not_stored_lines};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::is_plain;

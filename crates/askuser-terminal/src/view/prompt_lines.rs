@@ -65,7 +65,7 @@ pub(super) fn compose<'a>(
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
-        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.entry(i)),
+        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.draft(i)),
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
@@ -247,8 +247,10 @@ impl<'a> Composer<'a, '_> {
     /// What follows a row's description: its note, and room.
     fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
-        if typing || !entry.note(row).is_empty() {
-            self.field(self.label_column(), "Note: ", entry.note(row), typing);
+        if let Some(note) = entry.note(row)
+            && (typing || !note.is_empty())
+        {
+            self.field(self.label_column(), "Note: ", note, typing);
         }
         self.lines.rows.push(start..self.lines.body.len());
         if row < entry.other_row() {
@@ -275,7 +277,7 @@ impl<'a> Composer<'a, '_> {
                 }
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
             }
-            let entry = self.prompt.entry(i);
+            let entry = self.prompt.draft(i);
             if !entry.is_picked(entry.other_row()) && !entry.other().is_blank() {
                 self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other().as_str()));
             }

@@ -3,6 +3,7 @@
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
+use crate::request::Request;
 use crate::sanitize;
 use crate::text::Text;
 use std::ops::Range;
@@ -13,14 +14,14 @@ use std::time::Duration;
 pub struct PromptOptions {
     /// How long after the first frame keys that answer, cancel or open a text field are ignored, so that a key meant for
     /// something else does nothing here.
-    pub arm: Duration,
-    /// When to give up waiting. Any key holds it: somebody is there.
-    pub timeout: Option<Duration>,
+    pub key_delay: Duration,
+    /// When to give up waiting, counted from the first frame. Any key holds the clock: somebody is there.
+    pub deadline: Option<Duration>,
 }
 
 impl Default for PromptOptions {
     fn default() -> PromptOptions {
-        PromptOptions { arm: Duration::from_millis(250), timeout: None }
+        PromptOptions { key_delay: Duration::from_millis(250), deadline: None }
     }
 }
 
@@ -126,8 +127,8 @@ pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
     pub(super) known: Vec<Answer>,
-    pub(super) settings: PromptOptions,
-    pub(super) entries: Vec<AnswerDraft>,
+    pub(super) options: PromptOptions,
+    pub(super) drafts: Vec<AnswerDraft>,
     pub(super) page: Page,
     pub(super) mode: InputMode,
     pub(super) discuss: Text,
@@ -155,16 +156,23 @@ pub(super) enum Arming {
 const REPEATS_AFTER: Duration = Duration::from_millis(700);
 
 impl Prompt {
+    /// A prompt for a request: who asks, what is known already and the deadline are the request's.
+    pub fn of(request: &Request, key_delay: Duration) -> Prompt {
+        let options = PromptOptions { key_delay, deadline: request.deadline() };
+        let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
+        Prompt { origin: request.asked_by(), ..prompt }
+    }
+
     /// A prompt at its first question.
-    pub fn new(set: QuestionSet, settings: PromptOptions) -> Prompt {
-        let limit = set.limits().typed_chars;
-        let entries = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
+    pub fn new(set: QuestionSet, options: PromptOptions) -> Prompt {
+        let limit = set.limits().typed_chars();
+        let drafts = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
         Prompt {
             set,
             origin: None,
             known: Vec::new(),
-            settings,
-            entries,
+            options,
+            drafts,
             page: Page::Question(0),
             mode: InputMode::Choosing,
             discuss: Text::new(limit),
@@ -174,7 +182,7 @@ impl Prompt {
             viewport: None,
             now: Duration::ZERO,
             held: false,
-            armed_at: settings.arm,
+            armed_at: options.key_delay,
             arming: Arming::Steady,
         }
     }
@@ -183,9 +191,9 @@ impl Prompt {
     /// is armed, so neither a held key nor a text typed for something else gets through. `since` is how long ago another
     /// prompt was closed, whose last key may still be down.
     pub fn among_keys(mut self, since: Option<Duration>) -> Prompt {
-        if !self.settings.arm.is_zero() {
+        if !self.options.key_delay.is_zero() {
             let held = since.map_or(Duration::ZERO, |since| REPEATS_AFTER.saturating_sub(since));
-            self.armed_at = self.settings.arm.max(held);
+            self.armed_at = self.options.key_delay.max(held);
             self.arming = Arming::UntilRest;
         }
         self
@@ -194,9 +202,9 @@ impl Prompt {
     /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question
     /// without one.
     pub fn prefilled(mut self, answers: &[Answer]) -> Prompt {
-        for (question, entry) in self.set.questions().iter().zip(&mut self.entries) {
+        for (question, draft) in self.set.questions().iter().zip(&mut self.drafts) {
             if let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) {
-                entry.fill(question, answer);
+                draft.fill(question, answer);
             }
         }
         self.page = self.next_page(0);
@@ -204,15 +212,10 @@ impl Prompt {
         self
     }
 
-    /// Whether the answer to question `i` is one that was filled in, and not the person's own.
+    /// Whether the answer to question `i` is one that was filled in, and not the person's own; not where there is no such
+    /// question.
     pub fn is_prefilled(&self, i: usize) -> bool {
         self.answer(i).is_some_and(|answer| self.known.contains(&answer))
-    }
-
-    /// Says who asks, where it is not the agent the person talks to.
-    pub fn asked_by(self, origin: Option<&str>) -> Prompt {
-        let origin = origin.map(|origin| sanitize::line(origin).trim().to_owned()).filter(|origin| !origin.is_empty());
-        Prompt { origin, ..self }
     }
 
     /// Who asks, safe to show.
@@ -236,31 +239,34 @@ impl Prompt {
     }
 
     /// What the person has done with question `i`.
-    pub fn entry(&self, i: usize) -> &AnswerDraft {
-        &self.entries[i]
+    ///
+    /// # Panics
+    /// Where there is no such question.
+    pub fn draft(&self, i: usize) -> &AnswerDraft {
+        &self.drafts[i]
     }
 
     /// The question on the screen with what was done about it; `None` on the review page.
     pub fn current(&self) -> Option<(&Question, &AnswerDraft)> {
         match self.page {
-            Page::Question(i) => Some((&self.set.questions()[i], &self.entries[i])),
+            Page::Question(i) => Some((&self.set.questions()[i], &self.drafts[i])),
             Page::Review => None,
         }
     }
 
-    /// The answer to question `i` as it stands; `None` while there is none.
+    /// The answer to question `i` as it stands; `None` while there is none, or no such question.
     pub fn answer(&self, i: usize) -> Option<Answer> {
-        self.entries[i].answer(&self.set.questions()[i])
+        self.drafts.get(i)?.answer(self.set.questions().get(i)?)
     }
 
     /// The answers given so far.
     pub fn answers(&self) -> Vec<Answer> {
-        (0..self.entries.len()).filter_map(|i| self.answer(i)).collect()
+        (0..self.drafts.len()).filter_map(|i| self.answer(i)).collect()
     }
 
     /// The answers the person gave so far; what was filled in for them is not theirs until they submit it.
     pub fn so_far(&self) -> Vec<Answer> {
-        (0..self.entries.len()).filter(|&i| !self.is_prefilled(i)).filter_map(|i| self.answer(i)).collect()
+        (0..self.drafts.len()).filter(|&i| !self.is_prefilled(i)).filter_map(|i| self.answer(i)).collect()
     }
 
     /// The text being typed.
@@ -274,8 +280,8 @@ impl Prompt {
     /// The text of a field of the current page.
     pub fn field(&self, field: TextField) -> &Text {
         match (field, self.page) {
-            (TextField::Other, Page::Question(i)) => &self.entries[i].other,
-            (TextField::Note(row), Page::Question(i)) => &self.entries[i].notes[row],
+            (TextField::Other, Page::Question(i)) => &self.drafts[i].other,
+            (TextField::Note(row), Page::Question(i)) => &self.drafts[i].notes[row],
             (TextField::Decline, _) => &self.decline,
             (TextField::Discuss, _) | (_, Page::Review) => &self.discuss,
         }
@@ -293,8 +299,8 @@ impl Prompt {
 
     /// How much time is left; `None` when there is no limit or somebody holds it.
     pub fn time_left(&self) -> Option<Duration> {
-        let timeout = self.settings.timeout.filter(|_| !self.held)?;
-        Some(timeout.saturating_sub(self.now))
+        let deadline = self.options.deadline.filter(|_| !self.held)?;
+        Some(deadline.saturating_sub(self.now))
     }
 
     /// When something will change by itself, counted from the first frame; `None` when nothing will until an event.
@@ -345,7 +351,7 @@ impl Prompt {
 
     /// The keys that mean something here.
     fn bindings(&self) -> impl Iterator<Item = &'static Binding> {
-        let (context, several) = (self.context(), self.entries.len() > 1);
+        let (context, several) = (self.context(), self.drafts.len() > 1);
         let here = move |row: &&Binding| {
             row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
         };
@@ -354,7 +360,7 @@ impl Prompt {
 
     /// The page after question `from`: the next one without an answer, else the review, or the end of a single question.
     pub(super) fn next_page(&self, from: usize) -> Page {
-        let count = self.entries.len();
+        let count = self.drafts.len();
         let open = (0..count).map(|step| (from + step) % count).find(|&i| self.answer(i).is_none());
         match open {
             Some(i) => Page::Question(i),
@@ -365,10 +371,10 @@ impl Prompt {
 
     /// Whether closing now would lose something the person did.
     pub(super) fn has_something_to_lose(&self) -> bool {
-        let touched = |entry: &AnswerDraft| {
-            entry.picked.contains(&true) || !entry.other.is_blank() || entry.notes.iter().any(|note| !note.is_blank())
+        let touched = |draft: &AnswerDraft| {
+            draft.picked.contains(&true) || !draft.other.is_blank() || draft.notes.iter().any(|note| !note.is_blank())
         };
-        self.entries.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
+        self.drafts.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
     }
 }
 
@@ -422,9 +428,9 @@ impl AnswerDraft {
         &self.other
     }
 
-    /// The note on a row.
-    pub fn note(&self, row: usize) -> &Text {
-        &self.notes[row]
+    /// The note on a row; `None` where there is no such row.
+    pub fn note(&self, row: usize) -> Option<&Text> {
+        self.notes.get(row)
     }
 
     fn answer(&self, question: &Question) -> Option<Answer> {

@@ -3,7 +3,8 @@
 use super::*;
 use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};
-use crate::question::{QuestionSet, Rules};
+use crate::question::QuestionSet;
+use crate::rules::Rules;
 use crate::sanitize::tests::nasty_text;
 use crate::text::Text;
 use proptest::prelude::*;
@@ -47,7 +48,7 @@ fn three() -> QuestionSet {
 
 // ---- key scripts ----
 
-const ARMED: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: None };
+const ARMED: PromptOptions = PromptOptions { key_delay: Duration::ZERO, deadline: None };
 
 /// A prompt under a script, and how much time has passed.
 struct Played {
@@ -749,14 +750,14 @@ fn an_edit_nobody_asked_for_is_ignored() {
 #[test]
 fn text_that_somebody_asked_to_type_is_not_eaten_while_arming() {
     // The editor is the one way to a text before that.
-    let prompt = Prompt::new(database(), PromptOptions { arm: Duration::from_secs(9), timeout: None });
+    let prompt = Prompt::new(database(), PromptOptions { key_delay: Duration::from_secs(9), deadline: None });
     let mut played = play(prompt, "<down><down><down><down><c-g>a 1 b");
     assert_eq!(played.prompt.text().map(|text| text.as_str()), Some("a 1 b"));
     played.play("<enter>");
     assert_eq!(played.line(), "answered | Database: “a 1 b”");
 }
 
-const ARMING: PromptOptions = PromptOptions { arm: Duration::from_millis(250), timeout: None };
+const ARMING: PromptOptions = PromptOptions { key_delay: Duration::from_millis(250), deadline: None };
 
 #[test]
 fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
@@ -835,7 +836,7 @@ fn arming_is_a_quarter_of_a_second_and_there_is_no_timeout_unless_told() {
 
 // ---- time ----
 
-const MINUTE: PromptOptions = PromptOptions { arm: Duration::ZERO, timeout: Some(Duration::from_secs(60)) };
+const MINUTE: PromptOptions = PromptOptions { key_delay: Duration::ZERO, deadline: Some(Duration::from_secs(60)) };
 
 #[test]
 fn time_running_out_is_an_outcome_of_its_own() {
@@ -876,7 +877,7 @@ fn any_key_or_paste_holds_the_time() {
 
 #[test]
 fn a_key_ignored_while_arming_holds_the_time_too() {
-    let settings = PromptOptions { timeout: MINUTE.timeout, ..ARMING };
+    let settings = PromptOptions { deadline: MINUTE.deadline, ..ARMING };
     check_with(database(), settings, "<enter><wait:600000>", "1 on PostgreSQL | ");
 }
 
@@ -888,7 +889,7 @@ fn without_a_timeout_nothing_changes_by_itself() {
 
 #[test]
 fn the_countdown_wakes_by_minutes_and_at_the_end_by_seconds() {
-    let settings = PromptOptions { arm: Duration::ZERO, timeout: Some(Duration::from_millis(150_500)) };
+    let settings = PromptOptions { key_delay: Duration::ZERO, deadline: Some(Duration::from_millis(150_500)) };
     let mut played = play(Prompt::new(database(), settings), "<wait:0>");
     let mut woken = Vec::new();
     for _ in 0..5 {
@@ -1162,7 +1163,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 fn any_settings() -> impl Strategy<Value = PromptOptions> {
     let timeout = prop::option::weighted(0.2, (0u64..5_000).prop_map(Duration::from_millis));
     (prop::sample::select(vec![0, 250]), timeout)
-        .prop_map(|(arm, timeout)| PromptOptions { arm: Duration::from_millis(arm), timeout })
+        .prop_map(|(arm, deadline)| PromptOptions { key_delay: Duration::from_millis(arm), deadline })
 }
 
 /// Takes steps until the prompt ends; what it ended with.
@@ -1195,7 +1196,7 @@ fn drafts(prompt: &Prompt) -> Vec<(usize, Vec<bool>, Text, Vec<Text>)> {
         let picks = (0..=entry.other_row()).map(|row| entry.is_picked(row)).collect();
         (entry.focus(), picks, entry.other().clone(), entry.notes.clone())
     };
-    prompt.entries.iter().map(draft).collect()
+    prompt.drafts.iter().map(draft).collect()
 }
 
 fn is_sound(prompt: &Prompt) {
@@ -1205,7 +1206,7 @@ fn is_sound(prompt: &Prompt) {
     assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), InputMode::Typing(_)));
     assert!(prompt.hints().count() > 0);
     for (i, question) in set.questions().iter().enumerate() {
-        let entry = prompt.entry(i);
+        let entry = prompt.draft(i);
         assert!(entry.focus() <= entry.other_row());
         assert_eq!(entry.other_row(), question.options().len());
     }
@@ -1270,15 +1271,15 @@ proptest! {
         at in any::<prop::sample::Index>(),
     ) {
         let mut prompt = Prompt::new(set, ARMED);
-        let hidden = at.index(prompt.entry(0).other_row());
-        let rows: Vec<_> = (0..=prompt.entry(0).other_row()).map(|row| if row == hidden { 90..92 } else { 0..2 }).collect();
+        let hidden = at.index(prompt.draft(0).other_row());
+        let rows: Vec<_> = (0..=prompt.draft(0).other_row()).map(|row| if row == hidden { 90..92 } else { 0..2 }).collect();
         for key in keys {
             if prompt.page() != Page::Question(0) {
                 break;
             }
             prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone() });
             let effect = prompt.update(Event::Key(key), Duration::ZERO);
-            prop_assert!(!prompt.entry(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
+            prop_assert!(!prompt.draft(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
             if matches!(effect, Effect::Finish(_)) {
                 break;
             }

@@ -7,7 +7,7 @@ use super::keymap::{Action, KeyContext, action};
 use super::state::{AnswerDraft, Arming, InputMode, Notice, Page, Prompt, Scroll, TextField};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Status};
 use crate::text::{Edit, Fit, Text};
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Prompt {
 
     fn tick(&mut self) -> Effect {
         match self.time_left() {
-            Some(Duration::ZERO) => Effect::Finish(Outcome::timed_out(self.so_far())),
+            Some(Duration::ZERO) => self.finish(Status::TimedOut),
             _ => Effect::Continue,
         }
     }
@@ -56,7 +56,7 @@ impl Prompt {
         match self.mode {
             InputMode::Help => self.read_help(key),
             InputMode::Leaving if key == Key::plain(KeyCode::Esc) => {
-                return Effect::Finish(Outcome::cancelled(self.so_far()));
+                return self.finish(Status::Cancelled);
             }
             InputMode::Leaving => self.mode = InputMode::Choosing,
             InputMode::Choosing | InputMode::Typing(_) => {
@@ -81,7 +81,7 @@ impl Prompt {
 
     fn put_off(&mut self) {
         if self.arming == Arming::UntilRest {
-            self.armed_at = self.armed_at.max(self.now + self.settings.arm.max(REST));
+            self.armed_at = self.armed_at.max(self.now + self.options.key_delay.max(REST));
         }
     }
 
@@ -99,10 +99,10 @@ impl Prompt {
             (_, Action::Down) => self.down(),
             (_, Action::PageUp) => self.scroll_by_page(-1),
             (_, Action::PageDown) => self.scroll_by_page(1),
-            (_, Action::Previous) => self.turn(-1),
-            (_, Action::Next) => self.turn(1),
+            (_, Action::Previous) => self.go_to_page(-1),
+            (_, Action::Next) => self.go_to_page(1),
             (_, Action::Note) => {
-                let row = self.current().map_or(0, |(_, entry)| entry.focus);
+                let row = self.current().map_or(0, |(_, draft)| draft.focus);
                 self.type_into(TextField::Note(row));
             }
             (_, Action::Discuss) => self.type_into(TextField::Discuss),
@@ -113,7 +113,7 @@ impl Prompt {
             }
             (_, Action::Editor) => return self.edit_other(),
             (_, Action::Escape) if self.has_something_to_lose() => self.mode = InputMode::Leaving,
-            (_, Action::Escape) => return Effect::Finish(Outcome::cancelled(self.so_far())),
+            (_, Action::Escape) => return self.finish(Status::Cancelled),
             (_, Action::Edit(_)) => {}
         }
         Effect::Continue
@@ -123,9 +123,9 @@ impl Prompt {
 
     fn enter(&mut self) -> Effect {
         let Page::Question(i) = self.page else { return self.submit() };
-        let entry = &self.entries[i];
-        let focus = entry.focus;
-        if focus == entry.other_row() {
+        let draft = &self.drafts[i];
+        let focus = draft.focus;
+        if focus == draft.other_row() {
             self.type_into(TextField::Other);
             return Effect::Continue;
         }
@@ -134,22 +134,22 @@ impl Prompt {
             return Effect::Continue;
         }
         if !self.set.questions()[i].is_multi_select() {
-            self.entries[i].pick_only(focus);
+            self.drafts[i].pick_only(focus);
         } else if self.answer(i).is_none() {
-            self.entries[i].picked[focus] = true;
+            self.drafts[i].picked[focus] = true;
         }
         self.go_on(i)
     }
 
     fn mark(&mut self) {
-        let Some((question, entry)) = self.current() else { return };
-        let (multi, focus) = (question.is_multi_select(), entry.focus);
+        let Some((question, draft)) = self.current() else { return };
+        let (multi, focus) = (question.is_multi_select(), draft.focus);
         self.toggle(focus, multi);
     }
 
     fn toggle(&mut self, row: usize, multi: bool) {
         let Page::Question(i) = self.page else { return };
-        if row == self.entries[i].other_row() && self.entries[i].other.is_blank() {
+        if row == self.drafts[i].other_row() && self.drafts[i].other.is_blank() {
             self.type_into(TextField::Other);
             return;
         }
@@ -157,32 +157,32 @@ impl Prompt {
             self.show_first();
             return;
         }
-        let entry = &mut self.entries[i];
+        let draft = &mut self.drafts[i];
         if !multi {
-            entry.pick_only(row);
-        } else if row == entry.other_row() {
-            entry.other_picked = !entry.other_picked;
+            draft.pick_only(row);
+        } else if row == draft.other_row() {
+            draft.other_picked = !draft.other_picked;
         } else {
-            entry.picked[row] = !entry.picked[row];
+            draft.picked[row] = !draft.picked[row];
         }
     }
 
     fn number(&mut self, n: usize) -> Effect {
         let Page::Question(i) = self.page else {
-            if (1..=self.entries.len()).contains(&n) {
+            if (1..=self.drafts.len()).contains(&n) {
                 self.open(Page::Question(n - 1));
             } else {
-                self.reject(format!("There are {} questions", self.entries.len()));
+                self.reject(format!("There are {} questions", self.drafts.len()));
             }
             return Effect::Continue;
         };
-        let rows = self.entries[i].other_row() + 1;
+        let rows = self.drafts[i].other_row() + 1;
         if !(1..=rows).contains(&n) {
             self.reject(format!("Choose 1 to {rows}"));
             return Effect::Continue;
         }
         let row = n - 1;
-        self.entries[i].focus = row;
+        self.drafts[i].focus = row;
         if self.set.questions()[i].is_multi_select() {
             self.toggle(row, true);
             Effect::Continue
@@ -193,7 +193,7 @@ impl Prompt {
 
     /// Question `i` has its answer: on to the next page, or to the end.
     fn go_on(&mut self, i: usize) -> Effect {
-        if self.entries.len() == 1 {
+        if self.drafts.len() == 1 {
             return self.submit();
         }
         self.open(self.next_page(i));
@@ -201,20 +201,23 @@ impl Prompt {
     }
 
     fn submit(&mut self) -> Effect {
-        match Outcome::answered(&self.set, self.answers()) {
-            Some(outcome) => Effect::Finish(outcome),
-            None => {
-                if let Some(open) = (0..self.entries.len()).find(|&i| self.answer(i).is_none()) {
-                    self.open(Page::Question(open));
-                    self.reject(format!("Question {} has no answer yet", open + 1));
-                }
+        match (0..self.drafts.len()).find(|&i| self.answer(i).is_none()) {
+            None => Effect::Finish(Outcome::of(Status::Answered, self.answers())),
+            Some(open) => {
+                self.open(Page::Question(open));
+                self.reject(format!("Question {} has no answer yet", open + 1));
                 Effect::Continue
             }
         }
     }
 
-    fn turn(&mut self, step: isize) {
-        let last = self.entries.len();
+    /// Ends without an answer to every question.
+    fn finish(&self, status: Status) -> Effect {
+        Effect::Finish(Outcome::of(status, self.so_far()))
+    }
+
+    fn go_to_page(&mut self, step: isize) {
+        let last = self.drafts.len();
         let here = match self.page {
             Page::Question(i) => i,
             Page::Review => last,
@@ -239,7 +242,7 @@ impl Prompt {
 
     fn up(&mut self) {
         let Page::Question(i) = self.page else { return };
-        let focus = self.entries[i].focus;
+        let focus = self.drafts[i].focus;
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -260,7 +263,7 @@ impl Prompt {
 
     fn down(&mut self) {
         let Page::Question(i) = self.page else { return };
-        let (focus, last) = (self.entries[i].focus, self.entries[i].other_row());
+        let (focus, last) = (self.drafts[i].focus, self.drafts[i].other_row());
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -289,7 +292,7 @@ impl Prompt {
 
     fn focus_on(&mut self, row: usize) {
         if let Page::Question(i) = self.page {
-            self.entries[i].focus = row;
+            self.drafts[i].focus = row;
             self.reveal();
         }
     }
@@ -334,7 +337,7 @@ impl Prompt {
         if field == TextField::Other
             && let Page::Question(i) = self.page
         {
-            self.entries[i].focus = self.entries[i].other_row();
+            self.drafts[i].focus = self.drafts[i].other_row();
         }
         self.mode = InputMode::Typing(field);
         self.reveal();
@@ -343,7 +346,7 @@ impl Prompt {
     fn stop_typing(&mut self) {
         if let Page::Question(i) = self.page {
             // A choice of nothing is no choice.
-            self.entries[i].other_picked &= !self.entries[i].other.is_blank();
+            self.drafts[i].other_picked &= !self.drafts[i].other.is_blank();
         }
         self.mode = InputMode::Choosing;
         self.reveal();
@@ -352,18 +355,18 @@ impl Prompt {
     fn finish_typing(&mut self, field: TextField) -> Effect {
         let said = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
         match (field, self.page) {
-            (TextField::Discuss, _) => Effect::Finish(Outcome::discuss(said(&self.discuss), self.so_far())),
-            (TextField::Decline, _) => Effect::Finish(Outcome::declined(said(&self.decline), self.so_far())),
+            (TextField::Discuss, _) => self.finish(Status::Discuss { message: said(&self.discuss) }),
+            (TextField::Decline, _) => self.finish(Status::Declined { reason: said(&self.decline) }),
             (TextField::Other, Page::Question(i)) => {
-                if self.entries[i].other.is_blank() {
+                if self.drafts[i].other.is_blank() {
                     self.reject("Type an answer, or press Esc to go back".into());
                     return Effect::Continue;
                 }
-                let row = self.entries[i].other_row();
+                let row = self.drafts[i].other_row();
                 if self.set.questions()[i].is_multi_select() {
-                    self.entries[i].other_picked = true;
+                    self.drafts[i].other_picked = true;
                 } else {
-                    self.entries[i].pick_only(row);
+                    self.drafts[i].pick_only(row);
                 }
                 self.mode = InputMode::Choosing;
                 self.go_on(i)
@@ -404,7 +407,7 @@ impl Prompt {
 
     fn edit_other(&mut self) -> Effect {
         match self.current() {
-            Some((_, entry)) if entry.focus == entry.other_row() => {
+            Some((_, draft)) if draft.focus == draft.other_row() => {
                 self.type_into(TextField::Other);
                 Effect::Edit(self.field(TextField::Other).as_str().to_owned())
             }
@@ -434,8 +437,8 @@ impl Prompt {
 
     fn field_mut(&mut self, field: TextField) -> &mut Text {
         match (field, self.page) {
-            (TextField::Other, Page::Question(i)) => &mut self.entries[i].other,
-            (TextField::Note(row), Page::Question(i)) => &mut self.entries[i].notes[row],
+            (TextField::Other, Page::Question(i)) => &mut self.drafts[i].other,
+            (TextField::Note(row), Page::Question(i)) => &mut self.drafts[i].notes[row],
             (TextField::Decline, _) => &mut self.decline,
             (TextField::Discuss, _) | (_, Page::Review) => &mut self.discuss,
         }

@@ -5,7 +5,7 @@ use super::scrollback::{Item, NO_LIMIT};
 use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
 use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
 use super::update::FULL_LINES;
-use askuser::{Fit, sanitize};
+use askuser::{Context, Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
 use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
@@ -137,9 +137,11 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
-            AgentEvent::AskUser { id, questions } => self.ask_user(&id, &questions, task, now, out),
-            // A subagent's end is reported by its call's result.
-            AgentEvent::TextDelta { .. } | AgentEvent::Done { .. } | AgentEvent::Error { .. } => {}
+            // A question arrives through the queue; a subagent's end is reported by its call's result.
+            AgentEvent::AskUser { .. }
+            | AgentEvent::TextDelta { .. }
+            | AgentEvent::Done { .. }
+            | AgentEvent::Error { .. } => {}
         }
     }
 
@@ -211,15 +213,16 @@ impl State {
     }
 
     /// Marks the call that asks, and prints a line above its question that says whose it is.
-    fn ask_user(&mut self, id: &str, questions: &Value, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
-        let (call_id, asks) = match id.strip_suffix(":permission") {
-            Some(call) => (call, WaitingFor::Permission(now)),
-            None => (id, WaitingFor::Question(now)),
+    pub(super) fn ask_user(&mut self, request: &Request, now: Duration, out: &mut Vec<Effect>) {
+        let task = request.origin().task.as_deref();
+        let asks = match request.key().purpose() {
+            Purpose::Permission => WaitingFor::Permission(now),
+            _ => WaitingFor::Question(now),
         };
-        let is_its = |call: &&mut RunningCall| call.task.as_deref() == task && names(call_id, call);
+        let is_its = |call: &&mut RunningCall| call.task.as_deref() == task && call.id == request.key().call();
         let Some(call) = self.calls.iter_mut().find(is_its) else { return };
         call.waiting_for = asks;
-        let words = || questions[0]["question"].as_str().map(|text| sanitize::line(text).into_owned());
+        let words = || Some(sanitize::line(request.set().questions()[0].text()).into_owned());
         let item = match (asks, task) {
             (WaitingFor::Permission(_), _) => call.asking(None),
             (_, Some(_)) => call.asking(words()),
@@ -258,12 +261,13 @@ impl State {
     }
 
     /// Prints the context above a question: Markdown if the model asks, verbatim if the person is to agree to it.
-    pub(super) fn show_context(&mut self, context: String, out: &mut Vec<Effect>) {
-        if self.calls.iter().any(|call| matches!(call.waiting_for, WaitingFor::Question(_))) {
-            self.print(Item::ModelText(markdown::rows(&context)), out);
-        } else {
-            self.shown_diff = Some(context.clone());
-            self.print(Item::Diff { text: context, max_lines: NO_LIMIT }, out);
+    pub(super) fn show_context(&mut self, context: &Context, out: &mut Vec<Effect>) {
+        match context {
+            Context::Prose(text) => self.print(Item::ModelText(markdown::rows(text)), out),
+            context => {
+                self.shown_diff = Some(context.text().to_owned());
+                self.print(Item::Diff { text: context.text().to_owned(), max_lines: NO_LIMIT }, out);
+            }
         }
         self.last_printed = LastPrinted::Other;
     }
@@ -312,14 +316,6 @@ impl State {
         let summary = tool_calls::CallSummary { name, about, task: None, status, took: None, facts: Vec::new() };
         self.print(Item::Call(summary), out);
     }
-}
-
-/// Whether a question's id names this call. A subagent's events carry bare call ids, its questions whole paths.
-fn names(id: &str, call: &RunningCall) -> bool {
-    id.strip_suffix(call.id.as_str()).is_some_and(|path| match call.task {
-        Some(_) => path.ends_with('/'),
-        None => path.is_empty(),
-    })
 }
 
 fn mode_words(mode: PermissionMode) -> &'static str {

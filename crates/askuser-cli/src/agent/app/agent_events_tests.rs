@@ -1,8 +1,10 @@
 use super::*;
 use crate::app::agent_thread::Session;
-use crate::app::state::{Motion, PendingQuestion, QuestionEnd};
+use crate::app::fixtures::request;
+use crate::app::state::{Motion, QuestionEnd};
 use crate::app::tool_calls::CallSummary as Row;
 use askuser::Key;
+use askuser::Origin;
 use serde_json::json;
 
 fn at(millis: u64) -> Duration {
@@ -38,18 +40,22 @@ fn result(id: &str, name: &str, result: ToolResult) -> AgentEvent {
     AgentEvent::ToolResult { id: id.into(), name: name.into(), result }
 }
 
-fn ask(id: &str, question: &str) -> AgentEvent {
-    AgentEvent::AskUser { id: id.into(), questions: json!([{"question": question}]) }
-}
-
 fn of_task(event: AgentEvent) -> AgentEvent {
     AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) }
 }
 
-/// A question opens with this context.
-fn open(state: &mut State, context: &str, now: u64) -> Vec<Item> {
-    let waiting = PendingQuestion { header: "Header".into(), context: Some(context.to_owned()) };
-    printed(state.update(Event::QuestionArrived(waiting), at(now)))
+/// A question of call "1" comes and opens.
+fn open(
+    state: &mut State,
+    text: &str,
+    purpose: Purpose,
+    task: Option<&str>,
+    context: Option<Context>,
+    now: u64,
+) -> Vec<Item> {
+    let origin = task.map_or_else(Origin::default, |task| Origin::default().with_task(task));
+    let waiting = Request::clone(&request(text, purpose, context)).with_origin(origin);
+    printed(state.update(Event::QuestionArrived(waiting.into()), at(now)))
 }
 
 fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
@@ -69,8 +75,8 @@ fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
     for plan in ["--- \n**Plan**", "diff the files", "@@ first", "x\n@@ 1\n+++ 2"] {
         let mut state = working();
         tell(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
-        assert_eq!(tell(&mut state, ask("1", "Go ahead?"), 1), []);
-        assert_eq!(open(&mut state, plan, 1), [Item::ModelText(markdown::rows(plan))], "{plan}");
+        let shown = open(&mut state, "Go ahead?", Purpose::Plan, None, Some(Context::prose(plan)), 1);
+        assert_eq!(shown, [Item::ModelText(markdown::rows(plan))], "{plan}");
     }
 }
 
@@ -79,15 +85,15 @@ fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
     let mut state = working();
     let context = "**not Markdown**\n".repeat(1_000);
     tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
-    assert_eq!(tell(&mut state, ask("1:permission", "Write a?"), 1), [asking("Write", "a", None)]);
-    assert_eq!(open(&mut state, &context, 1), [Item::Diff { text: context, max_lines: NO_LIMIT }]);
+    let shown = open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff(&context)), 1);
+    assert_eq!(shown, [asking("Write", "a", None), Item::Diff { text: context, max_lines: NO_LIMIT }]);
 }
 
 #[test]
 fn a_permission_is_told_with_the_command_and_whose_it_is() {
     let mut state = working();
     tell(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
-    let told = tell(&mut state, of_task(ask("t/1:permission", "Run this command?")), 1);
+    let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
     assert_eq!(told, [asking("Bash", "rm -r build", Some("audit deps"))]);
 }
 
@@ -95,7 +101,7 @@ fn a_permission_is_told_with_the_command_and_whose_it_is() {
 fn a_subagents_question_is_told_with_whose_it_is() {
     let mut state = working();
     tell(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);
-    let told = tell(&mut state, of_task(ask("t/1", "Which database?")), 1);
+    let told = open(&mut state, "Which database?", Purpose::Question, Some("audit deps"), None, 1);
     assert_eq!(told, [asking("Question", "Which database?", Some("audit deps"))]);
 }
 
@@ -103,7 +109,7 @@ fn a_subagents_question_is_told_with_whose_it_is() {
 fn the_agents_own_question_is_not_told_twice() {
     let mut state = working();
     tell(&mut state, start("1", "AskUserQuestion", json!({"questions": []})), 1);
-    assert_eq!(tell(&mut state, ask("1", "Which database?"), 1), []);
+    assert_eq!(open(&mut state, "Which database?", Purpose::Question, None, None, 1), []);
 }
 
 #[test]
@@ -111,8 +117,7 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     let mut state = working();
     tell(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
     tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
-    tell(&mut state, ask("1:permission", "Write a?"), 1);
-    open(&mut state, "+x", 1);
+    open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     tell(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
@@ -124,8 +129,7 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
     let mut state = working();
     tell(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
     tell(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
-    tell(&mut state, ask("1:permission", "Run?"), 1_000);
-    open(&mut state, "", 1_000);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
     let mut took = |event| match &tell(&mut state, event, 52_000)[..] {
         [Item::Call(ended)] => ended.took,

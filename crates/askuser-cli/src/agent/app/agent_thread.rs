@@ -3,8 +3,9 @@
 //! Commands sent during a turn are queued until the turn is over, except `Stop` and `Quit`. `Quit` cuts the turn off as a
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
-use super::asker::{QueuedQuestion, UiSender};
+use super::asker::UiSender;
 use crate::session;
+use askuser::{Request, RequestKey};
 use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
@@ -40,7 +41,9 @@ pub(crate) enum AgentUpdate {
     /// A session was started or resumed; with its messages so far.
     SessionOpened(Session, Vec<Message>),
     Event(AgentEvent),
-    Question(QueuedQuestion),
+    Question(Arc<Request>),
+    /// A question does not wait any more.
+    QuestionGone(RequestKey),
     /// `SetModel` or `SetMode` has taken effect.
     SessionChanged(Session),
     /// A new conversation was started.

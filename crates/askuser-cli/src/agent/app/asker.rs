@@ -1,33 +1,18 @@
 //! Hands questions from the agent thread to the UI thread.
 //!
-//! Everything from the agent goes through one channel, in order: a question arrives after all events that preceded it.
+//! They wait in one [`QuestionQueue`]. The UI thread is told of each through the channel that carries everything else, so a
+//! question arrives after all events that preceded it; its answer goes back through the queue.
 
 use super::agent_thread::AgentUpdate;
-use askuser::asker::Asking;
-use askuser::{AskError, Asker, Outcome, Request};
-use askuser_terminal::Waker;
-use std::io::{self, PipeReader, PipeWriter};
-use std::sync::mpsc::Sender;
+use askuser::{Closed, Delivery, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
+use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
+use std::io;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use tokio::sync::oneshot;
 
 /// Reported to the agent when the terminal goes away; the number is the same on all systems.
 pub(crate) const SIGHUP: i32 = 1;
-
-/// A question waiting for the person, with the channel for its answer.
-#[derive(Debug)]
-pub(crate) struct QueuedQuestion {
-    pub(crate) request: Request,
-    /// Reaches its end when the agent no longer waits for the answer.
-    pub(crate) withdrawal: PipeReader,
-    pub(crate) answer: oneshot::Sender<Result<Outcome, AskError>>,
-}
-
-impl QueuedQuestion {
-    pub(crate) fn is_withdrawn(&self) -> bool {
-        self.answer.is_closed()
-    }
-}
 
 /// Sends updates to the UI thread and wakes it.
 #[derive(Clone, Debug)]
@@ -49,37 +34,71 @@ impl UiSender {
     }
 }
 
-/// Asks in the app's terminal. Dropping the future takes the question off the screen, or out of the queue.
-#[derive(Debug)]
-pub(crate) struct AppAsker {
-    pub(crate) ui: UiSender,
+/// The app's questions, for both threads.
+#[derive(Clone, Debug)]
+pub(crate) struct Questions {
+    pub(crate) queue: QuestionQueue,
+    open: Arc<OpenQuestion>,
 }
 
-/// Wakes the UI thread when the agent stops waiting, so that a question still in the queue is removed at once.
-struct WakeOnDrop {
-    ui: UiSender,
-    _pipe: PipeWriter,
-}
+/// The question on the screen, and what closes it from the agent's side.
+#[derive(Debug, Default)]
+struct OpenQuestion(Mutex<Option<(RequestKey, Closer)>>);
 
-impl Drop for WakeOnDrop {
-    fn drop(&mut self) {
-        self.ui.waker.wake();
+impl OpenQuestion {
+    fn set(&self, open: Option<(RequestKey, Closer)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
+    }
+
+    /// Closes the question if it is open; without a reason nobody waits for it any more.
+    fn close(&self, key: &RequestKey, why: Option<Closed>) {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.as_ref().is_some_and(|(open, _)| open == key)
+            && let (Some((_, closer)), Some(why)) = (open.take(), why)
+        {
+            closer.close(why);
+        }
     }
 }
 
-impl Asker for AppAsker {
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        Box::pin(async move {
-            let failed = |source| AskError::Surface { what: "cannot start asking", source };
-            let (withdrawal, pipe) = io::pipe().map_err(failed)?;
-            let (answer, outcome) = oneshot::channel();
-            self.ui.send(AgentUpdate::Question(QueuedQuestion { request: request.clone(), withdrawal, answer }));
-            // Declared before the future that holds the receiver, so dropped after it: the UI thread, once awake, finds the
-            // question withdrawn.
-            let _wanted = WakeOnDrop { ui: self.ui.clone(), _pipe: pipe };
-            let asked = outcome.await;
-            // No answer, so no refusal either: the turn breaks off and asks again when it is resumed.
-            asked.unwrap_or(Err(AskError::Signal(SIGHUP)))
-        })
+impl Questions {
+    pub(crate) fn new(ui: UiSender) -> Questions {
+        let open = Arc::<OpenQuestion>::default();
+        let shown = open.clone();
+        let queue = QuestionQueue::new(move |_, event| match event {
+            QueueEvent::Asked(request) => ui.send(AgentUpdate::Question(request)),
+            QueueEvent::Detached(key) => {
+                shown.close(&key, None);
+                ui.send(AgentUpdate::QuestionGone(key));
+            }
+            QueueEvent::Closed(key, why) => {
+                shown.close(&key, Some(why));
+                ui.send(AgentUpdate::QuestionGone(key));
+            }
+            _ => {}
+        });
+        Questions { queue, open }
+    }
+
+    /// Makes a question the open one; `None` where it does not wait any more.
+    pub(super) fn open(&self, request: &Request) -> io::Result<Option<CloseSignal>> {
+        let (closer, signal) = close_signal()?;
+        self.open.set(Some((request.key().clone(), closer)));
+        // It may have gone before it was the open one.
+        let waits = self.queue.pending().iter().any(|pending| pending.key() == request.key());
+        Ok(waits.then_some(signal))
+    }
+
+    /// Hands over what came of the open question; returns once the agent has stored it.
+    pub(super) fn store(&self, request: &Request, resolution: &Resolution) -> Result<(), String> {
+        let (sender, stored) = channel();
+        let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
+        self.queue.deliver(request.key(), delivery).map_err(|error| error.to_string())?;
+        stored.recv().unwrap_or_else(|_| Err("the agent has ended".into()))
+    }
+
+    /// No question is open any more.
+    pub(super) fn closed(&self) {
+        self.open.set(None);
     }
 }

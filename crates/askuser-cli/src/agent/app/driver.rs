@@ -3,19 +3,19 @@
 //! One wait takes all pending input and updates; one write shows the result. There is no polling.
 
 use super::agent_thread::{AgentThread, AgentUpdate};
-use super::asker::{QueuedQuestion, SIGHUP};
+use super::asker::{Questions, SIGHUP};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
 use super::session_choice;
-use super::state::{Effect, Event, PendingQuestion, Presence, QuestionEnd, State};
+use super::state::{Effect, Event, Presence, QuestionEnd, State};
 use super::view;
 use crate::session;
-use askuser::{AskError, Key, KeyCode, Outcome, Request, Status, Via, sanitize};
+use askuser::{AskError, Key, KeyCode, Purpose, Request, RequestKey, Resolution, Status, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
-use askuser_terminal::{Console, ConsoleEvent, Edited, Input, Options, Presentation, Role};
+use askuser_terminal::{CloseSignal, Console, ConsoleEvent, Edited, Input, Options, Presentation, Role, Store};
 use std::collections::VecDeque;
-use std::io::{self, PipeReader};
+use std::io;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,8 +25,7 @@ pub(super) struct Driver {
     state: State,
     agent_thread: AgentThread,
     updates: Receiver<(Instant, AgentUpdate)>,
-    /// In the order of `State::pending_questions`.
-    questions: VecDeque<QueuedQuestion>,
+    questions: Questions,
     history_file: Option<HistoryFile>,
     last_saved: Option<String>,
     /// Whether to set the window title and notify when a question arrives.
@@ -60,10 +59,11 @@ impl Driver {
         state: State,
         agent_thread: AgentThread,
         updates: Receiver<(Instant, AgentUpdate)>,
+        questions: Questions,
         history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
-        let (questions, started) = (VecDeque::new(), Instant::now());
+        let started = Instant::now();
         Driver {
             console,
             options,
@@ -222,9 +222,6 @@ impl Driver {
     }
 
     fn take_updates(&mut self) -> io::Result<Option<End>> {
-        if let Some(end) = self.drop_withdrawn()? {
-            return Ok(Some(end));
-        }
         while let Ok((sent_at, updates)) = self.updates.try_recv() {
             let event = match updates {
                 AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
@@ -234,18 +231,14 @@ impl Driver {
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,
                 AgentUpdate::Event(event) => Event::Agent(event),
-                AgentUpdate::Question(question) => {
-                    let waiting = PendingQuestion {
-                        header: question.request.set.questions()[0].header().to_owned(),
-                        context: question.request.context.clone(),
-                    };
+                AgentUpdate::QuestionGone(key) => Event::QuestionGone(key),
+                AgentUpdate::Question(request) => {
                     if let Some(typed) = self.drain_typed_lines()?
                         && let Some(end) = self.handle(typed)?
                     {
                         return Ok(Some(end));
                     }
-                    self.questions.push_back(question);
-                    Event::QuestionArrived(waiting)
+                    Event::QuestionArrived(request)
                 }
                 AgentUpdate::ThreadDied => {
                     let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
@@ -257,17 +250,6 @@ impl Driver {
                 _ => self.now(),
             };
             if let Some(end) = self.handle_at(event, at)? {
-                return Ok(Some(end));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Removes queued questions that the agent no longer waits for.
-    fn drop_withdrawn(&mut self) -> io::Result<Option<End>> {
-        while let Some(index) = self.questions.iter().position(QueuedQuestion::is_withdrawn) {
-            self.questions.remove(index);
-            if let Some(end) = self.handle(Event::QuestionWithdrawn(index))? {
                 return Ok(Some(end));
             }
         }
@@ -311,7 +293,7 @@ impl Driver {
                     continue;
                 }
                 Effect::Edit(text) => Event::Edited(self.edit(&text)?),
-                Effect::Ask => match self.ask()? {
+                Effect::Ask(request) => match self.ask(&request)? {
                     Ok(event) => {
                         if let Some(typed) = self.drain_typed_lines()? {
                             effects.extend(self.state.update(typed, self.now()));
@@ -378,36 +360,45 @@ impl Driver {
         })
     }
 
-    /// Asks the first queued question and sends the answer to the agent.
-    fn ask(&mut self) -> io::Result<Result<Event, End>> {
-        let Some(QueuedQuestion { request, withdrawal, answer }) = self.questions.pop_front() else {
+    /// Asks a question and hands the answer to the agent.
+    fn ask(&mut self, request: &Request) -> io::Result<Result<Event, End>> {
+        let Some(close) = self.questions.open(request)? else {
+            self.questions.closed();
             return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
         };
         let began = Instant::now();
-        let asked = self.show_question(&request, Some(withdrawal));
+        let questions = self.questions.clone();
+        let asked = self.show_question(request, Some(close), &mut |resolution| questions.store(request, resolution));
+        self.questions.closed();
         let end = match &asked {
-            Ok(outcome) if terminal_is_gone(outcome) => {
+            Ok(resolution) if terminal_is_gone(resolution) => {
                 // Nobody declined: the question stays open and is asked again when the session is resumed.
-                let _ = answer.send(Err(AskError::Signal(SIGHUP)));
+                let _ = self.questions.queue.fail(request.key(), AskError::Signal(SIGHUP));
                 return Ok(Err(End::Closed));
             }
             Err(AskError::Signal(signal)) => {
-                let signal = *signal;
-                let _ = answer.send(asked);
-                return Ok(Err(End::Signal(signal)));
+                let _ = self.questions.queue.fail(request.key(), AskError::Signal(*signal));
+                return Ok(Err(End::Signal(*signal)));
             }
-            Ok(outcome) if *outcome.status() != Status::TimedOut => QuestionEnd::Answered,
+            Ok(resolution) if *resolution.outcome().status() != Status::TimedOut => QuestionEnd::Answered,
             Err(AskError::Interrupted) => QuestionEnd::Interrupted,
             Ok(_) | Err(_) => QuestionEnd::Unanswered,
         };
-        // The receiver is gone if the question was withdrawn at the last moment.
-        let _ = answer.send(asked);
+        if let Err(error) = asked {
+            // A question that was withdrawn waits no more.
+            let _ = self.questions.queue.fail(request.key(), error);
+        }
         Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
     }
 
     /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
-    fn show_question(&mut self, request: &Request, withdrawal: Option<PipeReader>) -> Result<Outcome, AskError> {
-        let asked = self.console.ask(request, &self.options, withdrawal, &mut self.type_ahead);
+    fn show_question(
+        &mut self,
+        request: &Request,
+        close: Option<CloseSignal>,
+        store: Store<'_>,
+    ) -> Result<Resolution, AskError> {
+        let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
         self.input_prompt_shown = false;
         asked
     }
@@ -426,7 +417,8 @@ impl Driver {
             return Ok(None);
         };
         let began = Instant::now();
-        let asked = self.show_question(&Request::new(set), None);
+        let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
+        let asked = self.show_question(&Request::new(key, set), None, &mut |_| Ok(()));
         let end = match &asked {
             Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
             Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
@@ -435,7 +427,8 @@ impl Driver {
             Err(_) => QuestionEnd::Unanswered,
         };
         out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
-        let Ok(outcome) = asked else { return Ok(None) };
+        let Ok(resolution) = asked else { return Ok(None) };
+        let outcome = resolution.outcome();
         let answer = outcome.answers().first().filter(|_| *outcome.status() == Status::Answered);
         Ok(answer.and_then(|answer| {
             let picked = answer.selected_options.first();
@@ -445,9 +438,10 @@ impl Driver {
     }
 }
 
-/// Whether the outcome is due to the terminal having gone away.
-fn terminal_is_gone(outcome: &Outcome) -> bool {
-    matches!(outcome.via(), Some(Via::Terminal | Via::Line)) && matches!(outcome.status(), Status::Unavailable { .. })
+/// Whether the terminal went away while the question was open.
+fn terminal_is_gone(resolution: &Resolution) -> bool {
+    matches!(resolution.via(), Some(Via::Terminal | Via::Line))
+        && matches!(resolution.outcome().status(), Status::Unavailable { .. })
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {

@@ -13,6 +13,8 @@ mod agent_thread;
 mod asker;
 mod draft;
 mod driver;
+#[cfg(test)]
+mod fixtures;
 mod history;
 mod markdown;
 mod scrollback;
@@ -25,12 +27,12 @@ mod view;
 
 use crate::session;
 use agent_thread::{AgentThread, AgentUpdate};
-use asker::{AppAsker, UiSender};
+use asker::{Questions, UiSender};
 use askuser::Asker;
 use askuser_agent::Agent;
-use askuser_cli::answering;
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::surfaces::terminal_options;
 use askuser_terminal::{Console, Options};
 use driver::Driver;
 use history::HistoryFile;
@@ -44,13 +46,14 @@ pub(crate) struct Surface {
     console: Console,
     options: Options,
     ui: UiSender,
+    questions: Questions,
     updates: Receiver<(Instant, AgentUpdate)>,
 }
 
 impl Surface {
     /// Takes over the terminal. It is restored when the surface, or the app running on it, is dropped.
     pub(crate) fn open(settings: &Settings) -> Result<Surface, Failure> {
-        let options = answering::options(settings, Vec::new());
+        let options = terminal_options(settings);
         let console = Console::open(&options).map_err(|error| {
             Failure::new(format!("cannot open the terminal: {error}"))
                 .hint("without a terminal, use askuser agent -p TEXT")
@@ -58,18 +61,19 @@ impl Surface {
         })?;
         let (sender, updates) = channel();
         let ui = UiSender::new(sender, console.waker());
-        Ok(Surface { console, options, ui, updates })
+        let questions = Questions::new(ui.clone());
+        Ok(Surface { console, options, ui, questions, updates })
     }
 
     /// The asker for the agent.
     pub(crate) fn asker(&self) -> Arc<dyn Asker> {
-        Arc::new(AppAsker { ui: self.ui.clone() })
+        Arc::new(self.questions.queue.clone())
     }
 }
 
 /// Runs the app until the person quits. A turn that was cut off is resumed first; then `opening` is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
-    let Surface { console, options, ui, updates } = surface;
+    let Surface { console, options, ui, questions, updates } = surface;
     let (history_file, history) = match session::state_folder() {
         Ok(folder) => {
             let (history_file, history) = HistoryFile::open(&folder);
@@ -83,7 +87,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     let connect = Box::new(move |name: &str| crate::connect(name, &connect_settings));
     let agent_thread =
         AgentThread::start(agent, connect, ui).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    Driver::new(console, options, state, agent_thread, updates, history_file, settings.notify).run()
+    Driver::new(console, options, state, agent_thread, updates, questions, history_file, settings.notify).run()
 }
 
 /// There is no standard variable for this; any of these set to anything but 0 counts.

@@ -1,8 +1,8 @@
 //! Choosing a session: the last ones as a question like any other.
 
+use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
 use askuser_agent::Session;
-use serde_json::json;
 use std::time::SystemTime;
 
 /// How many can be chosen from.
@@ -32,25 +32,15 @@ pub(super) fn question(sessions: &[Session], now: SystemTime) -> Option<(Questio
 }
 
 fn with_labels(sessions: &[Session], labels: &[String], now: SystemTime) -> Option<QuestionSet> {
-    let option = |label: &str, description: String| json!({"label": label, "description": description});
-    let mut options: Vec<_> = sessions
-        .iter()
-        .zip(labels)
-        .map(|(session, label)| option(label, format!("{}, session {}", ago(session.changed, now), session.id)))
-        .collect();
-    if options.is_empty() {
+    if sessions.is_empty() {
         return None;
     }
-    if options.len() == 1 {
-        options.push(option(STAY, "Go on with this session".into()));
-    }
-    let question = json!({
-        "question": "Which session do you want to go on with?",
-        "header": "Resume",
-        "options": options,
-        "multiSelect": false,
+    let start = QuestionInput::new("Which session do you want to go on with?", "Resume");
+    let question = sessions.iter().zip(labels).fold(start, |question, (session, label)| {
+        question.option(label, format!("{}, session {}", ago(session.changed, now), session.id))
     });
-    QuestionSet::parse(json!({"questions": [question]}), &Rules::default()).ok()
+    let question = if sessions.len() == 1 { question.option(STAY, "Go on with this session") } else { question };
+    QuestionSet::new([question], &Rules::strict()).ok()
 }
 
 fn ago(then: SystemTime, now: SystemTime) -> String {

@@ -7,10 +7,11 @@ use super::draft::Draft;
 use super::markdown::Stream;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{self, RunningCall, WaitingFor};
-use askuser::Key;
+use askuser::{Key, Request, RequestKey};
 use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
 use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The state of the app.
@@ -38,7 +39,7 @@ pub(crate) struct State {
     /// Tokens used by the current turn, or the last one.
     pub(crate) usage: Usage,
     /// Questions not opened yet, in the order of the driver's queue.
-    pub(crate) pending_questions: VecDeque<PendingQuestion>,
+    pub(crate) pending_questions: VecDeque<Arc<Request>>,
     /// Whether the person was notified of the first of them.
     pub(super) notified: Notified,
     pub(crate) notice: Option<Notice>,
@@ -88,14 +89,6 @@ pub(crate) enum Motion {
 pub(super) enum Streamed {
     Nothing,
     Parts,
-}
-
-/// A question that has not been opened yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PendingQuestion {
-    pub(crate) header: String,
-    /// Printed above it when it opens.
-    pub(crate) context: Option<String>,
 }
 
 /// When a pending question opens.
@@ -175,9 +168,9 @@ pub(crate) enum Event {
     CommandDone,
     Agent(AgentEvent),
     /// The agent asks a question.
-    QuestionArrived(PendingQuestion),
-    /// The pending question with this index was withdrawn.
-    QuestionWithdrawn(usize),
+    QuestionArrived(Arc<Request>),
+    /// A question does not wait any more.
+    QuestionGone(RequestKey),
     /// The open question was closed, after this time.
     QuestionClosed(QuestionEnd, Duration),
 }
@@ -204,7 +197,7 @@ pub(crate) enum Effect {
     /// No question is pending any more.
     ClearAnnouncement,
     /// Open the first question.
-    Ask,
+    Ask(Arc<Request>),
     /// Append to the input history.
     SaveHistory(String),
     /// Open the external editor on a text.

@@ -53,14 +53,18 @@ impl State {
             Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
             Event::Tick => {}
             Event::QuestionArrived(waiting) => {
+                self.ask_user(&waiting, now, &mut out);
                 self.pending_questions.push_back(waiting);
                 if self.pending_questions.len() == 1 {
                     self.announce(now, &mut out);
                 }
             }
-            Event::QuestionWithdrawn(index) => {
-                self.pending_questions.remove(index);
-                self.question_gone(now, &mut out);
+            Event::QuestionGone(key) => {
+                // The open question is not among them; it closes by itself.
+                if let Some(index) = self.pending_questions.iter().position(|request| *request.key() == key) {
+                    self.pending_questions.remove(index);
+                    self.question_gone(now, &mut out);
+                }
             }
             Event::QuestionClosed(end, took) => {
                 self.question_time += took;
@@ -113,10 +117,10 @@ impl State {
     fn open_question(&mut self, out: &mut Vec<Effect>) {
         if let Some(waiting) = self.pending_questions.pop_front() {
             self.notified = Notified::Yes;
-            if let Some(context) = waiting.context {
+            if let Some(context) = waiting.context() {
                 self.show_context(context, out);
             }
-            out.push(Effect::Ask);
+            out.push(Effect::Ask(waiting));
         }
     }
 
@@ -135,7 +139,7 @@ impl State {
         if let Some(waiting) = self.pending_questions.front() {
             let presence = self.presence(now);
             self.notified = if presence == Presence::MaybeAway { Notified::Yes } else { Notified::No };
-            let header = waiting.header.clone();
+            let header = waiting.set().questions()[0].header().to_owned();
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
             out.push(Effect::Announce { header, presence });

@@ -1,9 +1,12 @@
 use super::*;
 use crate::app::agent_thread::Session;
-use crate::app::state::{Motion, PendingQuestion, Presence};
+use crate::app::fixtures::request;
+use crate::app::state::{Motion, Presence};
 use crate::app::tool_calls::CallStatus;
+use askuser::{Context, Purpose, Request};
 use askuser_agent::{AgentEvent, Block, CallResult, Failure, FailureKind, Message, ToolCall, ToolResult};
 use serde_json::json;
+use std::sync::Arc;
 
 fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -45,8 +48,12 @@ fn error(kind: FailureKind) -> AgentEvent {
     AgentEvent::Error { error: Failure { kind, message: "no network".into() } }
 }
 
-fn waiting(context: Option<&str>) -> PendingQuestion {
-    PendingQuestion { header: "Database".into(), context: context.map(str::to_owned) }
+fn waiting(context: Option<&str>) -> Arc<Request> {
+    request("Which?", Purpose::Question, context.map(Context::diff))
+}
+
+fn ask() -> Effect {
+    Effect::Ask(waiting(None))
 }
 
 fn printed(effects: &[Effect]) -> Vec<&Item> {
@@ -232,7 +239,7 @@ fn a_question_opens_at_once_where_nobody_types() {
     let mut state = working();
     let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
     let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
-    assert_eq!(effects, [announce, Effect::Ask]);
+    assert_eq!(effects, [announce, ask()]);
 }
 
 #[test]
@@ -245,7 +252,7 @@ fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
     // Another key holds it.
     assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
     assert_eq!(state.update(Event::Tick, at(1_800)), []);
-    assert_eq!(state.update(Event::Tick, at(2_350)), [Effect::Ask]);
+    assert_eq!(state.update(Event::Tick, at(2_350)), [ask()]);
 }
 
 /// Somebody writes, and a question comes.
@@ -269,7 +276,7 @@ fn a_question_does_not_open_under_somebody_who_pauses_over_a_half_written_text()
 #[test]
 fn tab_opens_a_question_over_a_half_written_text_which_stays() {
     let mut state = half_written();
-    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
+    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(1_800));
     assert_eq!((state.draft.as_str(), state.pending_questions.len()), ("please use version ", 0));
 }
@@ -279,7 +286,7 @@ fn tab_opens_a_question_also_over_half_a_command() {
     let mut state = working();
     write(&mut state, "/m", 1_000);
     state.update(Event::QuestionArrived(waiting(None)), at(1_100));
-    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [Effect::Ask]);
+    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
     assert_eq!(state.draft.as_str(), "/m");
 }
 
@@ -288,14 +295,14 @@ fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
     assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into())]);
     assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
-    assert_eq!(state.update(Event::Tick, at(1_900)), [Effect::Ask]);
+    assert_eq!(state.update(Event::Tick, at(1_900)), [ask()]);
 }
 
 #[test]
 fn clearing_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
     assert_eq!(press(&mut state, Key::ctrl('u'), 1_200), []);
-    assert_eq!(state.update(Event::Tick, at(1_900)), [Effect::Ask]);
+    assert_eq!(state.update(Event::Tick, at(1_900)), [ask()]);
 }
 
 #[test]
@@ -316,7 +323,7 @@ fn what_a_question_is_about_is_shown_above_it_once() {
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
     let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
     assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), max_lines: crate::app::scrollback::NO_LIMIT }]);
-    assert_eq!(effects.last(), Some(&Effect::Ask));
+    assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
     let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
@@ -344,7 +351,7 @@ fn a_question_that_was_withdrawn_does_not_open() {
     let mut state = working();
     write(&mut state, "x", 1_000);
     state.update(Event::QuestionArrived(waiting(None)), at(1_100));
-    assert_eq!(state.update(Event::QuestionWithdrawn(0), at(1_200)), [Effect::ClearAnnouncement]);
+    assert_eq!(state.update(Event::QuestionGone(waiting(None).key().clone()), at(1_200)), [Effect::ClearAnnouncement]);
     assert_eq!(state.update(Event::Tick, at(9_000)), []);
 }
 
@@ -367,7 +374,7 @@ fn who_has_just_answered_is_not_called_to_the_next_question() {
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
     let effects = state.update(Event::QuestionArrived(waiting(None)), at(91_000));
     // It is not typing: the question opens at once.
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }, Effect::Ask]);
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }, ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
     let effects = state.update(Event::QuestionArrived(waiting(None)), at(96_000));
     assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
@@ -392,8 +399,7 @@ fn time_spent_on_a_question_is_not_the_agents() {
     let mut state = working();
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
     tell(&mut state, start, 1_000);
-    tell(&mut state, AgentEvent::AskUser { id: "1:permission".into(), questions: json!([]) }, 1_000);
-    state.update(Event::QuestionArrived(waiting(None)), at(1_000));
+    state.update(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");
     let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
@@ -582,12 +588,9 @@ fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
     let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
     let note = "A question waits: Database. Enter asks it and keeps your text; or finish your line first.";
     assert_eq!(printed(&effects), [&Item::Note(Role::Warning, note.into())]);
-    assert!(!effects.contains(&Effect::Ask), "{effects:?}");
+    assert!(!effects.contains(&ask()), "{effects:?}");
     let effects = state.update(Event::Line("2".into()), at(6_000));
-    assert_eq!(
-        (effects.first(), effects.last()),
-        (Some(&Effect::SaveHistory("use version 2".into())), Some(&Effect::Ask))
-    );
+    assert_eq!((effects.first(), effects.last()), (Some(&Effect::SaveHistory("use version 2".into())), Some(&ask())));
     assert_eq!(state.queue, ["use version 2"]);
 }
 
@@ -597,7 +600,7 @@ fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards(
     state.presentation = Presentation::Line;
     state.update(Event::TypeAhead { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
     state.update(Event::QuestionArrived(waiting(None)), at(5_000));
-    assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [Effect::Ask]);
+    assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
     state.update(Event::Line("2".into()), at(7_000));
     assert_eq!(state.queue, ["first", "use version 2"]);

@@ -102,14 +102,14 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
         lines.push(Line::styled(more, muted));
     }
     if let Some(waiting) = state.pending_questions.front() {
-        let what = format!("A question waits: {}", waiting.header);
+        let what = format!("A question waits: {}", waiting.set().questions()[0].header());
         let words = match state.draft.is_blank() {
             true => format!("{what}. It opens when you stop typing."),
             false => format!("{what}. Tab opens it; your text is kept."),
         };
         let short = match state.draft.is_blank() {
             true => what,
-            false => format!("Tab opens a question: {}", waiting.header),
+            false => format!("Tab opens a question: {}", waiting.set().questions()[0].header()),
         };
         let words = if width(&words) + 3 > columns { short } else { words };
         lines.push(Line::from(vec![

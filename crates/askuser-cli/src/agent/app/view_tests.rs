@@ -1,7 +1,8 @@
 use super::*;
 use crate::app::agent_thread::Session;
+use crate::app::fixtures::request;
 use crate::app::markdown::Stream;
-use crate::app::state::{Event, Motion, Notice, PendingQuestion};
+use crate::app::state::{Event, Motion, Notice};
 use askuser_agent::{AgentEvent, Usage};
 use askuser_terminal::Presentation;
 use serde_json::json;
@@ -45,7 +46,7 @@ fn busy() -> State {
     }
     state.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
     state.last_key = Some(NOW);
-    state.pending_questions.push_back(PendingQuestion { header: "Database".into(), context: None });
+    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
     assert_eq!(state.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
     state
 }

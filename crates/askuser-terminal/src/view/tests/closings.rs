@@ -28,14 +28,18 @@ fn endings() -> Vec<(&'static str, QuestionSet, Outcome)> {
         ("several", many.clone(), answered(&many, vec![several])),
         ("typed, with a note, in several lines", many.clone(), answered(&many, vec![mixed])),
         ("two questions", two.clone(), answered(&two, both)),
-        ("cancelled", one.clone(), Outcome::cancelled(vec![])),
-        ("cancelled half way", two.clone(), Outcome::cancelled(vec![so_far.clone()])),
-        ("declined", one.clone(), Outcome::declined(None, vec![])),
-        ("declined with a reason", one.clone(), Outcome::declined(Some("not\nnow".into()), vec![])),
-        ("discuss", one.clone(), Outcome::discuss(None, vec![])),
-        ("discuss with a message", two.clone(), Outcome::discuss(Some("What about LDAP?".into()), vec![so_far])),
-        ("timed out", one.clone(), Outcome::timed_out(vec![])),
-        ("unavailable", one, Outcome::unavailable("no terminal", vec![])),
+        ("cancelled", one.clone(), Outcome::cancelled()),
+        ("cancelled half way", two.clone(), Outcome::cancelled().with_answers(&two, vec![so_far.clone()]).unwrap()),
+        ("declined", one.clone(), Outcome::declined(None)),
+        ("declined with a reason", one.clone(), Outcome::declined(Some("not\nnow".into()))),
+        ("discuss", one.clone(), Outcome::discuss(None)),
+        (
+            "discuss with a message",
+            two.clone(),
+            Outcome::discuss(Some("What about LDAP?".into())).with_answers(&two, vec![so_far]).unwrap(),
+        ),
+        ("timed out", one.clone(), Outcome::timed_out()),
+        ("unavailable", one, Outcome::unavailable("no terminal")),
     ]
 }
 
@@ -76,6 +80,6 @@ fn answers_are_green_headers_quiet_and_refusals_muted() {
     let line = &closing_lines(&set, &outcome, Confirm::Inline, &theme, 79)[0];
     let styles: Vec<_> = line.spans.iter().map(|span| span.style).collect();
     assert_eq!(styles, [Role::Success, Role::Secondary, Role::Text].map(|role| theme.style(role)));
-    let line = &closing_lines(&set, &Outcome::cancelled(vec![]), Confirm::Inline, &theme, 79)[0];
+    let line = &closing_lines(&set, &Outcome::cancelled(), Confirm::Inline, &theme, 79)[0];
     assert_eq!(line.spans[0].style, theme.style(Role::Muted));
 }

@@ -57,7 +57,7 @@ proptest! {
         phase in any_mood(),
         timeout in prop::option::of(0u64..200),
     ) {
-        let settings = PromptOptions { arm: Duration::ZERO, timeout: timeout.map(Duration::from_secs) };
+        let settings = PromptOptions { key_delay: Duration::ZERO, deadline: timeout.map(Duration::from_secs) };
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
@@ -87,7 +87,7 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..15),
         (columns, rows) in (1u16..=120, 1u16..=60),
     ) {
-        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let view = View::new(prompt, &Theme::default(), PromptPhase::Asking, columns, rows);
             let (width, height) = view.size();
@@ -101,7 +101,7 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..40),
         size in (10u16..=120, 3u16..=40),
     ) {
-        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         live(&mut prompt, events, size, |prompt, event| {
             let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
             match (prompt.mode(), prompt.current(), prompt.scroll()) {
@@ -116,7 +116,7 @@ proptest! {
 
     #[test]
     fn paging_down_leaves_no_line_out(set in nasty_set(), size in (10u16..=120, 3u16..=40), help in any::<bool>()) {
-        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         look(&mut prompt, size);
         if help {
             press(&mut prompt, Event::Key(KeyCode::Char('?').into()), Duration::ZERO, size);
@@ -136,14 +136,14 @@ proptest! {
 
     #[test]
     fn down_comes_to_every_option(set in nasty_set(), size in (20u16..=120, 5u16..=40)) {
-        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
-        let all: Vec<usize> = (0..=prompt.entry(0).other_row()).collect();
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
+        let all: Vec<usize> = (0..=prompt.draft(0).other_row()).collect();
         prop_assert_eq!(visited(&mut prompt, size), all);
     }
 
     #[test]
     fn no_text_is_cut_off_at_any_width(set in nasty_set(), typed in nasty_text(), columns in 20u16..=120) {
-        let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         let script = [Event::Key(KeyCode::Char('n').into()), Event::Paste(typed), Event::Key(KeyCode::Esc.into())];
         for event in script {
             prompt.update(event, Duration::ZERO);
@@ -151,7 +151,7 @@ proptest! {
         let page = whole(&prompt, columns);
         let (question, entry) = prompt.current().expect("a question");
         let texts = question.options().iter().flat_map(|option| [option.name(), option.description()]);
-        for text in texts.chain([question.text(), entry.note(0).as_str()]) {
+        for text in texts.chain([question.text(), entry.note(0).unwrap().as_str()]) {
             prop_assert!(page.contains(&solid(text)), "{text:?} is not all in {page:?}");
         }
     }
@@ -166,7 +166,7 @@ proptest! {
 
     #[test]
     fn the_caret_stands_where_the_text_before_it_ends(text in nasty_text(), left in 0usize..10, columns in 30u16..=120) {
-        let mut prompt = Prompt::new(features(), PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(features(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
         prompt.update(Event::Key(KeyCode::Char('n').into()), Duration::ZERO);
         prompt.update(Event::Paste(text), Duration::ZERO);
         for _ in 0..left {
@@ -215,7 +215,7 @@ fn assert_all_seen<'a>(seen: &BTreeSet<String>, texts: impl IntoIterator<Item = 
 #[test]
 fn the_longest_question_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
-        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
         let seen = read(&mut prompt, size);
         let question = &prompt.set().questions()[0];
         assert_eq!(question.text().chars().count(), 2_000);
@@ -230,12 +230,12 @@ fn the_longest_question_is_read_to_its_last_word() {
 fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     look(prompt, size);
     let mut visited = vec![0];
-    while prompt.entry(0).focus() < prompt.entry(0).other_row() {
+    while prompt.draft(0).focus() < prompt.draft(0).other_row() {
         let before =
-            (prompt.entry(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().offset);
+            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().offset);
         press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
-        let after = (prompt.entry(0).focus(), view.viewport().offset);
+        let after = (prompt.draft(0).focus(), view.viewport().offset);
         assert!(after > before, "from {before:?} to {after:?}: neither the cursor nor the page went down");
         if after.0 != before.0 {
             assert!(view.viewport().shows(after.0), "row {} is not seen", after.0);
@@ -248,7 +248,7 @@ fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
 #[test]
 fn down_comes_to_every_option_of_the_longest_question() {
     for size in [(80, 24), (79, 23), (60, 20), (40, 12), (41, 13), (39, 11), (30, 8)] {
-        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
         assert_eq!(visited(&mut prompt, size), [0, 1, 2, 3, 4], "{size:?}");
     }
 }
@@ -256,7 +256,7 @@ fn down_comes_to_every_option_of_the_longest_question() {
 #[test]
 fn down_reads_a_long_text_under_other_to_its_end() {
     let size = (40, 12);
-    let mut prompt = Prompt::new(features(), PromptOptions { arm: Duration::ZERO, timeout: None });
+    let mut prompt = Prompt::new(features(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
     look(&mut prompt, size);
     let typed = crate::fixtures::numbered("w", 1_900);
     for event in events(&format!("<down><down><down><down><enter><paste:{typed}><esc>")) {
@@ -274,7 +274,7 @@ fn down_reads_a_long_text_under_other_to_its_end() {
 #[test]
 fn the_longest_question_can_be_answered_with_arrows_alone() {
     for size in [(80, 24), (40, 12)] {
-        let mut prompt = Prompt::new(long(), PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(long(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
         look(&mut prompt, size);
         let mut key = |code: KeyCode| press(&mut prompt, Event::Key(Key::plain(code)), Duration::ZERO, size);
         (0..30).for_each(|_| _ = key(KeyCode::Down));
@@ -289,7 +289,7 @@ fn the_longest_question_can_be_answered_with_arrows_alone() {
 fn the_help_page_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
         for set in [features(), authentication()] {
-            let mut prompt = Prompt::new(set, PromptOptions { arm: Duration::ZERO, timeout: None });
+            let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
             look(&mut prompt, size);
             for event in events("?") {
                 press(&mut prompt, event, Duration::ZERO, size);
@@ -305,7 +305,7 @@ fn the_help_page_is_read_to_its_last_word() {
 fn long_answers_are_reviewed_to_their_last_word() {
     for size in [(80, 24), (40, 12)] {
         let typed = crate::fixtures::numbered("w", 1_900);
-        let mut prompt = Prompt::new(authentication(), PromptOptions { arm: Duration::ZERO, timeout: None });
+        let mut prompt = Prompt::new(authentication(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
         look(&mut prompt, size);
         let script = format!("<down><down><down><enter><paste:{typed}><enter><enter>");
         for event in events(&script) {

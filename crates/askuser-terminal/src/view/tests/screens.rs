@@ -181,7 +181,7 @@ fn wide_joined_and_right_to_left_text_keeps_its_columns() {
 // ---- moods and time ----
 
 fn moody(set: &askuser::QuestionSet, script: &str, phase: PromptPhase, sizes: &[Size]) -> String {
-    let settings = askuser::prompt::PromptOptions { timeout: Some(Duration::ZERO), ..ARMED };
+    let settings = askuser::prompt::PromptOptions { deadline: Some(Duration::ZERO), ..ARMED };
     let mut out = String::new();
     for &size in sizes {
         let prompt = played(set, settings, script, size);
@@ -203,7 +203,7 @@ fn confirmed() {
 #[test]
 fn the_countdown_stands_in_the_border() {
     let mut out = String::new();
-    let settings = askuser::prompt::PromptOptions { timeout: Some(Duration::from_secs(150)), ..ARMED };
+    let settings = askuser::prompt::PromptOptions { deadline: Some(Duration::from_secs(150)), ..ARMED };
     for (now, size) in [(0, NORMAL), (100, NORMAL), (145, SMALL), (149, (20, 8))] {
         let mut prompt = Prompt::new(long(), settings);
         press(&mut prompt, Event::Tick, Duration::from_secs(now), size);
@@ -216,7 +216,7 @@ fn the_countdown_stands_in_the_border() {
 
 #[test]
 fn the_countdown_goes_when_somebody_is_there() {
-    let settings = askuser::prompt::PromptOptions { timeout: Some(Duration::from_secs(150)), ..ARMED };
+    let settings = askuser::prompt::PromptOptions { deadline: Some(Duration::from_secs(150)), ..ARMED };
     let prompt = played(&database(), settings, "<down>", NORMAL);
     assert!(!text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).contains("left"));
 }

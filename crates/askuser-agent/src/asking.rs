@@ -1,0 +1,185 @@
+//! One question of a tool, from its questions to its resolution: what was recorded, what a policy knows, then the person.
+//!
+//! What is asked is on the disk before anybody sees it, and what came of it before anybody acts on it or shows success. After
+//! a crash the same steps find the recorded resolution, or ask again.
+
+use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::shared::Shared;
+use crate::tool::{Stop, ToolContext};
+use crate::transcript::{Entry, TranscriptError};
+use askuser::{
+    Answer, AskError, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status, reply,
+};
+
+use futures_util::future::poll_immediate;
+
+impl ToolContext {
+    /// Asks the person on behalf of a call, and returns what came of it. What was asked and what was answered is in the
+    /// transcript first, so that after a crash it is asked again if it has no resolution, and not if it has.
+    ///
+    /// # Errors
+    /// Where the person interrupts, the process is told to end, or the transcript cannot be written: return it as it is.
+    pub async fn ask(&self, call: &str, set: QuestionSet, context: Option<Context>) -> Result<Resolution, Stop> {
+        self.ask_for(Purpose::Question, call, set, context).await.map(|asked| asked.resolution)
+    }
+
+    pub(crate) async fn ask_for(
+        &self,
+        purpose: Purpose,
+        call: &str,
+        set: QuestionSet,
+        context: Option<Context>,
+    ) -> Result<Asked, Stop> {
+        let shared = &self.shared;
+        let request = Request::new(shared.key(call, purpose), set)
+            .with_origin(shared.origin.clone())
+            .with_context(context)
+            .with_deadline(shared.deadline);
+        if let Some(recorded) = shared.recorded_resolution(&request) {
+            return Ok(recorded);
+        }
+        let Some(asker) = &self.asker else {
+            self.keep_waiting(purpose, call)?;
+            let resolution = Resolution::unavailable("nobody can be asked in this run");
+            return Ok(Asked { set: request.set().clone(), resolution });
+        };
+        let _exclusive = match self.exclusive {
+            Exclusive::Held => None,
+            Exclusive::Free => Some(shared.exclusive.lock().await),
+        };
+        let known = match asker.decide(&request) {
+            Decision::Settled(resolution) => {
+                let delivery = Delivery::from(resolution).check(&request).or_else(|error| unreachable(&error))?;
+                shared.record_question(&request)?;
+                return shared.record_resolution(&request, delivery);
+            }
+            Decision::Ask(known) => known,
+        };
+        // Answers that do not fit are no answers: the person is asked all of it.
+        let request = request.clone().with_known(known).unwrap_or(request);
+        shared.record_question(&request)?;
+        shared.transcript.sync()?;
+        // It can be answered before anybody is told of it: an answer to the event may come at once.
+        let mut asking = asker.ask(&request);
+        let answered = poll_immediate(&mut asking).await;
+        let (id, questions) = (request.key().id_in_session(), request.set().questions_json());
+        self.emit(AgentEvent::AskUser { id, questions, request: Box::new(request.clone()) });
+        let delivery = match answered {
+            Some(answered) => answered,
+            None => asking.await,
+        };
+        let delivery = delivery.and_then(|delivery| delivery.check(&request));
+        shared.record_resolution(&request, delivery.or_else(|error| unreachable(&error))?)
+    }
+
+    /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.
+    pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
+        if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
+            return Ok(());
+        }
+        let message = "a question still waits for its answer, and nobody can be asked in this run".to_owned();
+        Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
+    }
+}
+
+/// What came of asking, with the questions as they were put: after an upgrade a recorded one may have other words.
+pub(crate) struct Asked {
+    pub(crate) set: QuestionSet,
+    pub(crate) resolution: Resolution,
+}
+
+impl Asked {
+    /// The answer to the only question, with the index of the option that was picked, if one was.
+    pub(crate) fn answer(&self) -> Option<(Option<usize>, &Answer)> {
+        let outcome = self.resolution.outcome();
+        let ([question], [answer]) = (self.set.questions(), outcome.answers()) else { return None };
+        if *outcome.status() != Status::Answered {
+            return None;
+        }
+        let picked = answer.selected_options.first();
+        let index = picked.and_then(|label| question.options().iter().position(|o| o.label_verbatim() == label));
+        Some((index, answer))
+    }
+}
+
+/// Whether a tool already holds the lock under which the session asks and acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exclusive {
+    Held,
+    Free,
+}
+
+impl Shared {
+    fn record_question(&self, request: &Request) -> Result<(), Stop> {
+        self.append(&Entry::Asked {
+            id: request.key().call().to_owned(),
+            purpose: Some(request.key().purpose()),
+            questions: request.set().questions_json(),
+            request: Some(Box::new(request.clone())),
+        })
+    }
+
+    /// Writes down what came of asking, and tells the surface whether that worked.
+    fn record_resolution(&self, request: &Request, delivery: Delivery) -> Result<Asked, Stop> {
+        let outcome = serde_json::to_value(delivery.resolution()).unwrap_or_default();
+        let entry = Entry::Outcome {
+            id: request.key().call().to_owned(),
+            purpose: Some(request.key().purpose()),
+            outcome: outcome.clone(),
+        };
+        match self.append(&entry).and_then(|()| Ok(self.transcript.sync()?)) {
+            Ok(()) => Ok(Asked { set: request.set().clone(), resolution: delivery.stored() }),
+            Err(Stop::Failed(Failure { kind, message })) => {
+                let _ = delivery.not_stored(&*message);
+                // The person's words must not be lost with it.
+                let message = format!("{message}; what came of asking: {outcome}");
+                Err(Stop::Failed(Failure { kind, message }))
+            }
+            Err(Stop::Interrupted) => Err(Stop::Interrupted),
+        }
+    }
+
+    /// The resolution of a question that was asked before the process was cut off. One that does not fit the questions, or
+    /// what they are about, is none: they are asked again.
+    fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
+        let key = request.key();
+        let recorded = self.transcript.question(key.tasks(), key.call(), key.purpose())?;
+        if !recorded.is_about(request) {
+            return None;
+        }
+        let set = recorded.request?.set().clone();
+        let resolution = reply::resolution(&set, recorded.outcome.as_ref()?).ok()?;
+        Some(Asked { set, resolution })
+    }
+
+    /// What came of the question of a call, as it was recorded.
+    pub(crate) fn recorded_question(&self, call: &str) -> Option<serde_json::Value> {
+        let purposes = [Purpose::Question, Purpose::Plan];
+        purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.outcome)
+    }
+
+    /// The questions of a call as they were asked before the process was cut off, read by the rules of that time.
+    pub(crate) fn recorded_set(&self, call: &str) -> Option<QuestionSet> {
+        self.transcript.question(&self.tasks, call, Purpose::Question)?.request.map(|request| request.set().clone())
+    }
+}
+
+/// A broken surface means that nobody can be asked. An interrupt stops the turn; a process that was told to end leaves the
+/// question open.
+fn unreachable(error: &AskError) -> Result<Delivery, Stop> {
+    match error {
+        AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),
+        AskError::Signal(signal) => {
+            let message = format!("ended by signal {signal}");
+            Err(Stop::Failed(Failure { kind: FailureKind::Signal, message }))
+        }
+        error => Ok(Resolution::unavailable(error.chain()).into()),
+    }
+}
+
+impl From<TranscriptError> for Stop {
+    fn from(error: TranscriptError) -> Stop {
+        let message = format!("the transcript cannot be written, so nothing is done: {error}");
+        Stop::Failed(Failure { kind: FailureKind::Transcript, message })
+    }
+}

@@ -1,0 +1,90 @@
+//! From the loop to whoever runs it: a turn as a stream of events.
+//!
+//! The turn works while its [`Run`] is polled, and what has happened is taken in before anything else happens: text is on the
+//! screen before a prompt is drawn under it.
+
+use crate::event::AgentEvent;
+use futures_util::Stream;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+
+/// A turn at work: a stream of what happens. It works while it is polled. Dropping it cuts the turn off as a crash would;
+/// [`Run::stopper`] stops it in good order.
+pub struct Run<'a> {
+    work: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
+    events: UnboundedReceiver<AgentEvent>,
+    taken: Arc<Notify>,
+    abort: CancellationToken,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        work: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
+        events: UnboundedReceiver<AgentEvent>,
+        taken: Arc<Notify>,
+        abort: CancellationToken,
+    ) -> Run<'a> {
+        Run { work: Some(work), events, taken, abort }
+    }
+
+    /// Stops the turn when cancelled, from anywhere.
+    pub fn stopper(&self) -> CancellationToken {
+        self.abort.clone()
+    }
+}
+
+impl Stream for Run<'_> {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        let run = &mut *self;
+        if let Ok(event) = run.events.try_recv() {
+            return Poll::Ready(Some(event));
+        }
+        run.taken.notify_waiters();
+        if let Some(work) = &mut run.work
+            && work.as_mut().poll(context).is_ready()
+        {
+            run.work = None;
+        }
+        match run.work {
+            Some(_) => run.events.poll_recv(context),
+            // A tool may have left a sender behind somewhere; the turn is over all the same.
+            None => Poll::Ready(run.events.try_recv().ok()),
+        }
+    }
+}
+
+/// Where a run's events go.
+#[derive(Clone)]
+pub(crate) struct EventSender {
+    sender: UnboundedSender<AgentEvent>,
+    taken: Arc<Notify>,
+}
+
+impl EventSender {
+    pub(crate) fn channel() -> (EventSender, UnboundedReceiver<AgentEvent>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        (EventSender { sender, taken: Arc::default() }, receiver)
+    }
+
+    pub(crate) fn send(&self, event: AgentEvent) {
+        // Without a receiver the run is being dropped.
+        let _ = self.sender.send(event);
+    }
+
+    /// Notified whenever the receiver has taken in everything that was sent.
+    pub(crate) fn taken(&self) -> Arc<Notify> {
+        self.taken.clone()
+    }
+
+    /// Returns once the receiver has taken in what was just sent. Something has to have been sent: nothing else wakes it.
+    pub(crate) async fn wait_until_taken(&self) {
+        self.taken.notified().await;
+    }
+}

@@ -1,0 +1,90 @@
+//! What an agent, its tools and its subagents have in common, and where each of them stands among the tasks of the session.
+
+use crate::model::Model;
+use crate::permission::Permissions;
+use crate::tool::{Registry, Stop};
+use crate::transcript::{Entry, Transcript};
+use askuser::{Asker, Origin, Purpose, RequestKey};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Mutex as AsyncMutex;
+
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) model: Arc<Mutex<Arc<dyn Model>>>,
+    pub(crate) tools: Registry,
+    pub(crate) asker: Option<Arc<dyn Asker>>,
+    pub(crate) origin: Origin,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) allowed: Vec<PathBuf>,
+    pub(crate) protected: Vec<PathBuf>,
+    pub(crate) system: String,
+    pub(crate) permissions: Arc<Mutex<Permissions>>,
+    pub(crate) transcript: Transcript,
+    /// The calls that lead to this subagent, the outermost first; none for the agent the person talks to.
+    pub(crate) tasks: Vec<String>,
+    pub(crate) retries: Retries,
+    pub(crate) max_requests: Option<u32>,
+    /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
+    /// open, and no two tools act at once. First come, first served.
+    pub(crate) exclusive: Arc<AsyncMutex<()>>,
+}
+
+/// How often a request is made again, and how long to wait before the first time; it doubles from there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retries {
+    pub(crate) max: u32,
+    pub(crate) pause: Duration,
+}
+
+impl Shared {
+    pub(crate) fn new(model: Arc<dyn Model>) -> Shared {
+        Shared {
+            model: Arc::new(Mutex::new(model)),
+            tools: Registry::new(),
+            asker: None,
+            origin: Origin::default(),
+            deadline: None,
+            cwd: std::env::current_dir().unwrap_or_default(),
+            allowed: Vec::new(),
+            protected: Vec::new(),
+            system: String::new(),
+            permissions: Arc::default(),
+            transcript: Transcript::in_memory(),
+            tasks: Vec::new(),
+            retries: Retries { max: 6, pause: Duration::from_millis(500) },
+            max_requests: None,
+            exclusive: Arc::default(),
+        }
+    }
+
+    /// What the subagent that a call starts has: everything but some tools, a task of its own, and the model as it is now.
+    pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
+        let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
+        let origin = self.origin.clone().with_task(description);
+        Shared { model: Arc::new(Mutex::new(self.model())), tools, tasks, origin, ..self.clone() }
+    }
+
+    pub(crate) fn model(&self) -> Arc<dyn Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn permissions(&self) -> MutexGuard<'_, Permissions> {
+        self.permissions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_subagent(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Names what is asked for a call among the questions of all sessions.
+    pub(crate) fn key(&self, call: &str, purpose: Purpose) -> RequestKey {
+        RequestKey::new(self.transcript.id(), call).in_tasks(&self.tasks).for_purpose(purpose)
+    }
+
+    pub(crate) fn append(&self, entry: &Entry) -> Result<(), Stop> {
+        Ok(self.transcript.append(&self.tasks, entry)?)
+    }
+}

@@ -1,0 +1,99 @@
+//! What a transcript says about questions: which were asked for which call, and what came of them.
+//!
+//! Sessions written before requests were recorded name a permission `CALL:permission`, keep the questions alone, and tie an
+//! outcome to a diff by a hash. They are made to look like today's here, once, when they are opened.
+
+use super::{Entry, Line};
+use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// A question as it was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedQuestion {
+    /// What was asked; unknown where the questions of an old session cannot be read any more.
+    pub(crate) request: Option<Request>,
+    /// What came of it, if anything has.
+    pub(crate) outcome: Option<Value>,
+}
+
+impl RecordedQuestion {
+    /// The last question of a call for a purpose.
+    pub(super) fn find(lines: &[Line], tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
+        let mut found: Option<RecordedQuestion> = None;
+        for line in lines.iter().filter(|line| line.tasks == tasks) {
+            match &line.entry {
+                Entry::Asked { id, purpose: Some(of), request, .. } if id == call && *of == purpose => {
+                    found = Some(RecordedQuestion { request: request.as_deref().cloned(), outcome: None });
+                }
+                Entry::Outcome { id, purpose: Some(of), outcome } if id == call && *of == purpose => {
+                    let asked = found.take().and_then(|question| question.request);
+                    found = Some(RecordedQuestion { request: asked, outcome: Some(outcome.clone()) });
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Whether it asked the same about the same. Options may have got other words since.
+    pub(crate) fn is_about(&self, request: &Request) -> bool {
+        let Some(asked) = &self.request else { return false };
+        let texts = |request: &Request| -> Vec<String> {
+            request.set().questions().iter().map(|question| question.text_verbatim().to_owned()).collect()
+        };
+        let same_context = match self.outcome.as_ref().and_then(|outcome| outcome["about"].as_str()) {
+            Some(hash) => request.context().is_some_and(|context| old_hash(context.text()) == hash),
+            None => asked.context() == request.context(),
+        };
+        same_context && texts(asked) == texts(request)
+    }
+}
+
+/// Gives the questions of an old session their purpose and a request.
+pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
+    let mut plans: HashMap<(Vec<String>, String), ()> = HashMap::new();
+    for line in lines.iter_mut() {
+        match &mut line.entry {
+            Entry::Assistant { content, .. } => {
+                for block in content.iter() {
+                    if let crate::message::Block::Call(call) = block
+                        && call.name == "ExitPlanMode"
+                    {
+                        plans.insert((line.tasks.clone(), call.id.clone()), ());
+                    }
+                }
+            }
+            Entry::Asked { id, purpose: purpose @ None, questions, request } => {
+                let (call, of) = old_purpose(id, |id| plans.contains_key(&(line.tasks.clone(), id.to_owned())));
+                let key = RequestKey::new(session, &call).in_tasks(&line.tasks).for_purpose(of);
+                let input = json!({ "questions": questions });
+                let read = |rules: &Rules| QuestionSet::parse(input.clone(), rules).ok();
+                let set = read(&Rules::strict()).or_else(|| read(&Rules::repair()));
+                *request = set.map(|set| Box::new(Request::new(key, set)));
+                (*id, *purpose) = (call, Some(of));
+            }
+            Entry::Outcome { id, purpose: purpose @ None, .. } => {
+                let (call, of) = old_purpose(id, |id| plans.contains_key(&(line.tasks.clone(), id.to_owned())));
+                (*id, *purpose) = (call, Some(of));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn old_purpose(id: &str, is_plan: impl Fn(&str) -> bool) -> (String, Purpose) {
+    match id.strip_suffix(":permission") {
+        Some(call) => (call.to_owned(), Purpose::Permission),
+        None if is_plan(id) => (id.to_owned(), Purpose::Plan),
+        None => (id.to_owned(), Purpose::Question),
+    }
+}
+
+/// How old sessions told one diff from another (FNV-1a).
+fn old_hash(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,145 @@
+use super::*;
+use crate::Presentation;
+use crate::fixtures::{database, features};
+use crate::in_a_terminal::{is_inside, modes, run};
+use askuser::{Context as About, Origin, Outcome, QuestionSet, Via};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+fn options() -> Options {
+    Options { key_delay: Duration::ZERO, flash: Duration::ZERO, ..Options::detect() }
+}
+
+fn request(call: &str, set: QuestionSet) -> Request {
+    Request::new(RequestKey::new("session", call), set)
+}
+
+fn poll(asking: &mut Asking<'_>) -> Poll<Result<Delivery, AskError>> {
+    asking.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Waits for what comes of asking.
+fn wait(mut asking: Asking<'_>) -> Result<Delivery, AskError> {
+    loop {
+        match poll(&mut asking) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// How the process in the terminal speaks to the one outside.
+#[allow(clippy::print_stdout)]
+fn say(words: &str) {
+    println!("SAID {words}\r");
+}
+
+#[test]
+fn what_the_questions_are_about_stands_above_them_and_stays() {
+    if is_inside() {
+        let request = request("1", database()).with_context(About::prose("The plan:\x1b[2J\n1. look"));
+        for presentation in [Presentation::Screen, Presentation::Line] {
+            let options = Options { presentation, ..options() };
+            crate::ask_request(&request, &options, &mut |_| Ok(())).expect("an outcome");
+        }
+        return;
+    }
+    let name = "asker::tests::what_the_questions_are_about_stands_above_them_and_stays";
+    let output = run(name, &[("? keys", "\r"), ("Choose 1 to 4", "1\r")]);
+    assert_eq!(output.matches("The plan:").count(), 2, "{output}");
+    assert!(output.find("1. look") < output.find("Which database"), "{output}");
+    assert!(!output.contains("\x1b[2J"), "{output}");
+}
+
+#[test]
+fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
+    if is_inside() {
+        let asker = TerminalAsker::new(options());
+        let (detached, kept) = (request("1", database()), request("2", features()));
+        let kept = kept.with_origin(Origin::default().with_task("x"));
+        let mut first = asker.ask(&detached);
+        assert!(poll(&mut first).is_pending());
+        // Long enough to be on the screen.
+        thread::sleep(Duration::from_millis(500));
+        let mut second = asker.ask(&kept);
+        assert!(poll(&mut second).is_pending());
+        drop(first);
+        let answered = wait(second).expect("an outcome").stored();
+        return say(answered.outcome().status_name());
+    }
+    let name = "asker::tests::a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked";
+    let output = run(name, &[("Tailwind", "1\r")]);
+    assert!(output.contains("PostgreSQL") && output.contains("Asked by: task 'x'"), "{output}");
+    assert!(output.contains("SAID answered") && !output.contains("Database: "), "{output}");
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+}
+
+#[test]
+fn a_prompt_that_is_closed_from_elsewhere_says_why() {
+    if is_inside() {
+        for presentation in [Presentation::Screen, Presentation::Line] {
+            let asker = TerminalAsker::new(Options { presentation, ..options() });
+            let elsewhere = Outcome::declined(None).through(Via::Inbox).with_by("ann");
+            for why in [Closed::Withdrawn, Closed::AnsweredElsewhere(elsewhere)] {
+                let request = request("1", database());
+                let mut asking = asker.ask(&request);
+                assert!(poll(&mut asking).is_pending());
+                // Long enough to be on the screen.
+                thread::sleep(Duration::from_millis(300));
+                asker.close(request.key(), &why);
+                match wait(asking) {
+                    Ok(delivery) => say(&format!("by {}", delivery.stored().by().unwrap_or_default())),
+                    Err(error) => say(&error.chain()),
+                }
+                while asker.queue.pending().len() + usize::from(TerminalAsker::is_busy()) > 0 {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+        }
+        return;
+    }
+    let name = "asker::tests::a_prompt_that_is_closed_from_elsewhere_says_why";
+    let output = run(name, &[]);
+    assert_eq!(output.matches("Withdrawn, no answer needed").count(), 2, "{output}");
+    assert_eq!(output.matches("Answered by ann from inbox").count(), 2, "{output}");
+    assert_eq!(output.matches("SAID withdrawn").count(), 2, "{output}");
+    assert_eq!(output.matches("SAID by ann").count(), 2, "{output}");
+}
+
+impl TerminalAsker {
+    /// Whether a prompt still has the terminal.
+    fn is_busy() -> bool {
+        crate::device::is_in_use()
+    }
+}
+
+#[test]
+fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
+    if is_inside() {
+        let asker = TerminalAsker::new(options());
+        for (stored, set) in [(true, database()), (false, features())] {
+            let request = request("1", set);
+            let delivery = wait(asker.ask(&request)).expect("an outcome");
+            say("storing");
+            // Long enough for a prompt in a hurry to show success.
+            thread::sleep(Duration::from_millis(300));
+            say("stored");
+            if stored {
+                drop(delivery.stored())
+            } else {
+                drop(delivery.not_stored("disk full"))
+            }
+            while TerminalAsker::is_busy() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        return;
+    }
+    let name = "asker::tests::success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not";
+    let output = run(name, &[("? keys", "1"), ("Tailwind", "1\r")]);
+    assert_eq!(output.matches("Database: ").count(), 1, "{output}");
+    let (stored, shown) = (output.find("SAID stored"), output.find("Database: "));
+    assert!(stored.is_some() && stored < shown, "{output}");
+    assert!(output.contains("Your answer was not stored: disk full") && !output.contains("Features: "), "{output}");
+}

@@ -1,0 +1,251 @@
+//! Questions in memory, between whoever asks and whoever shows them: an agent on one side, a page, a window or a protocol on
+//! the other.
+//!
+//! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
+//! answers by key, and every answer is checked against its question. It keeps nothing beyond the process: to stop waiting
+//! for a question takes it out.
+
+use crate::asker::{AskError, Asker, Asking, Closed, Delivery};
+use crate::request::{Request, RequestKey};
+use crate::resolution::Resolution;
+use crate::violation::Violations;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Questions that wait for an answer, in the order they were asked. Clones share them.
+///
+/// ```
+/// # use askuser::input::QuestionInput;
+/// use askuser::{Asker, Outcome, QuestionQueue, Request, RequestKey, QuestionSet, Rules, Via};
+/// # use std::future::Future;
+/// # use std::task::{Context, Waker};
+///
+/// # let question = QuestionInput::new("Which?", "Pick").option("A", "a").option("B", "b");
+/// # let set = QuestionSet::new([question], &Rules::strict())?;
+/// let queue = QuestionQueue::new(|queue, event| { /* wake whoever shows questions */ });
+/// // One side asks …
+/// let request = Request::new(RequestKey::new("session", "call"), set);
+/// let mut asking = queue.ask(&request);
+/// # let mut context = Context::from_waker(Waker::noop());
+/// # assert!(asking.as_mut().poll(&mut context).is_pending());
+/// // … the other shows what is pending, and answers.
+/// let shown = &queue.pending()[0];
+/// let answer = shown.set().questions()[0].answer(&[0], None, None).unwrap();
+/// queue.answer(shown.key(), Outcome::answered(shown.set(), vec![answer])?.through(Via::Web))?;
+/// # assert!(asking.as_mut().poll(&mut context).is_ready());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct QuestionQueue(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    listener: Box<dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    pending: Vec<Pending>,
+    /// Told to whoever asks once nobody answers any more.
+    ended: Option<Resolution>,
+}
+
+struct Pending {
+    request: Arc<Request>,
+    slot: Arc<Mutex<Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    result: Option<Result<Delivery, AskError>>,
+    waker: Option<Waker>,
+}
+
+/// What the showing side is told.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum QueueEvent {
+    /// A question waits for its answer.
+    Asked(Arc<Request>),
+    /// Whoever asked has stopped waiting: take it off the screen.
+    Detached(RequestKey),
+    /// It was closed from outside: say why, and take it off the screen.
+    Closed(RequestKey, Closed),
+}
+
+/// Why an answer was not taken. The question, if there is one, still waits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// No question with this key waits: it was never asked, or is over.
+    #[error("no such question waits for an answer")]
+    NotPending,
+    /// It is no answer to its question.
+    #[error("{0}")]
+    Misfit(Violations),
+}
+
+impl QuestionQueue {
+    /// An empty queue. The listener is called on the thread that asks, answers or closes, and must not wait.
+    pub fn new(listener: impl Fn(&QuestionQueue, QueueEvent) + Send + Sync + 'static) -> QuestionQueue {
+        QuestionQueue(Arc::new(Inner { state: Mutex::default(), listener: Box::new(listener) }))
+    }
+
+    /// The questions that wait, the one asked first first.
+    pub fn pending(&self) -> Vec<Arc<Request>> {
+        self.state().pending.iter().map(|pending| pending.request.clone()).collect()
+    }
+
+    /// Answers a question that waits.
+    ///
+    /// # Errors
+    /// Where no such question waits, or it is no answer to it; then nothing has changed.
+    pub fn answer(&self, key: &RequestKey, resolution: Resolution) -> Result<(), AnswerError> {
+        self.deliver(key, resolution.into())
+    }
+
+    /// Answers a question that waits, to be told whether the answer was stored.
+    ///
+    /// # Errors
+    /// Where no such question waits, or it is no answer to it; then nothing has changed.
+    pub fn deliver(&self, key: &RequestKey, delivery: Delivery) -> Result<(), AnswerError> {
+        let mut state = self.state();
+        let index = state.index(key).ok_or(AnswerError::NotPending)?;
+        delivery.resolution().outcome().check(state.pending[index].request.set()).map_err(AnswerError::Misfit)?;
+        let pending = state.pending.remove(index);
+        drop(state);
+        pending.finish(Ok(delivery));
+        Ok(())
+    }
+
+    /// Breaks off asking a question that waits.
+    ///
+    /// # Errors
+    /// Where no such question waits.
+    pub fn fail(&self, key: &RequestKey, error: AskError) -> Result<(), AnswerError> {
+        let mut state = self.state();
+        let index = state.index(key).ok_or(AnswerError::NotPending)?;
+        let pending = state.pending.remove(index);
+        drop(state);
+        pending.finish(Err(error));
+        Ok(())
+    }
+
+    /// Nobody answers any more: what waits, and what is still to be asked, is unavailable.
+    pub fn end(&self, reason: &str) {
+        let ended = Resolution::unavailable(reason);
+        let pending = {
+            let mut state = self.state();
+            state.ended = Some(ended.clone());
+            std::mem::take(&mut state.pending)
+        };
+        pending.into_iter().for_each(|pending| pending.finish(Ok(ended.clone().into())));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, event: QueueEvent) {
+        (self.0.listener)(self, event);
+    }
+}
+
+impl State {
+    fn index(&self, key: &RequestKey) -> Option<usize> {
+        self.pending.iter().position(|pending| pending.request.key() == key)
+    }
+}
+
+impl Pending {
+    fn finish(self, result: Result<Delivery, AskError>) {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.result = Some(result);
+        if let Some(waker) = slot.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Asker for QuestionQueue {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(async move {
+            let slot = Arc::new(Mutex::new(Slot::default()));
+            let request = Arc::new(request.clone());
+            {
+                let mut state = self.state();
+                if let Some(ended) = &state.ended {
+                    return Ok(ended.clone().into());
+                }
+                if state.index(request.key()).is_some() {
+                    let why = format!("{} already waits for its answer", request.key());
+                    return Err(AskError::surface("cannot ask the same question twice at once", why));
+                }
+                state.pending.push(Pending { request: request.clone(), slot: slot.clone() });
+            }
+            let waiting = Waiting { queue: self, key: request.key().clone(), slot };
+            self.tell(QueueEvent::Asked(request));
+            waiting.await
+        })
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        let result = match why {
+            Closed::Withdrawn => Err(AskError::Withdrawn),
+            Closed::AnsweredElsewhere(resolution) => Ok(resolution.clone().into()),
+        };
+        let mut state = self.state();
+        let Some(index) = state.index(key) else { return };
+        let pending = state.pending.remove(index);
+        drop(state);
+        pending.finish(result);
+        self.tell(QueueEvent::Closed(key.clone(), why.clone()));
+    }
+}
+
+/// Waits for the answer; dropping it detaches.
+struct Waiting<'a> {
+    queue: &'a QuestionQueue,
+    key: RequestKey,
+    slot: Arc<Mutex<Slot>>,
+}
+
+impl Future for Waiting<'_> {
+    type Output = Result<Delivery, AskError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        match slot.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => {
+                slot.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        // Finished, or another question of the same key has come meanwhile.
+        let own = |pending: &Pending| Arc::ptr_eq(&pending.slot, &self.slot);
+        let Some(index) = state.pending.iter().position(own) else { return };
+        state.pending.remove(index);
+        drop(state);
+        self.queue.tell(QueueEvent::Detached(self.key.clone()));
+    }
+}
+
+impl fmt::Debug for QuestionQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuestionQueue").field("pending", &self.pending().len()).finish()
+    }
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,137 @@
+use super::*;
+use crate::input::QuestionInput;
+use crate::outcome::Outcome;
+use crate::question::QuestionSet;
+use crate::resolution::Via;
+use crate::rules::Rules;
+use std::sync::mpsc::{Receiver, channel};
+
+fn request(call: &str) -> Request {
+    let question = QuestionInput::new(format!("Which for {call}?"), "Pick").option("A", "a").option("B", "b");
+    Request::new(RequestKey::new("session", call), QuestionSet::new([question], &Rules::strict()).unwrap())
+}
+
+fn queue() -> (QuestionQueue, Receiver<QueueEvent>) {
+    let (sender, events) = channel();
+    let queue = QuestionQueue::new(move |_, event| {
+        let _ = sender.send(event);
+    });
+    (queue, events)
+}
+
+fn answer(request: &Request) -> Resolution {
+    let answer = request.set().questions()[0].answer(&[1], None, None).unwrap();
+    Outcome::answered(request.set(), vec![answer]).unwrap().through(Via::Web)
+}
+
+fn poll(asking: &mut Asking<'_>) -> Poll<Result<Delivery, AskError>> {
+    asking.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn questions_wait_in_order_and_each_gets_its_own_answer() {
+    let (queue, _events) = queue();
+    let (first, second) = (request("1"), request("2"));
+    let (mut one, mut two) = (queue.ask(&first), queue.ask(&second));
+    assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending());
+    assert_eq!(queue.pending().iter().map(|request| request.key().call()).collect::<Vec<_>>(), ["1", "2"]);
+    queue.answer(second.key(), answer(&second)).unwrap();
+    assert!(poll(&mut one).is_pending());
+    let Poll::Ready(Ok(delivery)) = poll(&mut two) else { panic!("answered") };
+    assert_eq!(delivery.stored(), answer(&second));
+}
+
+#[test]
+fn an_answer_to_another_question_changes_nothing() {
+    let (queue, _events) = queue();
+    let (asked, other) = (request("1"), request("2"));
+    let mut asking = queue.ask(&asked);
+    assert!(poll(&mut asking).is_pending());
+    assert_eq!(queue.answer(other.key(), answer(&other)), Err(AnswerError::NotPending));
+    let misfit = queue.answer(asked.key(), answer(&other));
+    assert!(matches!(misfit, Err(AnswerError::Misfit(_))), "{misfit:?}");
+    assert!(poll(&mut asking).is_pending());
+    queue.answer(asked.key(), answer(&asked)).unwrap();
+    assert!(poll(&mut asking).is_ready());
+    assert_eq!(queue.answer(asked.key(), answer(&asked)), Err(AnswerError::NotPending), "answered once");
+}
+
+#[test]
+fn to_stop_waiting_takes_the_question_away_and_is_told() {
+    let (queue, events) = queue();
+    let asked = request("1");
+    let mut asking = queue.ask(&asked);
+    assert!(poll(&mut asking).is_pending());
+    drop(asking);
+    assert!(queue.pending().is_empty());
+    let told: Vec<QueueEvent> = events.try_iter().collect();
+    assert!(matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Detached(key)] if key == asked.key()), "{told:?}");
+}
+
+#[test]
+fn whoever_shows_a_question_is_told_why_it_was_closed() {
+    let (queue, events) = queue();
+    let asked = request("1");
+    for why in [Closed::Withdrawn, Closed::AnsweredElsewhere(answer(&asked).with_by("ann"))] {
+        let mut asking = queue.ask(&asked);
+        assert!(poll(&mut asking).is_pending());
+        queue.close(asked.key(), &why);
+        match (poll(&mut asking), &why) {
+            (Poll::Ready(Err(AskError::Withdrawn)), Closed::Withdrawn) => {}
+            (Poll::Ready(Ok(delivery)), Closed::AnsweredElsewhere(resolution)) => {
+                assert_eq!(delivery.resolution(), resolution);
+            }
+            (other, _) => panic!("{other:?}"),
+        }
+        drop(asking);
+        let told: Vec<QueueEvent> = events.try_iter().collect();
+        assert!(matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Closed(_, told)] if *told == why), "{told:?}");
+    }
+    let words = Closed::AnsweredElsewhere(answer(&asked).with_by("ann")).words();
+    assert_eq!(words, "Answered by ann from web");
+}
+
+#[test]
+fn success_is_told_to_the_surface_only_once_it_is_stored() {
+    let (queue, _events) = queue();
+    let asked = request("1");
+    for stored in [Ok(()), Err("disk full".to_owned()), Err("nobody took the answer".to_owned())] {
+        let mut asking = queue.ask(&asked);
+        assert!(poll(&mut asking).is_pending());
+        let (sender, told) = channel();
+        let delivery = Delivery::new(answer(&asked), move |stored| sender.send(stored).unwrap());
+        queue.deliver(asked.key(), delivery).unwrap();
+        assert!(told.try_recv().is_err(), "not yet");
+        let Poll::Ready(Ok(delivery)) = poll(&mut asking) else { panic!("answered") };
+        match &stored {
+            Ok(()) => drop(delivery.stored()),
+            Err(why) if why == "disk full" => drop(delivery.not_stored("disk full")),
+            Err(_) => drop(delivery),
+        }
+        assert_eq!(told.recv().unwrap(), stored);
+    }
+}
+
+#[test]
+fn once_nobody_answers_any_more_every_question_is_unavailable() {
+    let (queue, _events) = queue();
+    let (before, after) = (request("1"), request("2"));
+    let mut asking = queue.ask(&before);
+    assert!(poll(&mut asking).is_pending());
+    queue.end("the page was closed");
+    for mut asking in [asking, queue.ask(&after)] {
+        let Poll::Ready(Ok(delivery)) = poll(&mut asking) else { panic!("unavailable") };
+        assert_eq!(delivery.stored(), Resolution::unavailable("the page was closed"));
+    }
+}
+
+#[test]
+fn the_same_question_twice_at_once_is_refused_and_the_first_still_waits() {
+    let (queue, _events) = queue();
+    let asked = request("1");
+    let (mut first, mut second) = (queue.ask(&asked), queue.ask(&asked));
+    assert!(poll(&mut first).is_pending());
+    assert!(matches!(poll(&mut second), Poll::Ready(Err(AskError::Surface { .. }))));
+    drop(second);
+    assert_eq!(queue.pending().len(), 1);
+}

@@ -1,0 +1,330 @@
+//! A question as a record: all there is to know to show it, answer it and tell it from every other, anywhere and later.
+//!
+//! It serialises with a version, round-trips, and rebuilds the very same [`QuestionSet`]. No clock: a deadline is a length
+//! of time, counted from when the question is shown or stored.
+
+use crate::outcome::{Answer, Outcome, Status};
+use crate::question::QuestionSet;
+use crate::sanitize;
+use crate::violation::Violations;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// The version written into stored requests.
+const VERSION: u32 = 1;
+
+/// What is asked, and for whom.
+///
+/// ```
+/// # use askuser::input::QuestionInput;
+/// use askuser::{Context, QuestionSet, Request, RequestKey, Rules};
+///
+/// # let question = QuestionInput::new("Apply it?", "Apply").option("Yes", "now").option("No", "not now");
+/// # let set = QuestionSet::new([question], &Rules::strict())?;
+/// let request = Request::new(RequestKey::new("session-1", "call-7"), set).with_context(Context::diff("-a\n+b\n"));
+/// let stored = serde_json::to_string(&request)?;
+/// assert_eq!(serde_json::from_str::<Request>(&stored)?, request);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
+pub struct Request {
+    key: RequestKey,
+    set: QuestionSet,
+    origin: Origin,
+    context: Option<Context>,
+    known: Vec<Answer>,
+    deadline: Option<Duration>,
+}
+
+impl Request {
+    /// A request that needs nothing but its questions.
+    pub fn new(key: RequestKey, set: QuestionSet) -> Request {
+        Request { key, set, origin: Origin::default(), context: None, known: Vec::new(), deadline: None }
+    }
+
+    /// Says who asks.
+    pub fn with_origin(self, origin: Origin) -> Request {
+        Request { origin, ..self }
+    }
+
+    /// Says what the questions are about.
+    pub fn with_context(self, context: impl Into<Option<Context>>) -> Request {
+        Request { context: context.into(), ..self }
+    }
+
+    /// Gives up after this long.
+    pub fn with_deadline(self, deadline: impl Into<Option<Duration>>) -> Request {
+        Request { deadline: deadline.into(), ..self }
+    }
+
+    /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
+    ///
+    /// # Errors
+    /// Where one of them is not a legal answer to its question.
+    pub fn with_known(self, known: Vec<Answer>) -> Result<Request, Violations> {
+        let checked = Outcome::checked(&self.set, Status::Cancelled, &known)?;
+        Ok(Request { known: checked.answers().to_vec(), ..self })
+    }
+
+    /// Names this asking: the same key is the same question, asked again.
+    pub fn key(&self) -> &RequestKey {
+        &self.key
+    }
+
+    /// The questions.
+    pub fn set(&self) -> &QuestionSet {
+        &self.set
+    }
+
+    /// Who asks.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// What the questions are about, where they do not say it themselves. A surface that has not shown it already shows it
+    /// with them.
+    pub fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
+    }
+
+    /// Answers that are known already.
+    pub fn known(&self) -> &[Answer] {
+        &self.known
+    }
+
+    /// When to give up, counted from when it is shown or stored. A person who holds the clock clears it.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
+    /// Who asks, as a person at the asking program reads it: its task and the source the model gave, safe to show.
+    pub fn asked_by(&self) -> Option<String> {
+        let task = self.origin.task.as_deref().map(|task| format!("task '{}'", sanitize::line(task).trim()));
+        let source = self.set.source().map(|source| sanitize::line(source).trim().to_owned());
+        let source = source.filter(|source| !sanitize::is_blank(source));
+        match (task, source) {
+            (Some(task), Some(source)) => Some(format!("{task}, {source}")),
+            (task, source) => task.or(source),
+        }
+    }
+}
+
+/// Names one asking among those of all sessions.
+///
+/// Its parts are chosen by others (a provider names calls) and may hold any characters; two keys are equal only if every
+/// part is. It is built here and never taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RequestKey {
+    session: String,
+    /// The calls that lead to the subagent that asks, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<String>,
+    call: String,
+    #[serde(default, skip_serializing_if = "Purpose::is_question")]
+    purpose: Purpose,
+}
+
+/// What a question is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Purpose {
+    /// The model asks.
+    #[default]
+    Question,
+    /// A tool needs permission.
+    Permission,
+    /// A plan needs approval.
+    Plan,
+    /// The program itself lets the person choose.
+    Choice,
+}
+
+impl Purpose {
+    fn is_question(&self) -> bool {
+        *self == Purpose::Question
+    }
+}
+
+impl RequestKey {
+    /// The question of a call.
+    pub fn new(session: impl Into<String>, call: impl Into<String>) -> RequestKey {
+        RequestKey { session: session.into(), tasks: Vec::new(), call: call.into(), purpose: Purpose::Question }
+    }
+
+    /// Asked by the subagent that these calls lead to, the outermost first.
+    pub fn in_tasks(self, tasks: impl IntoIterator<Item = impl Into<String>>) -> RequestKey {
+        RequestKey { tasks: tasks.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Asked for another purpose.
+    pub fn for_purpose(self, purpose: Purpose) -> RequestKey {
+        RequestKey { purpose, ..self }
+    }
+
+    /// The session it is asked in.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The calls that lead to the subagent that asks; none for the agent the person talks to.
+    pub fn tasks(&self) -> &[String] {
+        &self.tasks
+    }
+
+    /// The call it is asked for.
+    pub fn call(&self) -> &str {
+        &self.call
+    }
+
+    /// What it is asked for.
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// Names it among the questions of its session: the call's id for a plain question of the main agent, an opaque text
+    /// for any other. No two keys of a session have the same.
+    pub fn id_in_session(&self) -> String {
+        const OPAQUE: &str = "ask:";
+        if self.tasks.is_empty() && self.purpose == Purpose::Question && !self.call.starts_with(OPAQUE) {
+            return self.call.clone();
+        }
+        format!("{OPAQUE}{}", serde_json::json!([self.tasks, self.call, self.purpose]))
+    }
+}
+
+/// An unambiguous text, for a store or a log; not meant to be parsed.
+impl fmt::Display for RequestKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", serde_json::json!([self.session, self.tasks, self.call, self.purpose]))
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Origin {
+    /// The agent: `askuser agent`, `claude-code`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What the subagent that asks is about; none for the agent the person talks to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The folder it works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The machine it runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Origin {
+    /// The same with an agent's name.
+    pub fn with_agent(self, agent: impl Into<String>) -> Origin {
+        Origin { agent: Some(agent.into()), ..self }
+    }
+
+    /// The same with what a subagent is about.
+    pub fn with_task(self, task: impl Into<String>) -> Origin {
+        Origin { task: Some(task.into()), ..self }
+    }
+
+    /// The same with a folder.
+    pub fn with_folder(self, folder: impl Into<String>) -> Origin {
+        Origin { folder: Some(folder.into()), ..self }
+    }
+
+    /// The same with a machine.
+    pub fn with_host(self, host: impl Into<String>) -> Origin {
+        Origin { host: Some(host.into()), ..self }
+    }
+}
+
+/// What questions are about. What a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "text", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Context {
+    /// A command that would run.
+    Command(String),
+    /// A difference that would be made, in unified form.
+    Diff(String),
+    /// The input that a tool would get.
+    ToolInput(String),
+    /// A plan, an explanation: Markdown.
+    Prose(String),
+}
+
+impl Context {
+    /// A command that would run.
+    pub fn command(text: impl Into<String>) -> Context {
+        Context::Command(text.into())
+    }
+
+    /// A difference that would be made.
+    pub fn diff(text: impl Into<String>) -> Context {
+        Context::Diff(text.into())
+    }
+
+    /// The input that a tool would get.
+    pub fn tool_input(text: impl Into<String>) -> Context {
+        Context::ToolInput(text.into())
+    }
+
+    /// A plan, an explanation.
+    pub fn prose(text: impl Into<String>) -> Context {
+        Context::Prose(text.into())
+    }
+
+    /// The text, as it was given.
+    pub fn text(&self) -> &str {
+        match self {
+            Context::Command(text) | Context::Diff(text) | Context::ToolInput(text) | Context::Prose(text) => text,
+        }
+    }
+}
+
+/// A request as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    key: RequestKey,
+    #[serde(flatten)]
+    set: QuestionSet,
+    #[serde(default)]
+    origin: Origin,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    context: Option<Context>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known: Vec<Answer>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
+}
+
+impl From<Request> for Stored {
+    fn from(Request { key, set, origin, context, known, deadline }: Request) -> Stored {
+        let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms }
+    }
+}
+
+impl TryFrom<Stored> for Request {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Request, String> {
+        if !(1..=VERSION).contains(&stored.version) {
+            return Err(format!("a request of version {}, this program knows 1 to {VERSION}", stored.version));
+        }
+        let request = Request::new(stored.key, stored.set)
+            .with_origin(stored.origin)
+            .with_context(stored.context)
+            .with_deadline(stored.deadline_ms.map(Duration::from_millis));
+        request.with_known(stored.known).map_err(|violations| violations.to_string())
+    }
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

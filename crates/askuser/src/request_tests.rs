@@ -1,0 +1,195 @@
+use super::*;
+use crate::input::QuestionInput;
+use crate::prompt::{Effect, Event};
+use crate::report;
+use crate::resolution::Via;
+use crate::rules::Rules;
+use crate::{Key, KeyCode, Limits, Prompt};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+fn set() -> QuestionSet {
+    let question = |text: &str| QuestionInput::new(text, "Pick").option("A (Recommended)", "a").option("B", "b");
+    QuestionSet::new([question("Which?"), question("Which all?").multi_select()], &Rules::strict()).unwrap()
+}
+
+fn stored(request: &Request) -> Value {
+    serde_json::to_value(request).unwrap()
+}
+
+fn read(stored: Value) -> Result<Request, String> {
+    serde_json::from_value(stored).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_request_is_read_back_as_it_was_stored() {
+    let known = set().questions()[1].answer(&[1], Some("mine".into()), Some("a note".into())).unwrap();
+    let request = Request::new(RequestKey::new("s", "c").in_tasks(["t"]).for_purpose(Purpose::Plan), set())
+        .with_origin(Origin::default().with_agent("a").with_task("t").with_folder("/f").with_host("h"))
+        .with_context(Context::diff("-a\n+b"))
+        .with_deadline(Duration::from_secs(90));
+    let request = request.with_known(vec![known]).unwrap();
+    insta::assert_snapshot!("stored_request", serde_json::to_string_pretty(&request).unwrap());
+    assert_eq!(read(stored(&request)).unwrap(), request);
+}
+
+#[test]
+fn a_request_of_a_later_program_is_refused_by_its_version() {
+    let mut stored = stored(&Request::new(RequestKey::new("s", "c"), set()));
+    stored["version"] = json!(VERSION + 1);
+    assert_eq!(read(stored).unwrap_err(), "a request of version 2, this program knows 1 to 1");
+}
+
+#[test]
+fn a_stored_request_whose_parts_do_not_fit_is_refused() {
+    let request = Request::new(RequestKey::new("s", "c"), set());
+    let mut tampered = stored(&request);
+    tampered["input"]["questions"][0]["header"] = json!("");
+    assert!(read(tampered).unwrap_err().contains("questions[0].header: empty"));
+    let mut tampered = stored(&request);
+    tampered["known"] = json!([{"question": "Which?", "header": "Pick", "selectedOptions": ["C"]}]);
+    assert!(read(tampered).unwrap_err().contains("\"C\" is not an option"));
+}
+
+#[test]
+fn it_is_rebuilt_by_the_rules_it_was_asked_under() {
+    let options = || {
+        [
+            json!({"label": "A", "description": "a"}),
+            json!({"label": "Other", "description": "b"}),
+            json!({"label": "B", "description": "b"}),
+        ]
+    };
+    let input = json!({"questions": [{
+        "question": "Which?", "header": "A header that is far too long", "options": options(), "multiSelect": "true",
+    }], "metadata": {"source": "remember"}});
+    assert!(QuestionSet::parse(input.clone(), &Rules::strict()).is_err());
+    let set = QuestionSet::parse(input, &Rules::repair()).unwrap();
+    let request = Request::new(RequestKey::new("s", "c"), set);
+    let again = read(stored(&request)).unwrap();
+    assert_eq!(again, request);
+    assert_eq!(again.set().mended(), request.set().mended());
+    assert_eq!(again.set().source(), Some("remember"));
+}
+
+#[test]
+fn the_source_is_shown_with_the_task() {
+    let with_source = json!({"questions": set().questions_json(), "metadata": {"source": "remember\u{1b}[2J"}});
+    let set_with = QuestionSet::parse(with_source, &Rules::strict()).unwrap();
+    let asked_by = |set: &QuestionSet, task: Option<&str>| {
+        let origin = Origin { task: task.map(str::to_owned), ..Origin::default() };
+        Request::new(RequestKey::new("s", "c"), set.clone()).with_origin(origin).asked_by()
+    };
+    assert_eq!(asked_by(&set_with, Some("audit")).as_deref(), Some("task 'audit', remember"));
+    assert_eq!(asked_by(&set_with, None).as_deref(), Some("remember"));
+    assert_eq!(asked_by(&set(), Some("audit")).as_deref(), Some("task 'audit'"));
+    assert_eq!(asked_by(&set(), None), None);
+}
+
+#[test]
+fn a_plain_question_is_named_by_its_call_and_every_other_is_opaque() {
+    let key = RequestKey::new("s", "call_1");
+    assert_eq!(key.id_in_session(), "call_1");
+    assert_ne!(key.clone().for_purpose(Purpose::Permission).id_in_session(), "call_1:permission");
+    assert_eq!(serde_json::to_value(&key).unwrap(), json!({"session": "s", "call": "call_1"}));
+}
+
+/// Ids as a hostile provider might choose them: parts of our own encoding included.
+fn id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a/:]{0,3}",
+        Just("a:permission".to_owned()),
+        Just("ask:[[],\"a\",\"permission\"]".to_owned()),
+        Just("ask:".to_owned()),
+        Just("[\"s\",[],\"a\",\"question\"]".to_owned()),
+        any::<String>(),
+    ]
+}
+
+fn key() -> impl Strategy<Value = RequestKey> {
+    let purpose = prop_oneof![Just(Purpose::Question), Just(Purpose::Permission), Just(Purpose::Plan)];
+    (id(), vec(id(), 0..3), id(), purpose).prop_map(|(session, tasks, call, purpose)| RequestKey {
+        session,
+        tasks,
+        call,
+        purpose,
+    })
+}
+
+/// An input that may be whole or in need of repair, with everything a surface shows.
+fn input() -> impl Strategy<Value = Value> {
+    let option = ("[a-zé]{1,9}( \\(Recommended\\))?", "\\PC{1,30}")
+        .prop_map(|(label, description)| json!({"label": label, "description": description}));
+    let question = ("\\PC{1,40}", "\\PC{1,20}", vec(option, 2..5), any::<bool>(), any::<bool>()).prop_map(
+        |(question, header, options, multi, quoted)| {
+            let options = if quoted { json!(json!(options).to_string()) } else { json!(options) };
+            json!({"question": question, "header": header, "options": options, "multiSelect": multi})
+        },
+    );
+    (vec(question, 1..5), proptest::option::of("\\PC{0,12}")).prop_map(|(questions, source)| match source {
+        Some(source) => json!({"questions": questions, "metadata": {"source": source}}),
+        None => json!({ "questions": questions }),
+    })
+}
+
+fn limits() -> impl Strategy<Value = Limits> {
+    (1usize..3, 4usize..7, 1usize..3, 12usize..30, 0usize..2).prop_map(|(min, max, header, headers, description)| {
+        let limits =
+            Limits::DEFAULT.with_options(min, max).and_then(|limits| limits.with_header_chars(header, headers));
+        limits.and_then(|limits| limits.with_description_chars(description, 200)).unwrap()
+    })
+}
+
+/// What a person sees and what the model reads after the same keys.
+fn played(request: &Request, keys: &[u8]) -> (Vec<String>, Option<(String, Value)>) {
+    let mut prompt = Prompt::of(request, Duration::ZERO);
+    let mut seen = vec![format!("{:?} {:?}", prompt.set(), prompt.origin())];
+    for key in keys {
+        let code = match key % 6 {
+            0 => KeyCode::Down,
+            1 => KeyCode::Enter,
+            2 => KeyCode::Char(' '),
+            3 => KeyCode::Right,
+            _ => KeyCode::Char(char::from(b'1' + key % 3)),
+        };
+        match prompt.update(Event::Key(Key::plain(code)), Duration::from_secs(1)) {
+            Effect::Finish(outcome) => {
+                let resolution = outcome.through(Via::Terminal);
+                let read = (report::prose(request.set(), &resolution), report::json(request.set(), &resolution));
+                return (seen, Some(read));
+            }
+            _ => seen.push(format!("{:?} {:?} {:?}", prompt.page(), prompt.mode(), prompt.answers())),
+        }
+    }
+    (seen, None)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_stored_request_rebuilds_the_very_same_set_prompt_and_report(
+        input in input(), limits in limits(), repair in any::<bool>(), keys in vec(any::<u8>(), 0..25),
+    ) {
+        let rules = if repair { Rules::repair() } else { Rules::strict() };
+        let Ok(set) = QuestionSet::parse(input, &rules.with_limits(limits)) else { return Ok(()) };
+        let request = Request::new(RequestKey::new("s", "c"), set).with_deadline(Duration::from_secs(5));
+        let again: Request = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
+        prop_assert_eq!(&again, &request);
+        prop_assert_eq!(played(&again, &keys), played(&request, &keys));
+    }
+
+    #[test]
+    fn no_two_keys_share_a_name_whatever_ids_a_provider_sends(keys in vec(key(), 2..40)) {
+        let mut texts: HashMap<String, &RequestKey> = HashMap::new();
+        let mut ids: HashMap<(String, String), &RequestKey> = HashMap::new();
+        for key in &keys {
+            prop_assert_eq!(*texts.entry(key.to_string()).or_insert(key), key);
+            prop_assert_eq!(*ids.entry((key.session.clone(), key.id_in_session())).or_insert(key), key);
+            let again: RequestKey = serde_json::from_value(serde_json::to_value(key).unwrap()).unwrap();
+            prop_assert_eq!(&again, key);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! An outcome with its provenance: through which surface it came, from whom, when.
+//!
+//! Whoever receives an answer stamps its provenance. What an answer says of itself is kept beside it as a claim and decides
+//! nothing.
+
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Through what an outcome came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Via {
+    /// The prompt drawn on a terminal.
+    Terminal,
+    /// The prompt spoken line by line.
+    Line,
+    /// A program that shows questions for us.
+    FrontEnd,
+    /// The inbox.
+    Inbox,
+    /// A web page.
+    Web,
+    /// The dialog of an MCP client.
+    Elicitation,
+    /// A hook of another agent.
+    Hook,
+    /// Answers written beforehand: nobody was asked.
+    AnswersFile,
+    /// A stated rule: nobody was asked.
+    Policy,
+}
+
+impl Via {
+    /// Every way there is.
+    pub const ALL: [Via; 9] = [
+        Via::Terminal,
+        Via::Line,
+        Via::FrontEnd,
+        Via::Inbox,
+        Via::Web,
+        Via::Elicitation,
+        Via::Hook,
+        Via::AnswersFile,
+        Via::Policy,
+    ];
+
+    /// The name as JSON spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Via::Terminal => "terminal",
+            Via::Line => "line",
+            Via::FrontEnd => "front-end",
+            Via::Inbox => "inbox",
+            Via::Web => "web",
+            Via::Elicitation => "elicitation",
+            Via::Hook => "hook",
+            Via::AnswersFile => "answers-file",
+            Via::Policy => "policy",
+        }
+    }
+
+    /// Whether a person was asked there.
+    pub fn is_a_person(self) -> bool {
+        !matches!(self, Via::AnswersFile | Via::Policy)
+    }
+}
+
+/// An [`Outcome`] and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    outcome: Outcome,
+    via: Option<Via>,
+    by: Option<String>,
+    at_ms: Option<u64>,
+    claim: Option<Map<String, Value>>,
+}
+
+impl Resolution {
+    /// An outcome that came through a surface.
+    pub fn new(outcome: Outcome, via: Via) -> Resolution {
+        Resolution { outcome, via: Some(via), by: None, at_ms: None, claim: None }
+    }
+
+    /// Nobody was asked, by any surface, and this is why. The only resolution without a surface.
+    pub fn unavailable(reason: impl Into<String>) -> Resolution {
+        Resolution { outcome: Outcome::unavailable(reason), via: None, by: None, at_ms: None, claim: None }
+    }
+
+    /// Says who answered, as far as the surface knows: a user's name.
+    pub fn with_by(self, by: impl Into<String>) -> Resolution {
+        Resolution { by: Some(by.into()), ..self }
+    }
+
+    /// Says when, in milliseconds since 1970.
+    pub fn with_time(self, at_ms: u64) -> Resolution {
+        Resolution { at_ms: Some(at_ms), ..self }
+    }
+
+    /// Keeps what the answer says of itself; an empty claim is none.
+    pub fn with_claim(self, claim: Map<String, Value>) -> Resolution {
+        Resolution { claim: Some(claim).filter(|claim| !claim.is_empty()), ..self }
+    }
+
+    /// What came of asking.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Through which surface; `None` where nobody was asked.
+    pub fn via(&self) -> Option<Via> {
+        self.via
+    }
+
+    /// Who answered, where that is known.
+    pub fn by(&self) -> Option<&str> {
+        self.by.as_deref()
+    }
+
+    /// When, in milliseconds since 1970, where that is known.
+    pub fn at_ms(&self) -> Option<u64> {
+        self.at_ms
+    }
+
+    /// What the answer says of itself, which nobody has checked.
+    pub fn claim(&self) -> Option<&Map<String, Value>> {
+        self.claim.as_ref()
+    }
+
+    /// The outcome alone.
+    pub fn into_outcome(self) -> Outcome {
+        self.outcome
+    }
+
+    /// Whether a person decided this, rather than a file, a rule or nobody.
+    pub fn is_a_persons(&self) -> bool {
+        self.via.is_some_and(Via::is_a_person)
+    }
+}
+
+/// `{status, answers, via, by?, at_ms?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// [`reply::resolution`](crate::reply::resolution).
+impl Serialize for Resolution {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = self.outcome.fields(Some(self.via.map(Via::name).into()));
+        let stamps = [
+            ("by", self.by.clone().map(Value::from)),
+            ("at_ms", self.at_ms.map(Value::from)),
+            ("claim", self.claim.clone().map(Value::Object)),
+        ];
+        for (name, value) in stamps {
+            if let Some(value) = value {
+                fields.insert(name.into(), value);
+            }
+        }
+        fields.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_is_listed_and_spelled_as_serde_spells_it() {
+        for via in Via::ALL {
+            assert_eq!(serde_json::to_value(via).unwrap(), via.name());
+        }
+    }
+
+    #[test]
+    fn only_people_answer_for_people() {
+        let outcome = || Outcome::cancelled();
+        assert!(outcome().through(Via::Web).is_a_persons());
+        assert!(!outcome().through(Via::AnswersFile).is_a_persons() && !outcome().through(Via::Policy).is_a_persons());
+        assert!(!Resolution::unavailable("no terminal").is_a_persons());
+    }
+}

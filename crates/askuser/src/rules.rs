@@ -1,0 +1,115 @@
+//! How an input is read: limits, what to do about cosmetic faults, and which version of the rules.
+//!
+//! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under, so a stricter version
+//! applies to new input alone and never loses a question or an answer that is already kept.
+
+use crate::limits::Limits;
+use serde::{Deserialize, Serialize};
+
+/// How to read an input.
+///
+/// ```
+/// use askuser::{Limits, Rules};
+///
+/// let rules = Rules::repair().with_limits(Limits::DEFAULT.with_options(2, 6)?);
+/// assert_eq!(rules.limits().options().max, 6);
+/// # Ok::<(), askuser::LimitsError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
+pub struct Rules {
+    version: u32,
+    limits: Limits,
+    faults: Faults,
+}
+
+/// What to do about cosmetic faults of an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Faults {
+    /// Report them like any other.
+    #[default]
+    Reject,
+    /// Mend them, and tell the model what was mended.
+    Repair,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules::strict()
+    }
+}
+
+impl Rules {
+    /// The newest version, which new input is read by.
+    pub const VERSION: u32 = 1;
+
+    /// The default limits; cosmetic faults are rejected.
+    pub const fn strict() -> Rules {
+        Rules { version: Rules::VERSION, limits: Limits::DEFAULT, faults: Faults::Reject }
+    }
+
+    /// The default limits; cosmetic faults are mended, and the model is told.
+    pub const fn repair() -> Rules {
+        Rules { faults: Faults::Repair, ..Rules::strict() }
+    }
+
+    /// The same rules with other limits.
+    pub const fn with_limits(self, limits: Limits) -> Rules {
+        Rules { limits, ..self }
+    }
+
+    /// What may be asked.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What to do about cosmetic faults.
+    pub fn faults(&self) -> Faults {
+        self.faults
+    }
+
+    /// Which version of the rules it is.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+}
+
+#[derive(Deserialize)]
+struct Unchecked {
+    version: u32,
+    limits: Limits,
+    faults: Faults,
+}
+
+impl TryFrom<Unchecked> for Rules {
+    type Error = String;
+
+    fn try_from(Unchecked { version, limits, faults }: Unchecked) -> Result<Rules, String> {
+        match version {
+            1..=Rules::VERSION => Ok(Rules { version, limits, faults }),
+            _ => Err(format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_read_back_as_they_were_stored() {
+        for rules in [Rules::strict(), Rules::repair()] {
+            let stored = serde_json::to_value(rules).unwrap();
+            assert_eq!(serde_json::from_value::<Rules>(stored).unwrap(), rules);
+        }
+    }
+
+    #[test]
+    fn rules_of_a_later_program_are_refused_by_name() {
+        let mut stored = serde_json::to_value(Rules::strict()).unwrap();
+        stored["version"] = (Rules::VERSION + 1).into();
+        let error = serde_json::from_value::<Rules>(stored).unwrap_err().to_string();
+        assert!(error.contains("this program knows 1 to"), "{error}");
+    }
+}
