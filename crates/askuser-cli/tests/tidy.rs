@@ -155,6 +155,25 @@ fn the_readme_names_the_commands_that_exist() {
 }
 
 #[test]
+fn the_demo_asks_the_examples() {
+    // Copies, because a package holds only its own folder and a symbolic link breaks a checkout on Windows.
+    let folder = root().join("crates/askuser-cli/demo");
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert_eq!(read(folder.join(&name)), read(root().join("examples").join(&name)), "{}", name.display());
+    }
+}
+
+#[test]
+fn no_symbolic_links_are_checked_in() {
+    let listed = std::process::Command::new("git").args(["ls-files", "-s"]).current_dir(root()).output();
+    // Without git, as in an unpacked archive, there is nothing to look at.
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let links: Vec<&str> = listed.lines().filter(|line| line.starts_with("120000 ")).collect();
+    assert!(links.is_empty(), "{links:#?}");
+}
+
+#[test]
 fn the_readme_documents_every_setting() {
     let readme = read(root().join("README.md"));
     let config = read(root().join("crates/askuser-cli/src/settings.rs"));
