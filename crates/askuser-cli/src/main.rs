@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<u8, Failure> {
     // Before anything is parsed: what it means is the other executable's business.
-    if let Some(result) = delegate::agent(std::env::args_os()) {
+    if let Some(result) = delegate::hand_over(std::env::args_os()) {
         return result;
     }
     let Some((name, args)) = called() else { return Ok(failure::exit::BAD_INPUT) };
