@@ -10,7 +10,7 @@ Times askuser, dialoguer, inquire and a minimal program, each asking one questio
 
 Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTIONS]
 
-  --askuser PATH  the binary to measure [default: the repository's release build]
+  --askuser PATH  the binary to measure [default: target/release/askuser]; repeat it to compare builds in one run
   --only peers    leave askuser out
   --agent         measure `askuser agent --script` too, from its start to the same question
   --rounds N      rounds in which each program answers once [default: 50]
@@ -26,8 +26,8 @@ pub enum Invocation {
 }
 
 pub struct Options {
-    /// `None` when only the peers are measured.
-    pub askuser: Option<PathBuf>,
+    /// The builds of askuser to measure; none when only the peers are measured.
+    pub askuser: Vec<PathBuf>,
     pub agent: Agent,
     pub rounds: usize,
     pub colours: Colours,
@@ -57,8 +57,9 @@ pub enum Format {
 
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("."));
+    let mut builds = Vec::new();
     let mut options = Options {
-        askuser: Some(release_build(repository)),
+        askuser: vec![repository.join("target/release/askuser")],
         agent: Agent::LeftOut,
         rounds: 50,
         colours: Colours::Indexed256,
@@ -68,9 +69,9 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
     while let Some(argument) = arguments.next() {
         let mut value = |what| arguments.next().ok_or(format!("{argument}: {what} missing"));
         match argument.as_str() {
-            "--askuser" => options.askuser = Some(value("path")?.into()),
+            "--askuser" => builds.push(value("path")?.into()),
             "--only" => match value("`peers`")?.as_str() {
-                "peers" => options.askuser = None,
+                "peers" => options.askuser.clear(),
                 other => return Err(format!("--only {other}: only `peers` is known").into()),
             },
             "--agent" => options.agent = Agent::Measured,
@@ -82,6 +83,9 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
             other => return Err(format!("{other}: no such option\nhint: --help lists them").into()),
         }
     }
+    if !builds.is_empty() {
+        options.askuser = builds;
+    }
     Ok(Invocation::Run(options))
 }
 
@@ -90,13 +94,4 @@ fn rounds(text: &str) -> Result<usize> {
         Ok(rounds) if rounds > 0 => Ok(rounds),
         _ => Err(format!("--rounds {text}: a whole number from 1 up is needed").into()),
     }
-}
-
-/// Where `cargo build --release` puts the binary: under the target's name, since the repository names its target.
-fn release_build(repository: &Path) -> PathBuf {
-    let target = repository.join("target");
-    let named = std::fs::read_dir(&target).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut builds: Vec<PathBuf> =
-        named.map(|folder| folder.join("release/askuser")).filter(|path| path.is_file()).collect();
-    builds.pop().unwrap_or_else(|| target.join("release/askuser"))
 }

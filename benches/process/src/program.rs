@@ -9,7 +9,7 @@ use crate::Result;
 use crate::options::{Agent, Options};
 
 pub struct Program {
-    pub name: &'static str,
+    pub name: String,
     pub path: PathBuf,
     pub arguments: &'static [&'static str],
     pub leaves: Leaves,
@@ -44,21 +44,31 @@ const QUESTION: &str = r#"{"questions":[{
 
 pub fn all(options: &Options) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
-    if let Some(path) = &options.askuser {
+    for (index, path) in options.askuser.iter().enumerate() {
+        let name = build_name(index);
         let (path, leaves) = (binary(path)?, Leaves::WithTheAnswer);
-        programs.push(Program { name: "askuser", path: path.clone(), arguments: ASKUSER_ARGUMENTS, leaves });
+        let agent = format!("{name} agent");
+        programs.push(Program { name, path: path.clone(), arguments: ASKUSER_ARGUMENTS, leaves });
         if options.agent == Agent::Measured {
             let leaves = Leaves::When("PostgreSQL then.", b"\x04");
-            programs.push(Program { name: "askuser agent", path, arguments: AGENT_ARGUMENTS, leaves });
+            programs.push(Program { name: agent, path, arguments: AGENT_ARGUMENTS, leaves });
         }
     }
     let built = build_peers()?;
     for (name, target) in PEERS {
         let path = built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == target));
         let path = path.ok_or(format!("{target}: cargo built it but did not say where"))?.clone();
-        programs.push(Program { name, path, arguments: &[], leaves: Leaves::WithTheAnswer });
+        programs.push(Program { name: name.into(), path, arguments: &[], leaves: Leaves::WithTheAnswer });
     }
     Ok(programs)
+}
+
+/// What the build of askuser with this index is called: its place on the command line, from the second on.
+pub fn build_name(index: usize) -> String {
+    match index {
+        0 => "askuser".into(),
+        _ => format!("askuser {}", index + 1),
+    }
 }
 
 /// The absolute path, since the programs are started in another directory.
@@ -73,7 +83,7 @@ fn binary(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Builds the peers as their own users would, without this repository's linker flags, and returns where they are.
+/// Builds the peers with no compiler flags of whoever measures, as askuser is, and returns where they are.
 fn build_peers() -> Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let built = Command::new(cargo)

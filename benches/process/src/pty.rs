@@ -29,7 +29,7 @@ const QUIET: Duration = Duration::from_millis(3);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub struct Session {
-    name: &'static str,
+    name: String,
     child: Child,
     started: Instant,
     state: ChildState,
@@ -86,7 +86,7 @@ impl Session {
         let started = Instant::now();
         let child = command.spawn().map_err(|error| format!("cannot start {}: {error}", program.path.display()))?;
         let emulator = vt100::Parser::new(ROWS, COLUMNS, 0);
-        Ok(Session { name: program.name, child, started, state: ChildState::Running, terminal, emulator })
+        Ok(Session { name: program.name.clone(), child, started, state: ChildState::Running, terminal, emulator })
     }
 
     pub fn pid(&self) -> u32 {

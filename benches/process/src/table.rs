@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::Result;
 use crate::measure::{Arrow, Measured, Round, own_anonymous_kib};
 use crate::options::{Colours, Options};
-use crate::program::BASELINE;
+use crate::program::{BASELINE, build_name};
 use crate::pty::TERM;
 use crate::screen::{COLUMNS, ROWS};
 
@@ -58,6 +58,11 @@ pub fn text(measured: &[Measured], options: &Options) -> Result<String> {
         "ru_maxrss is approximate and at least the {} KiB that each fork copies; trust peak RSS",
         own_anonymous_kib()?
     )?;
+    if options.askuser.len() > 1 {
+        for (index, path) in options.askuser.iter().enumerate() {
+            writeln!(text, "{} is {}", build_name(index), path.display())?;
+        }
+    }
     if let Some(wait) = options.idle {
         writeln!(text, "wake-ups of all threads in {} s without a key, one wait", wait.as_secs())?;
     }

@@ -26,7 +26,8 @@ pub fn command() -> Command {
         .after_help(EXIT_CODES)
 }
 
-fn ask() -> Command {
+/// The command on the way to a prompt; `askuser` parses it by itself.
+pub fn ask() -> Command {
     Command::new("ask")
         .about("Ask a person and print the answer")
         .long_about(

@@ -1,4 +1,6 @@
-//! Commands that live in an executable of their own, because of what they bring along.
+//! Commands that live in `askuser-services`, an executable of its own: HTTP, TLS and an async runtime would cost every
+//! prompt a quarter of its first frame and twice its memory (CONTRIBUTING.md, "Benchmarks"). Nobody has to know: the two are
+//! installed together, and a user only ever calls `askuser COMMAND`.
 
 use askuser_cli::failure::Failure;
 use std::ffi::OsString;
@@ -6,25 +8,28 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-const AGENT: &str = "askuser-agent";
+const SERVICES: &str = "askuser-services";
+/// The commands that are handed over.
+const COMMANDS: [&str; 1] = ["agent"];
 
-/// Becomes `askuser-agent` if the first argument is `agent`; comes back only if it is not, or if that fails.
-pub(crate) fn agent(mut args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
-    args.nth(1).filter(|name| name == "agent")?;
-    Some(become_one(Command::new(beside_us().unwrap_or_else(|| AGENT.into())).args(args)).map_err(|error| {
-        let failure = Failure::new(format!("cannot start {AGENT}: {error}"));
+/// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
+pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
+    let mut args = args.skip(1).peekable();
+    args.peek().filter(|name| COMMANDS.iter().any(|command| name == command))?;
+    Some(become_one(Command::new(beside_us().unwrap_or_else(|| SERVICES.into())).args(args)).map_err(|error| {
+        let failure = Failure::new(format!("cannot start {SERVICES}: {error}"));
         match error.kind() {
-            io::ErrorKind::NotFound => failure.hint(format!(
-                "it is installed beside askuser by `cargo install --path crates/askuser-cli`, and built by `cargo build \
-                 --release`, but not by `cargo run`: there, `cargo run --release --bin {AGENT}`"
-            )),
+            io::ErrorKind::NotFound => failure.hint(
+                "it belongs beside askuser: `cargo install --path crates/askuser-cli` installs both, `cargo build` builds \
+                 both, but `cargo run` builds only the first",
+            ),
             _ => failure,
         }
     }))
 }
 
 fn beside_us() -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.with_file_name(format!("{AGENT}{}", std::env::consts::EXE_SUFFIX));
+    let path = std::env::current_exe().ok()?.with_file_name(format!("{SERVICES}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)
 }
 

@@ -10,6 +10,8 @@ mod doctor;
 use askuser_cli::args;
 use askuser_cli::config::Layers;
 use askuser_cli::failure::{self, Failure};
+use clap::ArgMatches;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -18,14 +20,14 @@ fn main() -> ExitCode {
 
 fn run() -> Result<u8, Failure> {
     // Before anything is parsed: what it means is the other executable's business.
-    if let Some(result) = delegate::agent(std::env::args_os()) {
+    if let Some(result) = delegate::hand_over(std::env::args_os()) {
         return result;
     }
-    let matches = args::command().get_matches();
-    let Some((name, args)) = matches.subcommand() else { return Ok(failure::exit::BAD_INPUT) };
+    let Some((name, args)) = called() else { return Ok(failure::exit::BAD_INPUT) };
+    let args = &args;
     let layers = || Layers::detect(args);
     let settings = || layers()?.settings();
-    match name {
+    match name.as_str() {
         "ask" => ask::run(args, &settings()?),
         "check" => check::run(args, &settings()?),
         "demo" => demo::run(&settings()?),
@@ -36,4 +38,16 @@ fn run() -> Result<u8, Failure> {
         "man" => docs::man(args),
         _ => Err(Failure::new(format!("no command {name}"))),
     }
+}
+
+/// The command that was called, and its arguments. `ask` is parsed without the other commands around it, and its definition
+/// is left to the end of the process: both are on the way to the first frame.
+fn called() -> Option<(String, ArgMatches)> {
+    let words = || std::env::args_os().skip(1);
+    if words().next().is_some_and(|word| word == "ask") {
+        let mut ask = ManuallyDrop::new(args::ask().bin_name("askuser ask"));
+        let args = ask.try_get_matches_from_mut(words()).unwrap_or_else(|error| error.exit());
+        return Some(("ask".into(), args));
+    }
+    args::command().get_matches().remove_subcommand()
 }

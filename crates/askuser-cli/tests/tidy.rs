@@ -144,14 +144,56 @@ fn the_readme_names_the_commands_that_exist() {
         assert!(readme.contains(command), "{command}");
     }
     assert!(read(root().join(".ci/run")).contains("./check"));
-    // The second executable's weight must not come back into the first: it has no module of it.
-    let first = read(root().join("crates/askuser-cli/src/main.rs"));
-    assert!(!first.contains("askuser_agent") && !first.contains("mod agent"));
     for line in readme.lines().filter_map(|line| line.trim().strip_prefix("askuser ")) {
         let name = line.split_whitespace().next().unwrap_or_default();
         let known = ["ask", "agent", "check", "schema", "demo", "doctor", "config", "completions", "man"];
         assert!(known.contains(&name), "README shows `askuser {line}`");
     }
+}
+
+#[test]
+fn the_prompt_links_no_http_no_tls_and_no_runtime() {
+    // What `askuser` and `askuser-services` share, and what only the first has: no module of the second's.
+    let folder = root().join("crates/askuser-cli/src");
+    let first = sources(&folder).into_iter().filter(|path| path.parent() == Some(&folder));
+    for path in first {
+        let code = code(&path);
+        for word in ["askuser_agent", "tokio", "mod agent", "mod services"] {
+            assert!(!code.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn both_executables_are_installed_and_run_starts_the_first() {
+    let manifest: toml::Table = read(root().join("crates/askuser-cli/Cargo.toml")).parse().unwrap();
+    let names: Vec<&str> =
+        manifest["bin"].as_array().unwrap().iter().map(|bin| bin["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["askuser", "askuser-services"]);
+    // With a feature to ask for, `cargo install` would leave it out.
+    assert!(manifest["bin"].as_array().unwrap().iter().all(|bin| bin.get("required-features").is_none()));
+    assert_eq!(manifest["package"]["default-run"].as_str(), Some("askuser"));
+    let delegate = read(root().join("crates/askuser-cli/src/delegate.rs"));
+    assert!(delegate.contains("const SERVICES: &str = \"askuser-services\";"));
+}
+
+#[test]
+fn the_demo_asks_the_examples() {
+    // Copies, because a package holds only its own folder and a symbolic link breaks a checkout on Windows.
+    let folder = root().join("crates/askuser-cli/demo");
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name();
+        assert_eq!(read(folder.join(&name)), read(root().join("examples").join(&name)), "{}", name.display());
+    }
+}
+
+#[test]
+fn no_symbolic_links_are_checked_in() {
+    let listed = std::process::Command::new("git").args(["ls-files", "-s"]).current_dir(root()).output();
+    // Without git, as in an unpacked archive, there is nothing to look at.
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let links: Vec<&str> = listed.lines().filter(|line| line.starts_with("120000 ")).collect();
+    assert!(links.is_empty(), "{links:#?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The `askuser-agent` executable, which a user calls as `askuser agent`: a conversation in a terminal, or one turn
-//! without one.
+//! The `askuser-services` executable, which `askuser` starts for the commands that need more than a prompt does. For now
+//! that is `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
 mod announce;
@@ -28,7 +28,16 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<u8, Failure> {
-    let args = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION")).get_matches();
+    let mut words = std::env::args_os().skip(1).peekable();
+    if words.peek().is_none_or(|word| word != "agent") {
+        return Err(Failure::new("askuser-services has no command of that name")
+            .hint("call `askuser COMMAND`; it starts askuser-services where that is needed"));
+    }
+    let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
+    agent(command.get_matches_from(words))
+}
+
+fn agent(args: ArgMatches) -> Result<u8, Failure> {
     let settings = Layers::detect(&args)?.settings()?;
     // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
