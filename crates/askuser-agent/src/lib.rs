@@ -36,6 +36,7 @@
 
 mod agent;
 mod asking;
+pub mod atomic_file;
 mod event;
 mod event_channel;
 mod message;

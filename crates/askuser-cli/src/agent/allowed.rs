@@ -2,10 +2,11 @@
 
 use crate::session;
 use askuser_agent::Allowed;
+use askuser_agent::atomic_file::{self, FilePermissions};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,14 +53,7 @@ impl Allowed for File {
         let mut rules = self.read()?;
         let tools = rules.0.entry(self.folder.clone()).or_default();
         tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());
-        // Whole or not at all: another session may be reading it.
-        let draft = self.file.with_extension(format!("{}.tmp", std::process::id()));
-        let mut options = fs::File::options();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&draft)?.write_all(&serde_json::to_vec_pretty(&rules)?)?;
-        fs::rename(&draft, &self.file)
+        atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&rules)?, FilePermissions::OwnerOnly)
     }
 }
 

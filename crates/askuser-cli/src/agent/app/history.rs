@@ -3,6 +3,7 @@
 //! Sessions only append to it, so they do not get into each other's way; who finds it too long shortens it. A line that
 //! cannot be read is passed over. Without the file everything works, just without a memory.
 
+use askuser_agent::atomic_file::{self, FilePermissions};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -50,12 +51,8 @@ impl HistoryFile {
     }
 
     fn rewrite(&self, texts: &[String]) -> io::Result<()> {
-        let draft = self.path.with_extension(format!("{}.tmp", std::process::id()));
-        let mut file = private().write(true).create(true).truncate(true).open(&draft)?;
-        for text in texts {
-            file.write_all(&line(text)?)?;
-        }
-        fs::rename(&draft, &self.path)
+        let lines = texts.iter().map(|text| line(text)).collect::<io::Result<Vec<_>>>()?;
+        atomic_file::replace(&self.path, &lines.concat(), FilePermissions::OwnerOnly)
     }
 }
 

@@ -1,0 +1,181 @@
+//! Replaces the content of a file, all of it or nothing, also if the machine crashes: the content is written to a
+//! temporary file in the same folder and synced, the file is renamed over the old one, and the folder is synced.
+//!
+//! A symbolic link is replaced, not followed; other hard links of the old file keep the old content. Concurrent writers
+//! do not mix, the last one wins: a lock against lost updates is up to the caller.
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How often another temporary name is tried, should one be taken by the remains of a process that was killed.
+const MAX_ATTEMPTS: usize = 100;
+
+/// The permissions of the new file. On systems other than Unix only [`LikeOld`](FilePermissions::LikeOld) has an effect.
+#[derive(Clone, Copy, Debug)]
+pub enum FilePermissions<'a> {
+    /// Those of any new file.
+    Default,
+    /// Readable and writable by its owner only.
+    OwnerOnly,
+    /// The permission bits of the file that is replaced, without set-user-id and the like.
+    LikeOld(&'a Metadata),
+}
+
+/// Replaces the content of the file at `path`, or creates it. Its folder must exist.
+///
+/// ```
+/// use askuser_agent::atomic_file::{self, FilePermissions};
+///
+/// # fn main() -> std::io::Result<()> {
+/// # let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("settings.json");
+/// atomic_file::replace(&path, b"{}", FilePermissions::OwnerOnly)?;
+/// assert_eq!(std::fs::read(&path)?, b"{}");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// If `path` has no file name, or a step fails; the old content is then still there.
+pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
+    let Some(name) = path.file_name() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    replace_in(&Dir::open_ambient_dir(folder, ambient_authority())?, name, content, permissions)
+}
+
+/// Replaces the content of `name` in an open folder.
+pub(crate) fn replace_in(
+    folder: &Dir,
+    name: &OsStr,
+    content: &[u8],
+    permissions: FilePermissions<'_>,
+) -> io::Result<()> {
+    let (temporary, file) = create_temporary(folder, permissions)?;
+    let renamed = fill(file, content, permissions).and_then(|()| folder.rename(&temporary, folder, name));
+    if renamed.is_err() {
+        // The first error is the one to report.
+        let _ = folder.remove_file(&temporary);
+        return renamed;
+    }
+    // The new content is in place, so a file system that cannot sync a folder is no failure.
+    #[cfg(unix)]
+    let _ = folder.open(".").and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -> io::Result<(String, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(
+        &mut options,
+        match permissions {
+            FilePermissions::Default => 0o666,
+            // Until the permissions of the old file are set, nobody else may read the content.
+            FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
+        },
+    );
+    let mut attempts = 0..MAX_ATTEMPTS;
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".askuser-{}-{count}.tmp", std::process::id());
+        match folder.open_with(&name, &options) {
+            Ok(file) => return Ok((name, file.into_std())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts.next().is_some() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn fill(mut file: File, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
+    file.write_all(content)?;
+    if let FilePermissions::LikeOld(metadata) = permissions {
+        file.set_permissions(plain_permissions(metadata))?;
+    }
+    // Without it, a crash after the rename could leave an empty file in place of the old one.
+    file.sync_all()
+}
+
+/// The permissions without set-user-id and the like, which writing to a file clears as well.
+fn plain_permissions(metadata: &Metadata) -> Permissions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Permissions::from_mode(metadata.permissions().mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    metadata.permissions()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect()
+    }
+
+    #[test]
+    fn a_private_file_stays_private_even_if_the_old_one_was_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        replace(&path, b"new", FilePermissions::OwnerOnly).unwrap();
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), mode(&path)), ("new", 0o600));
+        assert_eq!(names(folder.path()), ["file"]);
+    }
+
+    #[test]
+    fn the_old_permissions_are_kept_but_not_set_user_id() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o4755)).unwrap();
+        let old = fs::metadata(&path).unwrap();
+        replace(&path, b"new", FilePermissions::LikeOld(&old)).unwrap();
+        assert_eq!(mode(&path), 0o755);
+    }
+
+    #[test]
+    fn a_replacement_that_fails_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("name/inner")).unwrap();
+        assert!(replace(&folder.path().join("name"), b"new", FilePermissions::Default).is_err());
+        assert_eq!(names(folder.path()), ["name"]);
+    }
+
+    #[test]
+    fn the_temporary_files_of_a_killed_process_are_not_in_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        // Other tests of this process count too, so some of these names are the next ones.
+        for count in 0..50 {
+            fs::write(folder.path().join(format!(".askuser-{}-{count}.tmp", std::process::id())), "").unwrap();
+        }
+        replace(&folder.path().join("file"), b"new", FilePermissions::Default).unwrap();
+        assert_eq!(fs::read(folder.path().join("file")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_path_without_a_file_name_is_an_error() {
+        assert_eq!(
+            replace(Path::new("/"), b"", FilePermissions::Default).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
+    }
+}
