@@ -1,7 +1,7 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
-use super::process::{self, Isolation, ProcessGroup};
+use super::process::{self, ProcessGroup};
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -69,7 +69,7 @@ impl Tool for Bash {
                 Ok(input) => input,
                 Err(rejected) => return Ok(rejected),
             };
-            let result = run(&input, context, Isolation::strongest()).await?;
+            let result = run(&input, context).await?;
             Ok(result.titled(NAME, input.subtitle()))
         })
     }
@@ -135,8 +135,8 @@ enum Exit {
     TimedOut,
 }
 
-async fn run(input: &CommandInput<'_>, context: &ToolContext, isolation: Isolation) -> Result<ToolResult, Stop> {
-    let (mut group, mut pipe) = match process::spawn_shell(input.command, &context.cwd, isolation) {
+async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
+    let (mut group, mut pipe) = match process::spawn_shell(input.command, &context.cwd) {
         Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();

@@ -32,9 +32,9 @@ fn is_running(pid: Pid) -> bool {
     !is_zombie && test_kill_process(pid).is_ok()
 }
 
-async fn run_isolated(test: &TestFolder, command: &str, ms: u64, isolation: Isolation) -> ToolResult {
+async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
     let input = CommandInput { command, timeout: Duration::from_millis(ms), description: None };
-    run(&input, &test.context, isolation).await.unwrap()
+    run(&input, &test.context).await.unwrap()
 }
 
 #[tokio::test]
@@ -135,25 +135,21 @@ async fn a_timeout_ends_grandchildren_even_those_that_do_not_want_to() {
 
 #[tokio::test]
 async fn a_stopped_command_does_not_outlast_the_timeout() {
-    for isolation in [Isolation::Session, Isolation::ProcessGroup] {
-        let test = TestFolder::new();
-        let result = run_isolated(&test, "echo $$ > pid; kill -STOP $$; echo never", 300, isolation).await;
-        assert!(result.output.starts_with("Timed out"), "{}", result.output);
-        assert!(!is_running(pid_in(&test.path("pid")).await));
-    }
+    let test = TestFolder::new();
+    let result = run_within(&test, "echo $$ > pid; kill -STOP $$; echo never", 300).await;
+    assert!(result.output.starts_with("Timed out"), "{}", result.output);
+    assert!(!is_running(pid_in(&test.path("pid")).await));
 }
 
 #[tokio::test]
 async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
-    for isolation in [Isolation::Session, Isolation::ProcessGroup] {
-        for redirect in ["", "> /dev/null 2>&1"] {
-            let test = TestFolder::new();
-            let command = format!("sleep 1000 {redirect} & echo $! > pid; echo done");
-            let result = run_isolated(&test, &command, 60_000, isolation).await;
-            assert_eq!(result.output, "done\n\nIts background processes were stopped.");
-            assert!(result.success);
-            assert!(!is_running(pid_in(&test.path("pid")).await));
-        }
+    for redirect in ["", "> /dev/null 2>&1"] {
+        let test = TestFolder::new();
+        let command = format!("sleep 1000 {redirect} & echo $! > pid; echo done");
+        let result = run_within(&test, &command, 60_000).await;
+        assert_eq!(result.output, "done\n\nIts background processes were stopped.");
+        assert!(result.success);
+        assert!(!is_running(pid_in(&test.path("pid")).await));
     }
 }
 

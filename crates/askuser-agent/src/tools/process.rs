@@ -1,14 +1,18 @@
 //! A shell command and all processes it starts, as one process group that can be stopped.
 //!
-//! It runs in its own session, or at least its own process group, so it cannot read from the terminal: keys belong to the
-//! prompt. When the [`ProcessGroup`] is dropped, nothing of the group is left running. A process that leaves the group on
-//! purpose (a daemon) is out of reach.
+//! It runs in its own session, so it cannot read from the terminal: keys belong to the prompt. When the [`ProcessGroup`]
+//! is dropped, nothing of the group is left running. A process that leaves the group on purpose (a daemon) is out of
+//! reach.
+//!
+//! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
+//! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
 
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::ChildStdout;
 
 /// How long a command may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
@@ -18,56 +22,33 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A command and its descendants.
 pub(crate) struct ProcessGroup {
-    child: Child,
+    child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
 }
 
-/// How a command is kept from reading the terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Isolation {
-    /// Its own session, without a terminal: opening `/dev/tty` fails at once.
-    Session,
-    /// Its own process group: a read from the terminal stops it, until its timeout.
-    ProcessGroup,
-}
-
-impl Isolation {
-    /// The strongest that this system offers.
-    pub(crate) fn strongest() -> Isolation {
-        if cfg!(unix) && setsid().is_some() { Isolation::Session } else { Isolation::ProcessGroup }
-    }
-}
-
 /// Runs `text` in a shell, with standard output and standard error in one pipe.
-pub(crate) fn spawn_shell(text: &str, cwd: &Path, isolation: Isolation) -> io::Result<(ProcessGroup, ChildStdout)> {
+pub(crate) fn spawn_shell(text: &str, cwd: &Path) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = on_path("bash").unwrap_or_else(|| "sh".into());
-    // setsid execs the shell, so the child itself leads the session.
-    let mut command = match (isolation, setsid()) {
-        (Isolation::Session, Some(setsid)) => {
-            let mut command = Command::new(setsid);
-            command.arg(shell);
-            command
-        }
-        (Isolation::Session, None) | (Isolation::ProcessGroup, _) => {
-            let mut command = Command::new(shell);
-            #[cfg(unix)]
-            command.process_group(0);
-            command
-        }
-    };
     let (reader, writer) = io::pipe()?;
-    command
-        .arg("-c")
-        .arg(text)
-        .current_dir(cwd)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        // Nobody could answer a prompt or leave a pager.
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("PAGER", "cat")
-        .env("GIT_PAGER", "cat");
+    let (stdout, stderr) = (writer.try_clone()?, writer);
+    let mut command = CommandWrap::with_new(shell, |command| {
+        command
+            .arg("-c")
+            .arg(text)
+            .current_dir(cwd)
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr)
+            // Nobody could answer a prompt or leave a pager.
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("PAGER", "cat")
+            .env("GIT_PAGER", "cat");
+    });
+    #[cfg(unix)]
+    command.wrap(process_wrap::tokio::ProcessSession);
+    #[cfg(windows)]
+    command.wrap(process_wrap::tokio::JobObject);
     let output = receiver(reader)?;
     let child = command.spawn()?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
@@ -83,10 +64,6 @@ fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
 #[cfg(windows)]
 fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
     ChildStdout::from_std(std::os::windows::io::OwnedHandle::from(reader).into())
-}
-
-fn setsid() -> Option<&'static Path> {
-    [Path::new("/usr/bin/setsid"), Path::new("/bin/setsid")].into_iter().find(|path| path.is_file())
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
@@ -156,10 +133,7 @@ impl ProcessGroup {
 
     fn signal(&self, signal: rustix::process::Signal) {
         let Some(pid) = self.pid() else { return };
-        // Until the child has created its session there is no group to signal.
-        if rustix::process::kill_process_group(pid, signal).is_err() && self.child.id().is_some() {
-            let _ = rustix::process::kill_process(pid, signal);
-        }
+        let _ = rustix::process::kill_process_group(pid, signal);
     }
 
     fn terminate(&mut self) {
