@@ -1,23 +1,23 @@
-//! The conversation as the model sees it, in no provider's shape.
+//! The conversation as the model sees it, independent of the provider's protocol.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One message. Results follow the assistant message whose calls they answer, all of them and in its order.
+/// One message. Results directly follow the assistant message with their calls: all of them, in the same order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// What the person said.
+    /// A message of the user.
     User {
-        /// Their words.
+        /// The text.
         text: String,
     },
-    /// What the model said and called.
+    /// A response of the model.
     Assistant {
-        /// In the order it came.
+        /// Its blocks, in order.
         content: Vec<Block>,
     },
-    /// What came of the calls.
+    /// The results of tool calls.
     Results {
         /// One for each call.
         results: Vec<CallResult>,
@@ -28,51 +28,52 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Words.
+    /// Text.
     Text {
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A call of a tool.
+    /// A tool call.
     Call(ToolCall),
-    /// Something only its provider understands, such as signed thoughts. It goes back to it as it came.
+    /// Data that only its provider understands, such as signed thinking. It is sent back to that provider unchanged.
     Opaque {
-        /// Whose it is.
+        /// The provider it came from.
         provider: String,
-        /// What it is.
+        /// The data.
         value: Value,
     },
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Names the call; unique in a conversation.
+    /// The id of the call, unique in a conversation.
     pub id: String,
-    /// Which tool.
+    /// The name of the tool.
     pub name: String,
-    /// Its input: an object, or a string where the model's JSON could not be read.
+    /// The input: an object, or the model's text if that is not a JSON object.
+    /// [`typed_input`](ToolCall::typed_input) reads it.
     pub input: Value,
-    /// Something only the provider understands, which goes back to it with the call.
+    /// Data that only the provider understands; it is sent back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
 
-/// What came of a call, as the model reads it.
+/// The result of a tool call, as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallResult {
-    /// The call.
+    /// The id of the call.
     pub id: String,
-    /// The tool; some providers match by it.
+    /// The name of the tool; some providers match results by it.
     pub name: String,
-    /// What the model reads.
+    /// The text that the model reads.
     pub output: String,
-    /// Whether the tool failed, or was kept from running.
+    /// Whether the tool failed or was not run.
     pub is_error: bool,
 }
 
 impl Message {
-    /// The calls of an assistant message.
+    /// The tool calls of an assistant message; none for other messages.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let content = match self {
             Message::Assistant { content } => content.as_slice(),
@@ -84,7 +85,7 @@ impl Message {
         })
     }
 
-    /// The words of an assistant message.
+    /// The text of an assistant message; empty for other messages.
     pub fn text(&self) -> String {
         let Message::Assistant { content } = self else { return String::new() };
         let text = content.iter().filter_map(|block| match block {

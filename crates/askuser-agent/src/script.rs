@@ -1,7 +1,6 @@
-//! A model that follows a script: for demonstrations and tests, without a key and without a network.
+//! A model that plays back a script: for demonstrations and tests, without API key and network.
 //!
-//! It keeps no count. Where it stands is found from the conversation, as with any model, so that it goes on rightly after
-//! a crash.
+//! It is stateless: the next response follows from the conversation, as with any model, so a session can be resumed.
 
 use crate::event::{FailureKind, Usage};
 use crate::message::{Message, ToolCall};
@@ -12,67 +11,73 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a model says and calls, turn by turn.
+/// The responses of a scripted model.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// What the person might say first; a front end may say it for them.
+    /// A first message of the user, which a front end may send.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// The agent's turns: one for each request, in order.
-    turns: Vec<Turn>,
-    /// The turns of subagents, by their description.
+    /// The responses of the main agent, one for each request.
+    #[serde(rename = "turns")]
+    responses: Vec<ScriptedResponse>,
+    /// The responses of subagents, by their description.
     #[serde(default)]
-    tasks: BTreeMap<String, Vec<Turn>>,
-    /// How long each word takes, in milliseconds.
+    tasks: BTreeMap<String, Vec<ScriptedResponse>>,
+    /// The pause before each word, in milliseconds.
     #[serde(default)]
     pace_ms: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Turn {
-    /// Taken only if the last message has these words; passed over otherwise.
+struct ScriptedResponse {
+    /// Used only if the last message contains this text; skipped otherwise.
     #[serde(default, rename = "if")]
-    only_if: Option<String>,
+    condition: Option<String>,
     #[serde(default)]
     text: String,
     #[serde(default)]
-    calls: Vec<Call>,
-    /// How long it thinks first, in milliseconds.
+    calls: Vec<ScriptedCall>,
+    /// The pause before the response, in milliseconds.
     #[serde(default)]
     wait_ms: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct ScriptedCall {
     name: String,
     input: Value,
 }
 
-/// Why a script cannot be followed.
+/// Why a text is not a script.
 #[derive(Debug, thiserror::Error)]
 #[error("not a script: {0}")]
 pub struct ScriptError(#[from] serde_json::Error);
 
 impl Script {
-    /// Reads a script.
+    /// Parses a script.
+    ///
+    /// # Errors
+    /// If the JSON does not have the shape of a script.
     pub fn parse(json: &str) -> Result<Script, ScriptError> {
         Ok(serde_json::from_str(json)?)
     }
 
-    fn next(&self, request: &ModelRequest<'_>) -> Option<&Turn> {
-        let turns = match request.task {
-            None => &self.turns,
+    /// The response to a request: replays the conversation to find out which ones have been used.
+    fn response_to(&self, request: &ModelRequest<'_>) -> Option<&ScriptedResponse> {
+        let responses = match request.task {
+            None => &self.responses,
             Some(task) => self.tasks.get(task)?,
         };
-        let mut at = 0;
+        let mut unused = responses.iter();
         let mut choose = |before: &[Message]| {
-            let fits = |turn: &&Turn| turn.only_if.as_deref().is_none_or(|words| says(before.last(), words));
-            let turn = turns.get(at..)?.iter().find(fits)?;
-            at += 1 + turns[at..].iter().position(|other| std::ptr::eq(other, turn))?;
-            Some(turn)
+            let applies = |text: &str| before.last().is_some_and(|last| contains(last, text));
+            let mut rest = unused.clone();
+            let response = rest.find(|response| response.condition.as_deref().is_none_or(applies))?;
+            unused = rest;
+            Some(response)
         };
         for (i, message) in request.messages.iter().enumerate() {
             if matches!(message, Message::Assistant { .. }) {
@@ -83,12 +88,11 @@ impl Script {
     }
 }
 
-fn says(message: Option<&Message>, words: &str) -> bool {
+fn contains(message: &Message, text: &str) -> bool {
     match message {
-        Some(Message::User { text }) => text.contains(words),
-        Some(Message::Results { results }) => results.iter().any(|result| result.output.contains(words)),
-        Some(message @ Message::Assistant { .. }) => message.text().contains(words),
-        None => false,
+        Message::User { text: said } => said.contains(text),
+        Message::Results { results } => results.iter().any(|result| result.output.contains(text)),
+        Message::Assistant { .. } => message.text().contains(text),
     }
 }
 
@@ -98,22 +102,22 @@ impl Model for Script {
     }
 
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
-        let Some(turn) = self.next(&request) else {
-            let whose = request.task.map(|task| format!(" of task {task:?}")).unwrap_or_default();
-            let error = ModelError::new(FailureKind::Script, format!("the script{whose} ends here"));
+        let Some(response) = self.response_to(&request) else {
+            let of_task = request.task.map(|task| format!(" of task {task:?}")).unwrap_or_default();
+            let error = ModelError::new(FailureKind::Script, format!("the script{of_task} ends here"));
             return Box::pin(stream::iter([Err(error)]));
         };
-        let turn_number = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count() + 1;
-        let words = turn.text.split_inclusive(' ').map(|word| (self.pace_ms, ModelEvent::Text(word.to_owned())));
-        let calls = turn.calls.iter().enumerate().map(move |(i, call)| {
-            let id = format!("call_{turn_number}_{}", i + 1);
+        let response_number = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count() + 1;
+        let words = response.text.split_inclusive(' ').map(|word| (self.pace_ms, ModelEvent::Text(word.to_owned())));
+        let calls = response.calls.iter().enumerate().map(move |(i, call)| {
+            let id = format!("call_{response_number}_{}", i + 1);
             (0, ModelEvent::Call(ToolCall { id, name: call.name.clone(), input: call.input.clone(), extra: None }))
         });
-        let read: usize = request.messages.iter().map(words_in).sum();
-        let written = turn.text.split_whitespace().count();
-        let usage = Usage { input_tokens: read as u64, output_tokens: written as u64 };
+        let input_words: usize = request.messages.iter().map(count_words).sum();
+        let output_words = response.text.split_whitespace().count();
+        let usage = Usage { input_tokens: input_words as u64, output_tokens: output_words as u64 };
         let events: Vec<_> = words.chain(calls).chain([(0, ModelEvent::Usage(usage))]).collect();
-        let wait = Duration::from_millis(turn.wait_ms);
+        let wait = Duration::from_millis(response.wait_ms);
         let first = stream::once(async move {
             if !wait.is_zero() {
                 tokio::time::sleep(wait).await;
@@ -129,8 +133,8 @@ impl Model for Script {
     }
 }
 
-/// A script has no tokens; words stand in for them.
-fn words_in(message: &Message) -> usize {
+/// Words are counted in place of tokens.
+fn count_words(message: &Message) -> usize {
     let count = |text: &str| text.split_whitespace().count();
     match message {
         Message::User { text } => count(text),

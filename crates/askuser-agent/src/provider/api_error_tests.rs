@@ -20,7 +20,7 @@ fn check(status: u16, body: &str, kind: FailureKind, message: &str) {
 }
 
 #[test]
-fn a_refused_key_is_named_by_its_variable() {
+fn a_rejected_key_is_named_by_its_variable() {
     check(
         401,
         r#"{"error":{"message":"Incorrect API key provided: sk-very-secret.","type":"invalid_request_error","code":"invalid_api_key"}}"#,
@@ -40,7 +40,7 @@ fn gemini_says_400_to_a_wrong_key() {
 }
 
 #[test]
-fn without_a_key_it_says_which_one_to_set() {
+fn without_a_key_the_error_names_the_variable_to_set() {
     let target = Target { key: None, ..target() };
     let error = target.model_error(&ApiError::from_response(401, "Unauthorized", b""));
     assert_eq!(error.message, "openai requires a key; set OPENAI_API_KEY (401): Unauthorized");
@@ -100,7 +100,7 @@ fn every_provider_says_differently_that_a_conversation_is_too_long() {
 }
 
 #[test]
-fn a_limit_on_tokens_in_a_minute_is_a_limit_on_the_rate() {
+fn a_limit_on_tokens_per_minute_is_a_rate_limit() {
     check(
         429,
         r#"{"error":{"message":"Rate limit: input token count per minute","type":"tokens","code":"rate_limit_exceeded"}}"#,
@@ -110,14 +110,14 @@ fn a_limit_on_tokens_in_a_minute_is_a_limit_on_the_rate() {
 }
 
 #[test]
-fn gemini_says_in_the_error_when_to_come_back() {
+fn gemini_sends_the_retry_delay_in_the_error() {
     let body = r#"[{"error":{"code":429,"message":"Quota","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}]"#;
     let error = target().model_error(&ApiError::from_response(429, "", body.as_bytes()));
     assert_eq!((error.kind, error.retry_after), (FailureKind::RateLimited, Some(Duration::from_millis(17_500))));
 }
 
 #[test]
-fn want_of_credit_does_not_pass_by_itself() {
+fn missing_credit_is_not_retried() {
     for (status, body) in [
         (
             429,
@@ -135,7 +135,7 @@ fn want_of_credit_does_not_pass_by_itself() {
 }
 
 #[test]
-fn failures_of_the_server_are_worth_another_try() {
+fn server_errors_are_transient() {
     for status in [500, 502, 503, 504, 529] {
         assert_eq!(
             target().model_error(&ApiError::from_response(status, "Reason", b"")).message,
@@ -153,7 +153,7 @@ fn a_failure_inside_a_stream_has_no_status() {
 }
 
 #[test]
-fn the_status_knows_better_than_a_code_for_everything() {
+fn the_status_takes_precedence_over_a_generic_code() {
     check(
         400,
         r#"{"error":{"message":"tools are not supported","type":"api_error"}}"#,
@@ -163,7 +163,7 @@ fn the_status_knows_better_than_a_code_for_everything() {
 }
 
 #[test]
-fn a_page_is_not_repeated() {
+fn an_html_page_is_not_quoted() {
     check(
         502,
         "<!DOCTYPE html><html><body><h1>Bad gateway</h1></body></html>",
@@ -173,12 +173,12 @@ fn a_page_is_not_repeated() {
 }
 
 #[test]
-fn words_are_bounded_and_on_one_line() {
+fn quoted_text_is_bounded_and_on_one_line() {
     let error = target().model_error(&ApiError::from_response(400, "", format!("a\n\n{}", "é".repeat(600)).as_bytes()));
     assert_eq!(error.message, format!("openai rejected the request (400): a {}…", "é".repeat(498)));
 }
 
 #[test]
-fn a_key_is_not_in_what_is_printed_of_it() {
+fn debug_output_does_not_contain_the_key() {
     assert!(!format!("{:?}", target()).contains("secret"));
 }

@@ -30,7 +30,7 @@ fn the_name_may_have_slashes_of_its_own() {
 }
 
 #[test]
-fn an_unknown_provider_is_told_the_known_ones() {
+fn an_unknown_provider_error_lists_the_known_ones() {
     fails(
         "gpt-5",
         KEY,
@@ -63,7 +63,7 @@ fn a_key_that_cannot_be_sent_is_not_repeated() {
 }
 
 #[test]
-fn only_http_is_spoken() {
+fn only_http_and_https_are_accepted() {
     fails(
         "anthropic/claude",
         KEY,
@@ -89,7 +89,7 @@ fn a_base_url_holds_no_secrets() {
 }
 
 #[test]
-fn what_is_given_wins_over_the_variable() {
+fn a_given_base_url_overrides_the_variable() {
     let variables = [("OPENAI_BASE_URL", "http://variable/v1")];
     goes_to("openai", "gpt", &variables, Some("http://given/v1/"), "http://given/v1/chat/completions");
     goes_to("openai", "gpt", &variables, None, "http://variable/v1/chat/completions");
@@ -97,7 +97,7 @@ fn what_is_given_wins_over_the_variable() {
 }
 
 #[test]
-fn a_version_is_not_said_twice() {
+fn a_version_in_the_base_url_is_not_repeated() {
     for base in ["https://api.anthropic.com", "https://api.anthropic.com/", "https://api.anthropic.com/v1"] {
         goes_to("anthropic", "claude", &[], Some(base), "https://api.anthropic.com/v1/messages");
     }
@@ -120,7 +120,7 @@ fn a_name_cannot_lead_to_another_path() {
 }
 
 #[test]
-fn a_local_server_is_written_in_many_ways() {
+fn the_address_of_a_local_server_is_completed() {
     for (written, url) in [
         ("", "http://127.0.0.1:11434/v1/chat/completions"),
         ("0.0.0.0", "http://127.0.0.1:11434/v1/chat/completions"),
@@ -135,7 +135,7 @@ fn a_local_server_is_written_in_many_ways() {
 }
 
 #[test]
-fn a_server_of_ones_own_may_do_without_a_key() {
+fn a_custom_base_url_needs_no_key() {
     let environment = with(&[]);
     let config = ProviderConfig { base_url: Some("http://127.0.0.1:1/v1".into()), ..ProviderConfig::new(&environment) };
     assert_eq!(connect("openai/gpt", &config).map(|model| model.name()), Ok("openai/gpt".into()));

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn several_types_are_a_choice() {
+    fn several_types_become_any_of() {
         check(json!({"type": ["string", "integer"]}), json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}));
         check(
             json!({"oneOf": [{"const": "a"}, {"type": "integer"}]}),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn only_strings_are_listed() {
+    fn only_strings_are_kept_in_enums() {
         check(json!({"enum": ["a", "b"]}), json!({"type": "string", "enum": ["a", "b"]}));
         check(json!({"type": "integer", "enum": [1, 2]}), json!({"type": "integer"}));
     }
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_itself_ends() {
+    fn a_recursive_reference_is_expanded_once() {
         let object = json!({"type": "object"});
         check(
             json!({"type": "object", "properties": {"child": {"$ref": "#"}}}),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_stands_alone() {
+    fn any_of_stands_without_siblings() {
         check(
             json!({"description": "How many", "anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}),
             json!({"anyOf": [
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_of_what_is_required_is_left_out() {
+    fn any_of_without_types_is_left_out() {
         check(
             json!({"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
             json!({"type": "object", "properties": {"a": {"type": "string"}}}),
@@ -337,13 +337,13 @@ mod tests {
     }
 
     #[test]
-    fn everything_has_a_type_and_nothing_of_another() {
+    fn every_schema_has_a_type_and_only_its_keywords() {
         check(json!({"properties": {"a": {}}}), json!({"properties": {"a": {"type": "string"}}, "type": "object"}));
         check(json!({"type": "string", "properties": {}, "required": ["a"], "items": {}}), json!({"type": "string"}));
     }
 
     #[test]
-    fn a_list_of_anything_says_of_what() {
+    fn an_array_without_items_gets_string_items() {
         check(json!({"type": "array"}), json!({"type": "array", "items": {"type": "string"}}));
     }
 

@@ -37,7 +37,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn nothing_is_nothing() {
+    fn without_headers_there_is_no_delay() {
         check(&[], None);
     }
 
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_nothing() {
+    fn invalid_values_are_ignored() {
         for value in ["soon", "-1", "NaN", "inf", "1e300", "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994", "6 7"] {
             check(&[("retry-after", value)], None);
         }

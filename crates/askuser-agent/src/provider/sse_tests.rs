@@ -45,7 +45,7 @@ fn only_one_space_after_the_colon_is_left_out() {
 }
 
 #[test]
-fn comments_and_other_fields_are_passed_over() {
+fn comments_and_other_fields_are_ignored() {
     check(b": OPENROUTER PROCESSING\n\nid: 7\nretry: 10\ndata: a\nnonsense\n\n", &[("", "a")]);
 }
 
@@ -55,7 +55,7 @@ fn a_name_without_data_is_no_event() {
 }
 
 #[test]
-fn an_event_may_carry_nothing() {
+fn an_event_may_have_empty_data() {
     check(b"data\n\n", &[("", "")]);
 }
 
@@ -81,13 +81,13 @@ fn a_line_that_is_not_utf_8_is_malformed_and_events_before_it_count() {
 }
 
 #[test]
-fn a_line_without_end_is_given_up() {
+fn a_line_without_end_is_an_error() {
     let part = vec![b'x'; MAX_EVENT_BYTES / 2 + 1];
     assert_eq!(read_in(&[&part, &part]), (Vec::new(), Err(SseError::TooLong)));
 }
 
 #[test]
-fn an_event_without_end_is_given_up() {
+fn an_event_without_end_is_an_error() {
     let line = [b"data: ".as_slice(), &vec![b'x'; MAX_EVENT_BYTES / 2 + 1], b"\n"].concat();
     assert_eq!(read_in(&[&line, &line]), (Vec::new(), Err(SseError::TooLong)));
 }

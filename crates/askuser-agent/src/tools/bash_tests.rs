@@ -67,7 +67,7 @@ async fn a_signal_is_named() {
 }
 
 #[tokio::test]
-async fn silence_is_said() {
+async fn empty_output_is_reported() {
     assert_eq!(bash(&TestFolder::new(), "true").await.output, "(no output)");
 }
 
@@ -100,7 +100,7 @@ async fn long_output_loses_its_middle_and_says_how_much() {
 }
 
 #[tokio::test]
-async fn a_flood_is_bounded_and_ends_with_the_timeout() {
+async fn endless_output_is_bounded_and_ends_with_the_timeout() {
     let result = desk_timeout("yes", 300).await;
     assert!(result.output.chars().count() < MAX_OUTPUT + 200);
     assert!(result.output.contains(" characters left out …"));
@@ -112,20 +112,20 @@ async fn desk_timeout(command: &str, ms: u64) -> ToolResult {
 }
 
 #[tokio::test]
-async fn a_timeout_keeps_what_was_said_and_says_so() {
+async fn a_timeout_keeps_the_output_and_is_reported() {
     let result = desk_timeout("echo before; sleep 1000", 300).await;
     let expected = "before\n\nTimed out after 300 ms and was stopped. It may have taken effect in part.";
     assert_eq!((result.success, result.output.as_str()), (false, expected));
 }
 
 #[tokio::test]
-async fn the_last_words_after_a_timeout_are_kept() {
+async fn output_while_being_stopped_is_kept() {
     let result = desk_timeout("trap 'echo cleaned up; exit' TERM; sleep 1000 & wait", 300).await;
     assert!(result.output.starts_with("cleaned up\n"), "{}", result.output);
 }
 
 #[tokio::test]
-async fn a_timeout_ends_grandchildren_even_those_that_do_not_want_to() {
+async fn a_timeout_kills_grandchildren_that_ignore_sigterm() {
     let test = TestFolder::new();
     let command = "(trap '' TERM; echo $BASHPID > pid; while :; do sleep 1; done) & wait";
     let input = json!({"command": command, "timeout_ms": 500});
@@ -154,7 +154,7 @@ async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
 }
 
 #[tokio::test]
-async fn somebody_who_left_the_group_with_the_pipe_does_not_hold_the_call() {
+async fn a_process_that_left_the_group_with_the_pipe_does_not_hold_the_call() {
     let test = TestFolder::new();
     let result = bash(&test, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
     assert!(result.output.starts_with("done"), "{}", result.output);
@@ -255,7 +255,7 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
 }
 
 #[test]
-fn the_longest_command_still_makes_a_question() {
+fn the_longest_command_fits_into_a_question() {
     let test = TestFolder::new();
     let consent = test.consent(&Bash, json!({"command": "x\n".repeat(3_999)})).unwrap();
     assert!(consent.question.chars().count() <= 10_000, "{}", consent.question.chars().count());

@@ -45,7 +45,7 @@ fn dots_do_not_lead_out() {
 }
 
 #[test]
-fn a_neighbour_whose_name_begins_alike_is_outside() {
+fn a_sibling_with_the_same_name_prefix_is_outside() {
     let test = TestFolder::new();
     assert!(is_outside(&test, test.outside("workshop/file").to_str().unwrap()));
 }

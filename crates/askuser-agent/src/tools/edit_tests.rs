@@ -18,7 +18,7 @@ fn only(text: &str, old: &str, new: &str) -> Result<String, EditError> {
 }
 
 #[tokio::test]
-async fn the_only_match_is_replace() {
+async fn the_only_match_is_replaced() {
     let (result, after) = edit_text("one\ntwo\nthree\n", "two", "2").await;
     let diff = "--- a/file\n+++ b/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     let expected = ToolResult::ok("Edited file (1 replacement).")
@@ -28,7 +28,7 @@ async fn the_only_match_is_replace() {
 }
 
 #[tokio::test]
-async fn every_match_is_replaced_if_told() {
+async fn replace_all_replaces_every_match() {
     let test = TestFolder::new().with_file("file", "a b a b a");
     let input = json!({"path": "file", "old_string": "a", "new_string": "aa", "replace_all": true});
     assert_eq!(test.run(&Edit, input).await.output, "Edited file (3 replacements).");
@@ -55,12 +55,12 @@ fn what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn other_blanks_are_said_to_be_the_reason() {
+fn different_whitespace_is_named_as_the_reason() {
     assert_eq!(only("fn x() {\n    y();\n}", "fn x() {\n\ty();", "z"), Err(EditError::WhitespaceDiffers));
 }
 
 #[test]
-fn a_file_of_crlf_stays_one() {
+fn a_crlf_file_stays_crlf() {
     assert_eq!(only("a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz").unwrap(), "x\r\ny\r\nz\r\nc\r\n");
     assert_eq!(only("a\r\nb\r\n", "b", "b\nc").unwrap(), "a\r\nb\r\nc\r\n");
     assert_eq!(only("a\r\nb\r\n", "a\r\nb", "x\r\ny").unwrap(), "x\r\ny\r\n");
@@ -72,13 +72,13 @@ fn no_edit_comes_between_cr_and_lf() {
 }
 
 #[test]
-fn a_file_of_both_is_changed_where_it_matches() {
+fn a_file_with_mixed_line_endings_is_changed_where_it_matches() {
     assert_eq!(only("a\nb\r\nc\r\n", "b\nc", "x\ny").unwrap(), "a\nx\r\ny\r\n");
     assert_eq!(only("a\nb\nc\r\n", "a\nb", "x\ny").unwrap(), "x\ny\nc\r\n");
 }
 
 #[test]
-fn a_file_of_lf_is_found_by_crlf_and_stays_one() {
+fn an_lf_file_is_matched_by_crlf_and_stays_lf() {
     assert_eq!(only("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n");
 }
 
@@ -94,7 +94,7 @@ fn an_edit_that_changes_nothing_is_refused() {
 }
 
 #[test]
-fn an_edit_cannot_blow_a_file_up() {
+fn an_edit_cannot_exceed_the_size_limit() {
     let result = replace(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Occurrences::All);
     assert_eq!(result, Err(EditError::TooLarge(1_000_000_000)));
 }

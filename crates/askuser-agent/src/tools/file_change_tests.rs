@@ -7,7 +7,7 @@ fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, Tool
 }
 
 #[test]
-fn sensitive_places_are_asked_about_one_by_one() {
+fn sensitive_files_are_asked_about_one_by_one() {
     let test = TestFolder::new();
     let places = [
         ".git/hooks/pre-commit",
@@ -58,7 +58,7 @@ fn always_in_an_added_folder_is_for_that_folder() {
 }
 
 #[test]
-fn hidden_characters_are_said() {
+fn unprintable_characters_are_mentioned() {
     let test = TestFolder::new();
     let question = consent(&test, "a", "if admin\u{202e} {\n").unwrap().question;
     assert_eq!(question, "Write new file a (+1)?\n\nThe new text has characters that cannot be shown.");
@@ -98,7 +98,7 @@ fn a_long_first_line_does_not_hide_the_lines_after_it() {
 }
 
 #[test]
-fn what_is_not_shown_is_said_in_the_question() {
+fn the_question_says_what_the_diff_omits() {
     let (question, context) = asked(&"123456789\n".repeat(10_000));
     let expected = "Write new file long.txt (+10000)?\n\nOf this diff, 914 lines are not shown.";
     assert_eq!(question, expected);
@@ -109,7 +109,7 @@ fn what_is_not_shown_is_said_in_the_question() {
 }
 
 #[test]
-fn a_difference_that_is_shown_whole_needs_no_words() {
+fn a_complete_diff_needs_no_note() {
     let (question, context) = asked(&"x".repeat(MAX_LINE_CHARS - 1));
     assert_eq!(question, "Write new file long.txt (+1)?");
     assert!(!context.contains('…'), "{context}");

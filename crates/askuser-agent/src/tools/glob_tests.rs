@@ -99,7 +99,7 @@ async fn what_is_not_a_folder_is_an_error() {
 }
 
 #[test]
-fn a_search_that_is_out_of_time_says_so() {
+fn a_search_that_times_out_says_so() {
     let test = test();
     let path = ConfinedPath::resolve(&call(&Glob, json!({})), ".", &test.context).unwrap();
     let stopped = CancellationToken::new();

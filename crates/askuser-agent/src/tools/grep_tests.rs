@@ -107,7 +107,7 @@ async fn long_lines_are_cut() {
 }
 
 #[tokio::test]
-async fn a_line_too_long_to_hold_is_said() {
+async fn a_line_too_long_to_search_is_reported() {
     let test = TestFolder::new().with_file("a", "y".repeat(LINE_BYTES + 100)).with_file("b", "x");
     let expected = "b\n1:x\n\n(1 file could not be read to the end.)\n";
     assert_eq!(grep(&test, json!({"pattern": "x"})).await, expected);
@@ -150,7 +150,7 @@ fn a_stopped_search_ends_inside_a_file() {
 }
 
 #[test]
-fn a_search_that_is_out_of_time_says_so() {
+fn a_search_that_times_out_says_so() {
     let test = test();
     let cancel = CancellationToken::new();
     cancel.cancel();

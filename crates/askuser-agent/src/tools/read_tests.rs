@@ -20,7 +20,7 @@ async fn lines_are_numbered() {
 }
 
 #[tokio::test]
-async fn a_page_begins_where_it_is_told_and_says_how_to_read_on() {
+async fn a_page_starts_at_the_offset_and_says_how_to_continue() {
     let test = TestFolder::new().with_file("file", "a\nb\nc\nd\ne\n");
     let page = read(&test, json!({"path": "file", "offset": 2, "limit": 2})).await;
     assert_eq!(page, "2\tb\n3\tc\n\n(Lines 2-3 of 5. Read on with offset 4.)\n");

@@ -84,7 +84,7 @@ async fn a_read_only_file_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn content_is_truncate_diff() {
+async fn content_is_bounded() {
     let test = TestFolder::new();
     let result = write_file(&test, "file", &"x".repeat(1_000_001)).await;
     let expected = "Invalid Write input; nothing was done. content: 1000001 bytes, at most 1000000";
@@ -93,7 +93,7 @@ async fn content_is_truncate_diff() {
 }
 
 #[tokio::test]
-async fn a_large_difference_is_shown_in_bounded_room_and_says_so() {
+async fn a_large_diff_is_truncated_and_says_so() {
     let lines = |word: &str| (0..50_000).map(|n| format!("{word} {n}\n")).collect::<String>();
     let test = TestFolder::new().with_file("file", lines("old"));
     let details = write_file(&test, "file", &lines("new")).await.metadata.unwrap().details.unwrap();

@@ -38,7 +38,7 @@ fn answered() -> Vec<AgentEvent> {
 }
 
 #[tokio::test]
-async fn an_overloaded_provider_is_asked_again() {
+async fn a_request_to_an_overloaded_provider_is_retried() {
     let overloaded = CannedResponse::json(
         "529 Overloaded",
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
@@ -53,7 +53,7 @@ async fn an_overloaded_provider_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_provider_is_asked_again_when_it_wants_to_be() {
+async fn a_retry_waits_as_long_as_the_provider_asks() {
     let limited = CannedResponse::new("429 Too Many Requests", "retry-after: 0\r\n", "");
     let (events, requests) = run(vec![limited, CannedResponse::stream(STREAM)]).await;
     let error = Failure {
@@ -66,7 +66,7 @@ async fn a_provider_is_asked_again_when_it_wants_to_be() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_cut_off_is_asked_for_again() {
+async fn an_interrupted_response_is_retried() {
     let part = &STREAM[..STREAM.find("data: {\"type\":\"content_block_stop\"").unwrap()];
     let (events, requests) = run(vec![CannedResponse::stream(part), CannedResponse::stream(STREAM)]).await;
     assert_eq!(events[0], AgentEvent::TextDelta { text: "Done.".into() });
@@ -75,7 +75,7 @@ async fn an_answer_that_was_cut_off_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_refused_key_is_not_tried_again() {
+async fn a_rejected_key_is_not_retried() {
     let refused = CannedResponse::json(
         "401 Unauthorized",
         "{\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key\"}}",
@@ -89,7 +89,7 @@ async fn a_refused_key_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_sends_no_events_is_not_asked_again() {
+async fn a_server_that_sends_no_events_is_not_retried() {
     let other = CannedResponse::new("200 OK", "content-type: application/x-ndjson\r\n", "{\"done\":true}\n");
     let (events, requests) = run(vec![other, CannedResponse::stream(STREAM)]).await;
     let is_protocol =
@@ -98,7 +98,7 @@ async fn a_server_that_sends_no_events_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_cut_answer_is_kept_and_said_to_be_cut() {
+async fn a_truncated_response_is_kept_and_a_notice_says_so() {
     let (events, _) = run(vec![CannedResponse::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
     let mut expected = answered();
     let message = "the answer was cut off at the limit of its length; max_tokens raises it".into();

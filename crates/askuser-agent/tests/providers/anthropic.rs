@@ -99,12 +99,12 @@ fn events() -> Vec<ModelEvent> {
 }
 
 #[tokio::test]
-async fn any_cut_of_an_answer_gives_the_same_events() {
+async fn any_split_of_the_stream_gives_the_same_events() {
     any_cut_gives(SPEC, STREAM, &events()).await;
 }
 
 #[tokio::test]
-async fn no_part_of_an_answer_passes_for_the_whole() {
+async fn no_partial_response_passes_for_a_complete_one() {
     no_part_passes_for_the_whole(SPEC, STREAM, STREAM.find("event: message_delta").unwrap()).await;
 }
 
@@ -167,7 +167,7 @@ fn called(json: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
+async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
     for cut in ["", "{\"zone\": \"Eur"] {
         assert_eq!(
             fail(SPEC, &stopped(&called(cut), "max_tokens")).await,
@@ -182,7 +182,7 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_not_ended_is_no_call() {
+async fn a_tool_call_without_its_end_is_an_error() {
     let begun = called("{}").lines().take(2).collect::<Vec<_>>().join("\n");
     assert_eq!(
         fail(SPEC, &stopped(&begun, "tool_use")).await,
@@ -194,14 +194,14 @@ async fn a_call_that_was_not_ended_is_no_call() {
 }
 
 #[tokio::test]
-async fn a_call_before_the_limit_of_tokens_is_a_call() {
+async fn a_complete_tool_call_before_the_token_limit_counts() {
     let events = read(SPEC, &stopped(&called("{\"zone\": 1}"), "max_tokens")).await;
     let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
     assert_eq!(events, [usage(1, 1), usage(1, 2), now]);
 }
 
 #[tokio::test]
-async fn text_that_a_limit_has_cut_is_kept_and_said_to_be_cut() {
+async fn text_truncated_by_a_limit_is_kept_and_marked() {
     for reason in ["max_tokens", "model_context_window_exceeded"] {
         let events = read(SPEC, &stopped(TEXT, reason)).await;
         assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2), ModelEvent::Truncated], "{reason}");
@@ -209,7 +209,7 @@ async fn text_that_a_limit_has_cut_is_kept_and_said_to_be_cut() {
 }
 
 #[tokio::test]
-async fn text_that_was_finished_is_not_said_to_be_cut() {
+async fn complete_text_is_not_marked_as_truncated() {
     for reason in ["end_turn", "stop_sequence"] {
         let events = read(SPEC, &stopped(TEXT, reason)).await;
         assert_eq!(events, [usage(1, 1), text("Well"), usage(1, 2)], "{reason}");
@@ -217,20 +217,20 @@ async fn text_that_was_finished_is_not_said_to_be_cut() {
 }
 
 #[tokio::test]
-async fn text_before_a_whole_call_was_not_cut_by_the_limit_of_tokens() {
+async fn text_before_a_complete_tool_call_is_not_marked_as_truncated() {
     let blocks = format!("{TEXT}\n{}", called("{\"zone\": 1}"));
     let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
     assert_eq!(read(SPEC, &stopped(&blocks, "max_tokens")).await, [usage(1, 1), text("Well"), usage(1, 2), now]);
 }
 
 #[tokio::test]
-async fn an_input_that_is_no_json_is_kept_for_the_tool_to_say_so() {
+async fn an_input_that_is_no_json_is_kept_so_that_the_tool_rejects_it() {
     let events = read(SPEC, &stopped(&called("{\"zone\": }"), "tool_use")).await;
     assert_eq!(events[2], ModelEvent::Call(call("t", "Now", json!("{\"zone\": }"), None)));
 }
 
 #[tokio::test]
-async fn a_refusal_is_not_an_answer() {
+async fn a_refusal_is_an_error() {
     assert_eq!(
         fail(SPEC, &stopped(TEXT, "refusal")).await,
         (FailureKind::Rejected, "anthropic aborted the response: the model refused to respond (refusal)".into())
@@ -238,7 +238,7 @@ async fn a_refusal_is_not_an_answer() {
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_is_a_failure_and_what_was_said_before_is_told() {
+async fn an_error_in_the_stream_comes_after_the_events_before_it() {
     let stream = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Well\"}}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
     let (events, error, _) = ask_once(SPEC, CannedResponse::stream(stream)).await;
     let error = error.unwrap();

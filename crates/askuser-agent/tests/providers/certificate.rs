@@ -37,7 +37,7 @@ fn config() -> Arc<ServerConfig> {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_trusted_is_no_matter_of_the_network() {
+async fn an_untrusted_certificate_is_not_a_network_failure() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let server = std::thread::spawn(move || {

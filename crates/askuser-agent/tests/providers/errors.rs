@@ -50,7 +50,7 @@ async fn a_key_is_not_leaked_even_by_a_provider_that_repeats_it() {
 }
 
 #[tokio::test]
-async fn it_is_heard_when_to_come_back() {
+async fn retry_headers_set_the_delay() {
     for (headers, expected) in [
         ("", None),
         ("retry-after: 17\r\n", Some(Duration::from_secs(17))),
@@ -65,7 +65,7 @@ async fn it_is_heard_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn gemini_says_in_the_body_when_to_come_back() {
+async fn gemini_sends_the_retry_delay_in_the_body() {
     let body = r#"{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"41s"}]}}"#;
     assert_eq!(
         error("gemini/m", CannedResponse::json("429 Too Many Requests", body)).await,
@@ -90,7 +90,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_no_stream_of_events_is_misunderstood_and_not_taken_for_a_cut_one() {
+async fn a_body_that_is_no_event_stream_is_a_protocol_error() {
     for (content_type, body) in [
         ("text/html", "<html>Please log in</html>"),
         ("text/plain", "Ollama is running"),
@@ -115,21 +115,21 @@ async fn what_is_no_stream_of_events_is_misunderstood_and_not_taken_for_a_cut_on
 }
 
 #[tokio::test]
-async fn what_is_no_stream_of_events_is_not_waited_for() {
+async fn a_body_that_is_no_event_stream_is_not_read_to_its_end() {
     let line = "{\"message\":{\"content\":\"Hi\"},\"done\":false}\n";
     let response = CannedResponse::new("200 OK", "content-type: application/x-ndjson\r\n", line).ending(End::Hang);
     assert_eq!(error("ollama/m", response).await.kind, FailureKind::Protocol);
 }
 
 #[tokio::test]
-async fn a_stream_of_events_need_not_be_called_one() {
+async fn an_event_stream_needs_no_content_type() {
     let event = "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n";
     let (events, error, _) = ask_once("vllm/m", CannedResponse::new("200 OK", "", event)).await;
     assert_eq!((events, error), (vec![ModelEvent::Text("Hi".into())], None));
 }
 
 #[tokio::test]
-async fn an_api_error_may_come_with_a_status_that_says_all_is_well() {
+async fn an_api_error_may_come_with_status_200() {
     for content_type in ["application/json", "text/plain", "application/x-ndjson", "text/html"] {
         let headers = format!("content-type: {content_type}\r\n");
         let response =
@@ -142,7 +142,7 @@ async fn an_api_error_may_come_with_a_status_that_says_all_is_well() {
 }
 
 #[tokio::test]
-async fn an_api_error_of_the_wrong_type_may_come_in_pieces() {
+async fn an_api_error_with_another_content_type_may_come_in_chunks() {
     let body = "{\"error\":{\"code\":429,\"message\":\"Slow down.\"}}";
     let chunks = body.bytes().map(|byte| vec![byte]).collect();
     let response = CannedResponse { chunks, ..CannedResponse::new("200 OK", "content-type: text/plain\r\n", "") };
@@ -150,14 +150,14 @@ async fn an_api_error_of_the_wrong_type_may_come_in_pieces() {
 }
 
 #[tokio::test]
-async fn an_event_that_is_no_json_is_misunderstood() {
+async fn an_event_that_is_no_json_is_a_protocol_error() {
     for spec in SPECS {
         assert_eq!(error(spec, CannedResponse::stream("data: nonsense\n\n")).await.kind, FailureKind::Protocol);
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_a_matter_of_the_network() {
+async fn a_broken_connection_is_a_network_failure() {
     for spec in SPECS {
         let error = error(spec, CannedResponse::stream(": hello\n\n").ending(End::Cut)).await;
         assert_eq!(error.kind, FailureKind::Network, "{}", error.message);
@@ -165,7 +165,7 @@ async fn a_connection_that_breaks_is_a_matter_of_the_network() {
 }
 
 #[tokio::test]
-async fn an_event_that_the_end_has_cut_is_a_matter_of_the_network() {
+async fn a_truncated_event_is_a_network_failure() {
     for spec in SPECS {
         let error = error(spec, CannedResponse::stream("data: {\"choices\":\ndata: ")).await;
         assert_eq!(error.kind, FailureKind::Network, "{}", error.message);
@@ -173,7 +173,7 @@ async fn an_event_that_the_end_has_cut_is_a_matter_of_the_network() {
 }
 
 #[tokio::test]
-async fn silence_is_a_matter_of_the_network_before_an_answer_and_in_the_middle_of_it() {
+async fn an_idle_timeout_is_a_network_failure() {
     let nothing = CannedResponse { head: String::new(), chunks: Vec::new(), end: End::Hang };
     for response in [nothing, CannedResponse::stream(": hello\n\n").ending(End::Hang)] {
         let server = Server::start([response]).await;
@@ -189,7 +189,7 @@ async fn silence_is_a_matter_of_the_network_before_an_answer_and_in_the_middle_o
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_matter_of_the_network() {
+async fn a_refused_connection_is_a_network_failure() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -199,7 +199,7 @@ async fn nobody_there_is_a_matter_of_the_network() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_given_up_is_hung_up_on() {
+async fn dropping_the_response_closes_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let model = model_at("openai/m", &format!("http://{}", listener.local_addr().unwrap()));
     let server = async {

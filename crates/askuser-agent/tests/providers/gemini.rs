@@ -10,7 +10,7 @@ const SPEC: &str = "gemini/gemini-3-test";
 const STREAM: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"**Thinking**\",\"thought\": true}],\"role\": \"model\"},\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 217,\"totalTokenCount\": 230,\"thoughtsTokenCount\": 13},\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"Eine Frage \"}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"vorab 🦀:\",\"thoughtSignature\": \"dGV4dA==\"}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"functionCall\": {\"name\": \"AskUserQuestion\",\"args\": {\"questions\": [{\"question\": \"Welche Größe 👩\u{200d}👧?\",\"header\": \"\\u00dc\"}]},\"id\": \"own-9\"},\"thoughtSignature\": \"c2ln\"},{\"functionCall\": {\"name\": \"Now\"}}],\"role\": \"model\"},\"index\": 0}],\"modelVersion\": \"gemini-3-test\"}\r\n\r\ndata: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"\"}],\"role\": \"model\"},\"finishReason\": \"STOP\",\"index\": 0}],\"usageMetadata\": {\"promptTokenCount\": 217,\"candidatesTokenCount\": 40,\"totalTokenCount\": 270,\"thoughtsTokenCount\": 13},\"modelVersion\": \"gemini-3-test\"}\r\n\r\n";
 
 #[tokio::test]
-async fn any_cut_of_an_answer_gives_the_same_events() {
+async fn any_split_of_the_stream_gives_the_same_events() {
     let question = json!({"questions": [{"question": "Welche Größe 👩‍👧?", "header": "Ü"}]});
     let signed = json!({"gemini": {"id": "own-9", "thoughtSignature": "c2ln"}});
     let value = json!({"thoughtSignature": "dGV4dA=="});
@@ -27,7 +27,7 @@ async fn any_cut_of_an_answer_gives_the_same_events() {
 }
 
 #[tokio::test]
-async fn no_part_of_an_answer_passes_for_the_whole() {
+async fn no_partial_response_passes_for_a_complete_one() {
     no_part_passes_for_the_whole(SPEC, STREAM, STREAM.find("\"finishReason\"").unwrap()).await;
 }
 
@@ -81,7 +81,7 @@ fn finished(reason: &str, parts: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_stop_is_the_end_of_an_answer() {
+async fn only_the_reason_stop_completes_a_response() {
     for (reason, kind) in [
         ("SAFETY", FailureKind::Rejected),
         ("PROHIBITED_CONTENT", FailureKind::Rejected),
@@ -94,7 +94,7 @@ async fn only_stop_is_the_end_of_an_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_all_thoughts_is_none() {
+async fn a_response_of_thoughts_only_is_an_error() {
     assert_eq!(
         fail(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hm\",\"thought\":true}")).await,
         (
@@ -107,19 +107,19 @@ async fn an_answer_that_is_all_thoughts_is_none() {
 }
 
 #[tokio::test]
-async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
+async fn text_truncated_by_the_token_limit_is_kept_and_marked() {
     assert_eq!(read(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hi\"}")).await, [text("Hi"), ModelEvent::Truncated]);
 }
 
 #[tokio::test]
-async fn a_call_before_the_limit_of_tokens_is_a_call() {
+async fn a_complete_tool_call_before_the_token_limit_counts() {
     let parts = "{\"text\":\"Hi\"},{\"functionCall\":{\"name\":\"Now\"}}";
     let now = ModelEvent::Call(call("call_1", "Now", json!({}), None));
     assert_eq!(read(SPEC, &finished("MAX_TOKENS", parts)).await, [text("Hi"), now]);
 }
 
 #[tokio::test]
-async fn an_answer_may_come_at_once() {
+async fn a_response_may_come_without_streaming() {
     let answer = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
     let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", answer.to_string())).await;
     assert_eq!((events, error), (vec![text("Hi")], None));
@@ -134,7 +134,7 @@ async fn a_blocked_prompt_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_is_a_failure() {
+async fn an_error_in_the_stream_is_an_error() {
     let failure =
         "data: {\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}\n\n";
     assert_eq!(
@@ -144,7 +144,7 @@ async fn a_failure_in_the_middle_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_call_of_another_model_is_said_to_be_unsigned() {
+async fn a_call_of_another_model_gets_the_placeholder_signature() {
     use askuser_agent::{CallResult, Message, ModelRequest};
     use futures_util::StreamExt;
     let foreign = |id: &str| Block::Call(call(id, "Now", json!({}), None));

@@ -36,7 +36,7 @@ fn question() -> Value {
 }
 
 #[tokio::test]
-async fn any_cut_of_an_answer_gives_the_same_events() {
+async fn any_split_of_the_stream_gives_the_same_events() {
     let events = [
         text("Eine Frage "),
         text("vorab 🦀:"),
@@ -48,7 +48,7 @@ async fn any_cut_of_an_answer_gives_the_same_events() {
 }
 
 #[tokio::test]
-async fn no_part_of_an_answer_passes_for_the_whole() {
+async fn no_partial_response_passes_for_a_complete_one() {
     let finished_at = STREAM.find("\"finish_reason\":\"tool_calls\"").unwrap();
     no_part_passes_for_the_whole(SPEC, STREAM, finished_at).await;
 }
@@ -90,7 +90,7 @@ async fn the_request_has_the_whole_conversation() {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_to_openrouter() {
+async fn reasoning_details_are_sent_back_to_openrouter() {
     let (_, _, request) = ask_once("openrouter/some/model", CannedResponse::stream(STREAM)).await;
     let mut expected = conversation();
     expected[2]["reasoning_details"] = json!([{"type": "reasoning.encrypted", "data": "ZW5j"}]);
@@ -98,7 +98,7 @@ async fn thoughts_go_back_to_openrouter() {
 }
 
 #[tokio::test]
-async fn a_limit_of_tokens_is_named_as_the_server_knows_it() {
+async fn the_token_limit_has_the_name_that_the_server_knows() {
     for (provider, name) in [("openai", "max_completion_tokens"), ("vllm", "max_tokens")] {
         let server = Server::start([CannedResponse::stream(STREAM)]).await;
         let environment = |_: &str| None;
@@ -137,7 +137,7 @@ fn part(rest: Value, name: Option<&str>, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn whole_calls_may_come_at_once_although_the_reason_is_stop() {
+async fn complete_calls_count_although_the_reason_is_stop() {
     let both = json!([
         part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}")),
         part(json!({"index": 1, "id": "b"}), Some("Now"), json!("{\"zone\":2}")),
@@ -240,7 +240,7 @@ async fn what_goes_back_with_a_call_is_kept() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_name_is_misunderstood() {
+async fn a_call_without_a_name_is_a_protocol_error() {
     let stream = stream(&[json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})], "tool_calls");
     assert_eq!(
         fail(SPEC, &stream).await,
@@ -262,7 +262,7 @@ async fn read_choices(choices: &[Value]) -> Vec<ModelEvent> {
 }
 
 #[tokio::test]
-async fn a_chunk_may_say_message_for_delta() {
+async fn a_chunk_may_have_message_instead_of_delta() {
     let calls = json!([part(json!({"id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
     let choices = [
         json!({"delta": {"role": "assistant"}, "message": {"content": "Eine "}}),
@@ -273,7 +273,7 @@ async fn a_chunk_may_say_message_for_delta() {
 }
 
 #[tokio::test]
-async fn a_message_that_repeats_the_deltas_is_not_said_twice() {
+async fn a_message_that_repeats_the_deltas_is_ignored() {
     let choices = [
         json!({"delta": {"content": "Eine "}, "message": {"content": "Eine "}}),
         json!({"delta": {"content": "Frage"}, "message": {"content": "Eine Frage"}}),
@@ -293,7 +293,7 @@ async fn content_may_come_in_parts() {
 }
 
 #[tokio::test]
-async fn nothing_but_nulls_and_empty_lists_says_nothing() {
+async fn nulls_and_empty_lists_are_no_content() {
     let stream = "data: {\"choices\":[]}\n\ndata: {\"choices\":null}\n\ndata: {\"choices\":[null]}\n\ndata: {\"choices\":[{\"delta\":null,\"message\":null}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":[]}}]}\n\n";
     assert_eq!(read(SPEC, &format!("{stream}data: [DONE]\n\n")).await, []);
 }
@@ -307,7 +307,7 @@ fn at_once(message: Value, reason: Value) -> CannedResponse {
 }
 
 #[tokio::test]
-async fn an_answer_may_come_at_once() {
+async fn a_response_may_come_without_streaming() {
     let calls = json!([
         part(json!({"id": "a", "type": "function"}), Some("Now"), json!("{\"zone\":1}")),
         part(json!({"id": "b", "type": "function"}), Some("Now"), json!("{\"zone\":2}")),
@@ -318,20 +318,20 @@ async fn an_answer_may_come_at_once() {
 }
 
 #[tokio::test]
-async fn an_answer_at_once_may_be_larger_than_an_error() {
+async fn a_response_without_streaming_may_be_longer_than_an_error() {
     let long = "é".repeat(100_000);
     let (events, error, _) = ask_once(SPEC, at_once(json!({"content": long}), json!("stop"))).await;
     assert_eq!((events, error), (vec![usage(82, 17), text(&long)], None));
 }
 
 #[tokio::test]
-async fn an_answer_at_once_that_was_not_finished_is_none() {
+async fn a_response_without_streaming_must_be_complete() {
     let (_, error, _) = ask_once(SPEC, at_once(json!({"content": "Hi"}), Value::Null)).await;
     assert_eq!(error.map(|error| error.kind), Some(FailureKind::Protocol));
 }
 
 #[tokio::test]
-async fn an_answer_at_once_that_breaks_is_a_matter_of_the_network() {
+async fn a_broken_response_without_streaming_is_a_network_failure() {
     for end in [End::Whole, End::Cut] {
         let response = CannedResponse::json("200 OK", "{\"choices\":[{\"message\":{\"content\":\"Hi").ending(end);
         let (events, error, _) = ask_once(SPEC, response).await;
@@ -340,20 +340,20 @@ async fn an_answer_at_once_that_breaks_is_a_matter_of_the_network() {
 }
 
 #[tokio::test]
-async fn text_that_the_limit_of_tokens_has_cut_is_kept_and_said_to_be_cut() {
+async fn text_truncated_by_the_token_limit_is_kept_and_marked() {
     let events = read(SPEC, &stream(&[json!({"content": "Hi"})], "length")).await;
     assert_eq!(events, [text("Hi"), ModelEvent::Truncated]);
 }
 
 #[tokio::test]
-async fn a_call_before_the_limit_of_tokens_is_a_call() {
+async fn a_complete_tool_call_before_the_token_limit_counts() {
     let calls = json!([part(json!({"index": 0, "id": "a"}), Some("Now"), json!("{\"zone\":1}"))]);
     let events = read(SPEC, &stream(&[json!({"content": "Hi"}), json!({"tool_calls": calls})], "length")).await;
     assert_eq!(events, [text("Hi"), now("a", 1)]);
 }
 
 #[tokio::test]
-async fn done_is_enough_without_a_reason() {
+async fn done_completes_a_response_without_a_finish_reason() {
     assert_eq!(
         read(SPEC, "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\ndata: [DONE]\n").await,
         [text("Hi")]
@@ -367,7 +367,7 @@ async fn comments_keep_the_connection_alive() {
 }
 
 #[tokio::test]
-async fn thoughts_of_openrouter_are_put_together() {
+async fn reasoning_details_of_openrouter_are_merged() {
     let thought = |more: Value| json!({"content": "", "reasoning_details": [more]});
     let stream = stream(
         &[
@@ -384,7 +384,7 @@ async fn thoughts_of_openrouter_are_put_together() {
 }
 
 #[tokio::test]
-async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
+async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
     for cut in ["", "{\"zone\":"] {
         let stream =
             stream(&[json!({"tool_calls": [part(json!({"index": 0, "id": "a"}), Some("Now"), json!(cut))]})], "length");
@@ -401,7 +401,7 @@ async fn a_call_that_the_limit_of_tokens_has_cut_is_no_call() {
 }
 
 #[tokio::test]
-async fn a_filtered_answer_is_not_an_answer() {
+async fn a_filtered_response_is_an_error() {
     assert_eq!(
         fail(SPEC, &stream(&[json!({"content": "Hi"})], "content_filter")).await,
         (FailureKind::Rejected, "openai aborted the response: stopped by the content filter (content_filter)".into())
@@ -409,7 +409,7 @@ async fn a_filtered_answer_is_not_an_answer() {
 }
 
 #[tokio::test]
-async fn a_failure_in_the_middle_is_a_failure() {
+async fn an_error_in_the_stream_is_an_error() {
     for failure in [
         json!({"error": {"code": 502, "message": "Provider disconnected"}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
         json!({"choices": [{"delta": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "Provider disconnected"}}]}),
