@@ -1,4 +1,4 @@
-//! One conversation that has everything in it, and what every provider has to get right about an answer.
+//! One conversation that has everything in it, and what every provider has to get right about a response.
 
 use crate::server::{CannedResponse, Request, Server};
 use askuser_agent::provider::{ProviderConfig, connect};
@@ -44,7 +44,7 @@ pub(crate) fn call(id: &str, name: &str, input: Value, extra: Option<Value>) -> 
     ToolCall { id: id.into(), name: name.into(), input, extra }
 }
 
-/// Two calls, one of which could not be read, thoughts of three providers, an empty answer, two messages in a row.
+/// Two calls, one of which could not be read, thoughts of three providers, an empty response, two messages in a row.
 pub(crate) fn messages() -> Vec<Message> {
     let opaque = |provider: &str, value| Block::Opaque { provider: provider.into(), value };
     let signed = json!({"gemini": {"id": "own-1", "thoughtSignature": "c2ln"}});
@@ -87,9 +87,9 @@ pub(crate) fn messages() -> Vec<Message> {
 pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
     let (messages, tools) = (messages(), tools());
     let request = ModelRequest { system: SYSTEM, messages: &messages, tools: &tools, task: None };
-    let mut answer = model.respond(request);
+    let mut response = model.respond(request);
     let (mut events, mut error) = (Vec::new(), None);
-    while let Some(next) = answer.next().await {
+    while let Some(next) = response.next().await {
         assert_eq!(error, None, "nothing comes after an error");
         match next {
             Ok(event) => events.push(event),
@@ -135,7 +135,7 @@ pub(crate) async fn any_cut_gives(spec: &str, stream: &str, expected: &[ModelEve
     }
 }
 
-/// An answer that stops anywhere before its last word is not taken for a whole one.
+/// A response that stops anywhere before its last word is not taken for a whole one.
 pub(crate) async fn no_part_passes_for_the_whole(spec: &str, stream: &str, finished_at: usize) {
     let bytes = stream.as_bytes()[..finished_at].to_vec();
     let part = CannedResponse { chunks: Vec::new(), ..CannedResponse::stream("") };

@@ -215,9 +215,9 @@ async fn dropping_the_response_closes_the_connection() {
     };
     let client = async {
         let request = ModelRequest { system: "", messages: &[], tools: &[], task: None };
-        let mut answer = model.respond(request);
-        let first = answer.next().await;
-        drop(answer);
+        let mut response = model.respond(request);
+        let first = response.next().await;
+        drop(response);
         first
     };
     let ((), first) = tokio::join!(server, client);

@@ -120,8 +120,8 @@ async fn a_complete_tool_call_before_the_token_limit_counts() {
 
 #[tokio::test]
 async fn a_response_may_come_without_streaming() {
-    let answer = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
-    let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", answer.to_string())).await;
+    let response = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]});
+    let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", response.to_string())).await;
     assert_eq!((events, error), (vec![text("Hi")], None));
 }
 

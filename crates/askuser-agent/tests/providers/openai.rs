@@ -298,12 +298,12 @@ async fn nulls_and_empty_lists_are_no_content() {
     assert_eq!(read(SPEC, &format!("{stream}data: [DONE]\n\n")).await, []);
 }
 
-/// An answer that comes at once.
+/// A response that comes at once.
 fn at_once(message: Value, reason: Value) -> CannedResponse {
     let choices = json!([{"index": 0, "message": message, "finish_reason": reason}]);
     let usage = json!({"prompt_tokens": 82, "completion_tokens": 17});
-    let answer = json!({"object": "chat.completion", "choices": choices, "usage": usage});
-    CannedResponse::json("200 OK", answer.to_string())
+    let response = json!({"object": "chat.completion", "choices": choices, "usage": usage});
+    CannedResponse::json("200 OK", response.to_string())
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server answers.
+/// A canned HTTP response.
 #[derive(Clone)]
 pub(crate) struct CannedResponse {
     pub(crate) head: String,
@@ -15,7 +15,7 @@ pub(crate) struct CannedResponse {
     pub(crate) end: End,
 }
 
-/// How an answer ends.
+/// How a response ends.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     Whole,
@@ -79,7 +79,7 @@ impl Server {
                 let request = read(&mut stream).await;
                 kept.lock().unwrap().push(request);
                 let Some(response) = responses.next() else { return };
-                hanging.extend(answer(stream, &response).await);
+                hanging.extend(send(stream, &response).await);
             }
         });
         Server { url, requests, task }
@@ -124,7 +124,7 @@ async fn read(stream: &mut TcpStream) -> Request {
 }
 
 /// Gives the connection back if it stays open.
-async fn answer(mut stream: TcpStream, response: &CannedResponse) -> Option<TcpStream> {
+async fn send(mut stream: TcpStream, response: &CannedResponse) -> Option<TcpStream> {
     stream.set_nodelay(true).unwrap();
     // The client may have gone once it knows enough.
     let _ = stream.write_all(response.head.as_bytes()).await;
