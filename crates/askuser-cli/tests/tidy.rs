@@ -207,3 +207,15 @@ fn the_readme_documents_every_setting() {
         assert!(readme.contains(&format!("| `{name}`")), "{name}");
     }
 }
+
+#[test]
+fn a_package_carries_the_same_example_questions_as_the_repository() {
+    let folder = root().join("crates/askuser-terminal/examples");
+    let files = std::fs::read_dir(&folder).expect("examples").map(|entry| entry.expect("an entry").path());
+    let questions: Vec<_> = files.filter(|path| path.extension().is_some_and(|ext| ext == "json")).collect();
+    assert!(!questions.is_empty(), "{}", folder.display());
+    for path in questions {
+        let name = path.file_name().expect("a name");
+        assert_eq!(read(path.clone()), read(root().join("examples").join(name)), "{}", path.display());
+    }
+}

@@ -13,7 +13,7 @@ use ratatui_core::widgets::StatefulWidget;
 use std::hint::black_box;
 use std::time::Duration;
 
-const DATABASE: &str = include_str!("../../../examples/database.json");
+const DATABASE: &str = include_str!("../examples/database.json");
 
 fn prompt(json: &str) -> Prompt {
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");

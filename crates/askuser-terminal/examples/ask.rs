@@ -8,7 +8,7 @@ use askuser_terminal::{Options, ask};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let set = QuestionSet::from_json(include_str!("../../../examples/database.json"), &Rules::default())?;
+    let set = QuestionSet::from_json(include_str!("database.json"), &Rules::default())?;
     let outcome = ask(&set, &Options::detect())?;
     println!("{}", report::prose(&set, &outcome));
     Ok(())

@@ -14,8 +14,8 @@ use std::thread::{self, Thread};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let asker: Box<dyn Asker> = Box::new(TerminalAsker::new(Options::detect()));
-    let database = QuestionSet::from_json(include_str!("../../../examples/database.json"), &Rules::default())?;
-    let features = QuestionSet::from_json(include_str!("../../../examples/features.json"), &Rules::default())?;
+    let database = QuestionSet::from_json(include_str!("database.json"), &Rules::default())?;
+    let features = QuestionSet::from_json(include_str!("features.json"), &Rules::default())?;
     let database = Request::new(RequestKey::new("session", "call-1"), database);
     let origin = Origin::default().with_task("set up the front end");
     let features = Request::new(RequestKey::new("session", "call-2"), features).with_origin(origin);

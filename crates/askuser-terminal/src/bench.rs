@@ -20,7 +20,7 @@ impl Default for Frames {
 impl Frames {
     /// Lays out a prompt and paints it over the frame before, as the driver does; the bytes it would write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
-        let view = View::new(prompt, &self.theme, PromptPhase::Asking, 79, 23);
+        let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);
         self.painter.paint(view.lines(), view.size().0, view.caret());
         if view.caret().is_none() {
             self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));

@@ -10,12 +10,11 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::width;
-use crate::{Charset, Options, Presentation, Window, editor};
+use crate::{Charset, EditedText, Options, Presentation, Window, open_editor};
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A terminal that is ours until it is dropped. Every way out gives it back as it was: drop, signal, suspend, panic.
@@ -58,15 +57,6 @@ pub enum ConsoleEvent {
     Closed,
     /// The person has nothing more to say (Ctrl-D); only in line mode, elsewhere that is a key.
     EndOfInput,
-}
-
-/// What came of editing a text elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edited {
-    /// The new text.
-    Text(String),
-    /// It has so many characters, which are too many; it is kept in this file.
-    TooLong(usize, PathBuf),
 }
 
 /// What is under the scrollback.
@@ -337,18 +327,19 @@ impl Console {
         result
     }
 
-    /// Opens the person's editor on a text.
-    pub fn edit(&mut self, text: &str, limit: usize) -> io::Result<Edited> {
+    /// Opens the external editor on a text, as [`open_editor`](crate::open_editor) does, and takes the terminal back
+    /// afterwards.
+    ///
+    /// # Errors
+    ///
+    /// If the editor fails, or the terminal does.
+    pub fn edit(&mut self, text: &str) -> io::Result<EditedText> {
         self.leave()?;
         self.device.lend()?;
-        let edited = editor::edit(text);
+        let edited = open_editor(text);
         self.device.start()?;
         self.reset_screen();
-        let (text, file) = edited?;
-        let text = text.trim_end_matches(['\r', '\n']);
-        let chars = text.chars().count();
-        // Refused, but typed: it must not be lost with the file.
-        Ok(if chars > limit { Edited::TooLong(chars, file.keep()) } else { Edited::Text(text.to_owned()) })
+        edited
     }
 
     fn suspend(&mut self) -> io::Result<()> {

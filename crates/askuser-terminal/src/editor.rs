@@ -1,12 +1,30 @@
-//! Editing a text in the person's own editor.
+//! The external editor: a text goes out in a private file and comes back changed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Opens `$VISUAL` or `$EDITOR` on a text and returns what was saved, with the file it is in.
-pub(crate) fn edit(text: &str) -> io::Result<(String, DraftFile)> {
+/// Opens `$VISUAL`, or `$EDITOR`, or else `vi` (`notepad` on Windows) on a text, and waits until it is closed.
+///
+/// The editor runs on the controlling terminal, whatever the standard streams of this process are. Give the terminal
+/// back before: leave raw mode and the alternate screen (`ratatui::restore()`), and set them up again afterwards.
+///
+/// ```no_run
+/// use askuser_terminal::open_editor;
+///
+/// let edited = open_editor("a draft")?;
+/// if edited.text().chars().count() > 2_000 {
+///     let path = edited.keep();
+///     return Err(std::io::Error::other(format!("too long; it is kept in {}", path.display())));
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If the file cannot be written or read, the editor cannot be started, or it reports failure.
+pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let file = DraftFile::create(text)?;
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
@@ -14,8 +32,27 @@ pub(crate) fn edit(text: &str) -> io::Result<(String, DraftFile)> {
     if !status.success() {
         return Err(io::Error::other(format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK))));
     }
-    let bytes = fs::read(&file.0)?;
-    Ok((String::from_utf8_lossy(&bytes).into_owned(), file))
+    let text = String::from_utf8_lossy(&fs::read(&file.0)?).into_owned();
+    Ok(EditedText { text, file })
+}
+
+/// A text that was edited in an external editor. Its file is removed when this is dropped.
+#[derive(Debug)]
+pub struct EditedText {
+    text: String,
+    file: DraftFile,
+}
+
+impl EditedText {
+    /// The text without the line ends that editors put at the end of a file.
+    pub fn text(&self) -> &str {
+        self.text.trim_end_matches(['\r', '\n'])
+    }
+
+    /// Leaves the file where it is, so that a text that cannot be used is not lost.
+    pub fn keep(self) -> PathBuf {
+        self.file.keep()
+    }
 }
 
 #[cfg(unix)]
@@ -23,7 +60,7 @@ const FALLBACK: &str = "vi";
 #[cfg(not(unix))]
 const FALLBACK: &str = "notepad";
 
-/// The editor's variable is a command line, as for git; the terminal is its own, whatever ours are.
+/// The variable is a shell command line, as for git. The editor gets the terminal even if our streams are redirected.
 #[cfg(unix)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
@@ -41,12 +78,12 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A file nobody else can read, gone when dropped.
-pub(crate) struct DraftFile(PathBuf);
+/// A file that only this user can read, removed when dropped.
+#[derive(Debug)]
+struct DraftFile(PathBuf);
 
 impl DraftFile {
-    /// Leaves the file where it is.
-    pub(crate) fn keep(self) -> PathBuf {
+    fn keep(self) -> PathBuf {
         let mut kept = std::mem::ManuallyDrop::new(self);
         std::mem::take(&mut kept.0)
     }

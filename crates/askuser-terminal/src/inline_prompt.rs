@@ -1,28 +1,28 @@
 //! The prompt drawn inline on the terminal device: wait, update, lay out, paint, until there is an outcome.
 //!
-//! One wait takes all that was typed, every key counts in order, one write repaints what changed. Nothing runs while
-//! nothing happens.
+//! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
 use crate::ask::{Store, surface};
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
-use crate::view::{Confirm, PromptPhase, Role, View, closed_lines, closing_lines, context_lines, not_stored_lines};
+use crate::session::PromptSession;
+use crate::view::{Confirm, Role, closed_lines, context_lines, not_stored_lines};
 use crate::{Options, editor};
-use askuser::prompt::{Effect, Event};
+use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// No wrapping (a character wider than we think must not push the frame about), and pasted text marked as such.
+/// Auto-wrap off, so that a character wider than expected does not break the frame, and bracketed paste on.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
-/// What is left to say if the process panics: the cursor is in the frame's first row, or at the caret.
+/// Written if the process panics: clears the frame from the cursor on and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-/// Asks on a device that is in use, and leaves it so. `context` stays in the scrollback, above the prompt.
+/// Asks on a device that was started, and leaves it started. `context` is printed into the scrollback above the prompt.
 pub(crate) fn ask(
     prompt: Prompt,
     context: Option<&Context>,
@@ -34,7 +34,9 @@ pub(crate) fn ask(
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
-    let mut screen = InlinePrompt { device, painter, prompt, options, size, type_ahead, first_frame: None };
+    // The context is printed into the scrollback, so the session does not show it.
+    let session = PromptSession::from_prompt(prompt, options.theme);
+    let mut screen = InlinePrompt { device, painter, session, options, size, type_ahead };
     let ended = screen.run(context);
     screen.close(ended, store)
 }
@@ -42,12 +44,11 @@ pub(crate) fn ask(
 struct InlinePrompt<'a> {
     device: &'a mut Device,
     painter: Painter,
-    prompt: Prompt,
+    session: PromptSession,
     options: &'a Options,
     size: (u16, u16),
-    /// What was typed before the prompt can have been seen, and was meant for whoever had the keyboard before.
+    /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
-    first_frame: Option<Instant>,
 }
 
 /// How the loop ended.
@@ -63,20 +64,20 @@ enum End {
 
 impl InlinePrompt<'_> {
     fn run(&mut self, context: Option<&Context>) -> io::Result<End> {
-        // Whatever stands on this line stays as it is.
+        // Keep what is on the current line.
         self.painter.raw(b"\r\n");
-        // A prompt that was killed may have left its rows below.
+        // A prompt that was killed may have left rows below.
         self.painter.raw(CLEAR_BELOW);
         if let Some(context) = context {
             self.painter.print(&context_lines(context, &self.options.theme, self.room().0));
             self.painter.raw(b"\r\n");
         }
         self.painter.raw(ENTER);
-        self.repaint(PromptPhase::Asking)?;
-        self.first_frame = Some(Instant::now());
+        self.repaint()?;
+        self.session.first_frame_shown(Instant::now());
         let mut inputs = Vec::new();
         loop {
-            let timeout = self.prompt.next_change().map(|at| at.saturating_sub(self.now()));
+            let timeout = self.session.next_wake().map(|at| at.saturating_duration_since(Instant::now()));
             let end = match self.device.wait(timeout, &mut inputs)? {
                 DeviceEvent::Input => {
                     let mut end = None;
@@ -85,14 +86,17 @@ impl InlinePrompt<'_> {
                         && let Some(input) = keys.next()
                     {
                         end = self.take(input)?;
-                        // The next key may depend on what this one has brought onto the screen.
+                        // What the next key does may depend on what this one has scrolled into view.
                         if keys.peek().is_some() {
                             self.update_viewport();
                         }
                     }
                     end
                 }
-                DeviceEvent::TimedOut => self.update(Event::Tick)?,
+                DeviceEvent::TimedOut => {
+                    let effect = self.session.tick(Instant::now());
+                    self.perform(effect)?
+                }
                 DeviceEvent::Resized => {
                     self.size = self.device.size();
                     self.painter.resized(self.size.0, self.options.reflows);
@@ -115,16 +119,13 @@ impl InlinePrompt<'_> {
             if let Some(end) = end {
                 return Ok(end);
             }
-            self.repaint(PromptPhase::Asking)?;
+            self.repaint()?;
         }
     }
 
-    fn now(&self) -> Duration {
-        self.first_frame.map_or(Duration::ZERO, |first| first.elapsed())
-    }
-
     fn take(&mut self, input: Input) -> io::Result<Option<End>> {
-        if self.prompt.is_unseen(self.now()) {
+        let now = Instant::now();
+        if self.session.is_type_ahead(now) {
             self.type_ahead.push(input.clone());
         }
         match input {
@@ -136,15 +137,15 @@ impl InlinePrompt<'_> {
                 self.painter.erase();
                 Ok(None)
             }
-            Input::Key(key) => self.update(Event::Key(key)),
-            Input::Paste(text) => self.update(Event::Paste(text)),
-            Input::Focus(_) => Ok(None),
+            input => {
+                let effect = self.session.handle(input, now);
+                self.perform(effect)
+            }
         }
     }
 
-    fn update(&mut self, event: Event) -> io::Result<Option<End>> {
-        let now = self.now();
-        Ok(match self.prompt.update(event, now) {
+    fn perform(&mut self, effect: Effect) -> io::Result<Option<End>> {
+        Ok(match effect {
             Effect::Continue => None,
             Effect::Edit(text) => {
                 self.edit(&text)?;
@@ -157,29 +158,28 @@ impl InlinePrompt<'_> {
 
     // ---- showing ----
 
-    /// The cells there are for the frame: the last column stays free, so that no line is ever exactly full, and one row
-    /// stays with the conversation above.
+    /// The columns and rows for the frame. The last column stays free, so that no line is exactly full, and one row of the
+    /// conversation stays visible.
     fn room(&self) -> (u16, u16) {
         (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
     }
 
-    /// Tells the prompt what is seen now.
+    /// Tells the prompt what would be visible now.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
-        let view = View::new(&self.prompt, &self.options.theme, PromptPhase::Asking, columns, rows);
-        let viewport = view.viewport().clone();
-        self.prompt.look(viewport);
+        let viewport = self.session.view(columns, rows).viewport().clone();
+        self.session.set_viewport(viewport);
     }
 
-    fn repaint(&mut self, phase: PromptPhase) -> io::Result<()> {
+    fn repaint(&mut self) -> io::Result<()> {
         let (columns, rows) = self.room();
-        let view = View::new(&self.prompt, &self.options.theme, phase, columns, rows);
+        let view = self.session.view(columns, rows);
         self.painter.paint(view.lines(), view.size().0, view.caret());
         if view.caret().is_none() {
             self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.options.theme.colour(role)));
         }
         let viewport = view.viewport().clone();
-        self.prompt.look(viewport);
+        self.session.set_viewport(viewport);
         self.flush()
     }
 
@@ -188,7 +188,7 @@ impl InlinePrompt<'_> {
         self.device.write(&bytes)
     }
 
-    // ---- stepping aside ----
+    // ---- giving the terminal away for a while ----
 
     fn suspend(&mut self) -> io::Result<()> {
         self.leave_screen()?;
@@ -200,24 +200,10 @@ impl InlinePrompt<'_> {
     fn edit(&mut self, text: &str) -> io::Result<()> {
         self.leave_screen()?;
         self.device.lend()?;
-        let edited = editor::edit(text);
+        let edited = editor::open_editor(text);
         self.device.start()?;
         self.reset_screen();
-        let now = self.now();
-        match edited {
-            Ok((text, file)) => {
-                let chars = text.chars().count();
-                self.prompt.update(Event::Edited(text), now);
-                // Refused, but typed: it must not be lost with the file.
-                if self.prompt.notice().is_some() {
-                    let limit = self.prompt.set().limits().typed_chars();
-                    let path = file.keep();
-                    self.prompt
-                        .warn(format!("{chars} characters, at most {limit}; your text is in {}", path.display()));
-                }
-            }
-            Err(error) => self.prompt.warn(format!("The editor failed, your text is kept: {error}")),
-        }
+        self.session.finish_edit(edited, Instant::now());
         Ok(())
     }
 
@@ -227,7 +213,7 @@ impl InlinePrompt<'_> {
         self.flush()
     }
 
-    /// The screen is anybody's: paint everything anew from where the cursor is.
+    /// Another program may have written to the screen: paint everything anew from where the cursor is.
     fn reset_screen(&mut self) {
         self.painter = Painter::new(self.options.charset);
         self.painter.raw(b"\r");
@@ -250,7 +236,7 @@ impl InlinePrompt<'_> {
         match end {
             End::Outcome(outcome) => {
                 let resolution = outcome.through(Via::Terminal);
-                // Success is shown of what is stored. Answered is answered, even if the terminal goes before it can be shown.
+                // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
                 let _ = match store(&resolution) {
                     Ok(()) => self.show_outcome(resolution.outcome()),
                     Err(why) => self.show_end(&not_stored_lines(&why, &self.options.theme, self.room().0)),
@@ -268,7 +254,7 @@ impl InlinePrompt<'_> {
                 let _ = self.restore();
                 Err(AskError::Signal(signal))
             }
-            End::TerminalGone => Ok(terminal_gone(&self.prompt, Via::Terminal)),
+            End::TerminalGone => Ok(terminal_gone(self.session.prompt(), Via::Terminal)),
             End::Closed(why) => {
                 let lines = match &why {
                     Some(why) if self.options.confirm != Confirm::None => {
@@ -289,25 +275,25 @@ impl InlinePrompt<'_> {
         if self.options.confirm != Confirm::None {
             match outcome.status() {
                 Status::Answered if !self.options.flash.is_zero() => {
-                    self.repaint(PromptPhase::Confirmed)?;
+                    self.repaint()?;
                     self.device.pause(self.options.flash)?;
                 }
                 Status::TimedOut => {
-                    self.repaint(PromptPhase::Expired)?;
+                    self.repaint()?;
                     self.painter.leave();
                     return Ok(());
                 }
                 _ => {}
             }
         }
-        let lines = closing_lines(self.prompt.set(), outcome, self.options.confirm, &self.options.theme, self.room().0);
+        let lines = self.session.closing_lines(outcome, self.options.confirm, self.room().0);
         self.show_end(&lines)
     }
 
     /// Replaces the prompt by what stays in the scrollback.
     fn show_end(&mut self, lines: &[Line<'_>]) -> io::Result<()> {
         self.painter.erase();
-        // What stays is not ours to repaint: a long answer wraps like any other text.
+        // Auto-wrap on: the closing lines are ordinary text, never repainted.
         self.painter.raw(WRAP);
         self.painter.print(lines);
         Ok(())

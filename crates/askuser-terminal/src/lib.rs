@@ -28,19 +28,24 @@ mod in_a_terminal;
 mod inline_prompt;
 mod line_prompt;
 mod paint;
+mod session;
 mod view;
 
 pub use ask::{Options, Store, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
 pub use close_signal::{CloseSignal, Closer, close_signal};
-pub use console::{Console, ConsoleEvent, Edited};
+pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
 pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, Input};
 pub use device::Waker;
+pub use editor::{EditedText, open_editor};
 pub use environment::{Charset, Environment, Presentation, Window};
 pub use line_prompt::LinePrompt;
-pub use view::{Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, width, wrap};
+pub use session::PromptSession;
+pub use view::{
+    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, width, wrap,
+};
 
 /// What a [`Console`] is given to show.
 pub mod text {

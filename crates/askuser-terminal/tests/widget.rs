@@ -5,12 +5,13 @@ use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
 use askuser_terminal::{PromptPhase, PromptWidget, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Paragraph;
 use std::time::Duration;
 
 fn prompt() -> Prompt {
-    let json = include_str!("../../../examples/database.json");
+    let json = include_str!("../examples/database.json");
     let set = QuestionSet::from_json(json, &Rules::default()).expect("a valid question");
     Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None })
 }
@@ -26,9 +27,8 @@ fn draw(prompt: &mut Prompt, columns: u16, rows: u16) -> Terminal<TestBackend> {
         let widget = PromptWidget::new(Theme::default());
         let area = Rect::new(6, 1, frame.area().width.saturating_sub(6), frame.area().height.saturating_sub(1));
         frame.render_widget(Paragraph::new("mine\n".repeat(40)), Rect::new(0, 0, 5, rows));
-        frame.render_stateful_widget(widget, area, prompt);
-        if let Some(caret) = widget.cursor(prompt, area) {
-            frame.set_cursor_position(caret);
+        if let Some(cursor) = widget.render_with_cursor(area, frame.buffer_mut(), prompt) {
+            frame.set_cursor_position(cursor);
         }
     };
     terminal.draw(draw).expect("a frame");
@@ -52,7 +52,7 @@ fn it_scrolls_where_it_gets_too_few_rows() {
 #[test]
 fn the_cursor_is_at_the_caret_and_nowhere_else() {
     let mut prompt = prompt();
-    assert_eq!(PromptWidget::default().cursor(&prompt, Rect::new(6, 1, 60, 19)), None);
+    assert!(!draw(&mut prompt, 66, 20).backend().cursor_visible());
     press(&mut prompt, KeyCode::Char('4'));
     "bun".chars().for_each(|c| _ = press(&mut prompt, KeyCode::Char(c)));
     let mut terminal = draw(&mut prompt, 66, 20);
@@ -80,4 +80,50 @@ fn a_program_may_show_the_end_too() {
     let widget = PromptWidget::new(Theme::default()).phase(PromptPhase::Expired);
     terminal.draw(|frame| frame.render_stateful_widget(widget, frame.area(), &mut prompt)).expect("a frame");
     assert!(terminal.backend().to_string().contains("Time ran out"));
+}
+
+#[test]
+fn an_area_that_leaves_the_buffer_is_clipped_and_does_not_panic() {
+    let mut prompt = prompt();
+    press(&mut prompt, KeyCode::Char('4'));
+    "bun".chars().for_each(|c| _ = press(&mut prompt, KeyCode::Char(c)));
+    let whole = Rect::new(0, 0, 30, 10);
+    for area in [
+        Rect::new(10, 2, 60, 40),
+        Rect::new(29, 9, 2, 2),
+        Rect::new(30, 10, 5, 5),
+        Rect::new(u16::MAX - 1, u16::MAX - 1, 1, 1),
+        Rect::new(0, 0, u16::MAX, u16::MAX),
+    ] {
+        let mut buffer = Buffer::empty(whole);
+        let cursor = PromptWidget::default().render_with_cursor(area, &mut buffer, &mut prompt);
+        assert!(cursor.is_none_or(|cursor| whole.contains(cursor)), "{area:?}: {cursor:?}");
+        let clipped = area.intersection(whole);
+        let drawn = |(x, y): (u16, u16)| buffer[(x, y)].symbol() != " ";
+        let outside =
+            (0..30).flat_map(|x| (0..10).map(move |y| (x, y))).filter(|&(x, y)| !clipped.contains((x, y).into()));
+        assert_eq!(outside.filter(|&cell| drawn(cell)).count(), 0, "{area:?}");
+    }
+}
+
+#[test]
+fn a_context_longer_than_the_area_is_read_before_anything_is_answered() {
+    let mut prompt = prompt();
+    let context: String = (1..=30).map(|n| format!("step {n}\n")).collect();
+    let widget = PromptWidget::default().context(Some(&context));
+    let area = Rect::new(0, 0, 60, 12);
+    let draw = |prompt: &mut Prompt| {
+        let mut terminal = Terminal::new(TestBackend::new(60, 12)).expect("a terminal");
+        terminal.draw(|frame| frame.render_stateful_widget(widget, area, prompt)).expect("a frame");
+        terminal.backend().to_string()
+    };
+    let first = draw(&mut prompt);
+    assert!(first.contains("step 1 ") && first.contains("read on"), "{first}");
+    assert_eq!(press(&mut prompt, KeyCode::Enter), Effect::Continue);
+    for _ in 0..40 {
+        press(&mut prompt, KeyCode::Down);
+        draw(&mut prompt);
+    }
+    let last = draw(&mut prompt);
+    assert!(!last.contains("step 1 ") && last.contains("Other"), "{last}");
 }

@@ -17,8 +17,23 @@ pub enum Confirm {
     None,
 }
 
-/// The lines to leave behind, none wider than the terminal.
-pub(crate) fn closing_lines(
+/// The lines that show an outcome once its prompt is gone, none wider than `columns`. Print them into the scrollback, or
+/// show them in a conversation.
+///
+/// ```
+/// use askuser::{Outcome, QuestionSet, Rules};
+/// use askuser_terminal::{Confirm, Theme, closing_lines};
+///
+/// let json = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
+/// let set = QuestionSet::from_json(json, &Rules::default())?;
+/// let answer = set.questions()[0].answer(&[1], None, None).expect("an option");
+/// let outcome = Outcome::answered(&set, vec![answer]).expect("every question has its answer");
+/// let lines = closing_lines(&set, &outcome, Confirm::Inline, &Theme::default(), 80);
+/// assert_eq!(lines[0].to_string(), "✔ Database: SQLite");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn closing_lines(
     set: &QuestionSet,
     outcome: &Outcome,
     confirm: Confirm,

@@ -7,8 +7,8 @@ mod theme;
 mod widget;
 mod wrap;
 
-pub use closing::Confirm;
-pub(crate) use closing::{closed_lines, closing_lines, context_lines, not_stored_lines};
+pub use closing::{Confirm, closing_lines};
+pub(crate) use closing::{closed_lines, context_lines, not_stored_lines};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::is_plain;
@@ -52,15 +52,22 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Lays a prompt out in at most `columns` × `rows`.
-    pub(crate) fn new(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, columns: u16, rows: u16) -> View<'a> {
+    /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question.
+    pub(crate) fn new(
+        prompt: &'a Prompt,
+        context: Option<&str>,
+        theme: &Theme,
+        phase: PromptPhase,
+        columns: u16,
+        rows: u16,
+    ) -> View<'a> {
         let columns = columns.min(MAX_COLUMNS);
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
         let rows = usize::from(rows.max(1));
-        let mut content = compose(prompt, &theme, phase, Spacing::Airy, usize::from(columns));
+        let mut content = compose(prompt, context, &theme, phase, Spacing::Airy, usize::from(columns));
         // One line more than the content has: the bottom border.
         if content.head.len() + content.body.len() + 1 + content.footer.len() > rows {
-            content = compose(prompt, &theme, phase, Spacing::Dense, usize::from(columns));
+            content = compose(prompt, context, &theme, phase, Spacing::Dense, usize::from(columns));
         }
         View::fit(content, prompt, &theme, phase, columns, rows)
     }

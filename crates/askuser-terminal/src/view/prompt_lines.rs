@@ -10,7 +10,7 @@ use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{PromptPhase, Spacing};
 use askuser::prompt::{AnswerDraft, InputMode, Page, Prompt, TextField};
-use askuser::{Question, Text, report};
+use askuser::{Question, Text, report, sanitize};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
@@ -43,6 +43,7 @@ pub(super) enum FooterKind {
 
 pub(super) fn compose<'a>(
     prompt: &'a Prompt,
+    context: Option<&str>,
     theme: &Theme,
     phase: PromptPhase,
     spacing: Spacing,
@@ -65,7 +66,10 @@ pub(super) fn compose<'a>(
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
-        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.draft(i)),
+        (_, Page::Question(i)) => {
+            composer.context(context);
+            composer.question(&prompt.set().questions()[i], prompt.draft(i));
+        }
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
@@ -160,6 +164,19 @@ impl<'a> Composer<'a, '_> {
         if columns <= self.room(INDENT) {
             let line = self.bordered(INDENT, spans);
             self.lines.head.push(line);
+        }
+    }
+
+    /// What the questions are about.
+    fn context(&mut self, context: Option<&str>) {
+        if let Some(context) = context {
+            self.gap();
+            let (text, room) = (sanitize::block(context), self.room(INDENT));
+            for range in wrap(&text, room, room) {
+                let words = Span::styled(text[range].trim_end_matches(' ').to_owned(), self.style(Role::Muted));
+                let line = self.bordered(INDENT, vec![words]);
+                self.lines.body.push(line);
+            }
         }
     }
 

@@ -15,7 +15,7 @@ type Size = (u16, u16);
 
 /// What the terminal driver shows on a terminal of this size: a column and a row are left free.
 fn view<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Size) -> View<'a> {
-    View::new(prompt, theme, phase, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
+    View::new(prompt, None, theme, phase, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
 }
 
 fn drawn(view: &View<'_>) -> Buffer {

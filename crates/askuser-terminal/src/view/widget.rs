@@ -6,7 +6,10 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::widgets::StatefulWidget;
 
-/// Draws a [`Prompt`] into an area, and tells it what is seen there, so that its keys scroll.
+/// Draws a [`Prompt`] into an area and tells the prompt which of its lines are visible, so that its keys scroll.
+///
+/// For programs that keep the prompt and its clock themselves; a [`PromptSession`](crate::PromptSession) does that for
+/// you. An area that leaves the buffer is clipped.
 ///
 /// ```
 /// # use askuser::{Prompt, QuestionSet, Rules};
@@ -22,44 +25,57 @@ use ratatui_core::widgets::StatefulWidget;
 /// assert_eq!(buffer[(3, 0)].symbol(), "P");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PromptWidget {
+pub struct PromptWidget<'a> {
     theme: Theme,
     phase: PromptPhase,
+    context: Option<&'a str>,
 }
 
-impl PromptWidget {
+impl<'a> PromptWidget<'a> {
     /// A widget in a theme.
-    pub fn new(theme: Theme) -> PromptWidget {
-        PromptWidget { theme, phase: PromptPhase::Asking }
+    pub fn new(theme: Theme) -> PromptWidget<'a> {
+        PromptWidget { theme, phase: PromptPhase::Asking, context: None }
     }
 
-    /// What to show besides the state.
-    pub fn phase(self, phase: PromptPhase) -> PromptWidget {
+    /// Whether the prompt is being asked, was just answered, or has expired.
+    pub fn phase(self, phase: PromptPhase) -> PromptWidget<'a> {
         PromptWidget { phase, ..self }
     }
 
-    /// The rows the prompt would like in a width; give it fewer and it scrolls.
-    pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
-        View::new(prompt, &self.theme, self.phase, columns, u16::MAX).size().1
+    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls with it.
+    pub fn context(self, context: Option<&'a str>) -> PromptWidget<'a> {
+        PromptWidget { context, ..self }
     }
 
-    /// Where the hardware cursor belongs while text is typed, so that input methods show up in the right place.
-    pub fn cursor(&self, prompt: &Prompt, area: Rect) -> Option<Position> {
-        let caret = View::new(prompt, &self.theme, self.phase, area.width, area.height).caret()?;
-        Some(Position::new(area.x + caret.x, area.y + caret.y))
+    /// The rows the prompt needs in a width; in fewer rows it scrolls.
+    pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
+        self.view(prompt, columns, u16::MAX).size().1
+    }
+
+    /// As [`StatefulWidget::render`]; also returns where the hardware cursor belongs while text is typed, so that input
+    /// methods show up in the right place.
+    pub fn render_with_cursor(self, area: Rect, buffer: &mut Buffer, prompt: &mut Prompt) -> Option<Position> {
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return None;
+        }
+        let view = self.view(prompt, area.width, area.height);
+        view.render(area, buffer);
+        let cursor = view.caret().map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
+        let viewport = view.viewport().clone();
+        prompt.look(viewport);
+        cursor
+    }
+
+    fn view<'p>(&self, prompt: &'p Prompt, columns: u16, rows: u16) -> View<'p> {
+        View::new(prompt, self.context, &self.theme, self.phase, columns, rows)
     }
 }
 
-impl StatefulWidget for PromptWidget {
+impl StatefulWidget for PromptWidget<'_> {
     type State = Prompt;
 
     fn render(self, area: Rect, buffer: &mut Buffer, prompt: &mut Prompt) {
-        if area.is_empty() {
-            return;
-        }
-        let view = View::new(prompt, &self.theme, self.phase, area.width, area.height);
-        view.render(area, buffer);
-        let viewport = view.viewport().clone();
-        prompt.look(viewport);
+        self.render_with_cursor(area, buffer, prompt);
     }
 }

@@ -13,7 +13,7 @@ use crate::session;
 use askuser::{AskError, Key, KeyCode, Purpose, Request, RequestKey, Resolution, Status, Via, sanitize};
 use askuser_agent::Session;
 use askuser_cli::failure::Failure;
-use askuser_terminal::{CloseSignal, Console, ConsoleEvent, Edited, Input, Options, Presentation, Role, Store};
+use askuser_terminal::{CloseSignal, Console, ConsoleEvent, Input, Options, Presentation, Role, Store};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -351,11 +351,14 @@ impl Driver {
 
     fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
         let limit = self.state.draft.text().limit();
-        Ok(match self.console.edit(text, limit) {
-            Ok(Edited::Text(text)) => Ok(text),
-            Ok(Edited::TooLong(chars, path)) => {
-                Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
-            }
+        Ok(match self.console.edit(text) {
+            Ok(edited) => match edited.text().chars().count() {
+                chars if chars > limit => {
+                    let path = edited.keep();
+                    Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
+                }
+                _ => Ok(edited.text().to_owned()),
+            },
             Err(error) => Err(format!("The editor failed, your text is kept: {error}")),
         })
     }

@@ -6,7 +6,6 @@ use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
 use askuser::{Key, KeyCode};
 use proptest::prelude::*;
 use ratatui_core::buffer::{Cell, CellWidth};
-use ratatui_core::widgets::StatefulWidget;
 use std::collections::BTreeSet;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -18,7 +17,7 @@ fn any_theme() -> impl Strategy<Value = Theme> {
     (depth, background, signs).prop_map(|(depth, background, signs)| Theme { background, depth, signs, dimmed: false })
 }
 
-fn any_mood() -> impl Strategy<Value = PromptPhase> {
+fn any_phase() -> impl Strategy<Value = PromptPhase> {
     prop_oneof![6 => Just(PromptPhase::Asking), 1 => Just(PromptPhase::Confirmed), 1 => Just(PromptPhase::Expired)]
 }
 
@@ -36,7 +35,7 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
 
 /// The text of a whole page without blanks and without its border, whatever the screen would hide.
 fn whole(prompt: &Prompt, columns: u16) -> String {
-    let view = View::new(prompt, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
+    let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
     let frame = rows(&drawn(&view)).concat();
     frame.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
 }
@@ -54,18 +53,19 @@ proptest! {
         events in prop::collection::vec(any_event(), 0..25),
         (columns, rows) in (0u16..=120, 0u16..=60),
         theme in any_theme(),
-        phase in any_mood(),
+        phase in any_phase(),
         timeout in prop::option::of(0u64..200),
+        context in prop::option::of(nasty_text()),
     ) {
         let settings = PromptOptions { key_delay: Duration::ZERO, deadline: timeout.map(Duration::from_secs) };
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).phase(phase);
+            let widget = PromptWidget::new(theme).phase(phase).context(context.as_deref());
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
-            widget.render(area, &mut buffer, prompt);
+            let cursor = widget.render_with_cursor(area, &mut buffer, prompt);
             for (i, cell) in buffer.content.iter().enumerate() {
                 let (x, y) = buffer.pos_of(i);
                 let inside = area.contains(Position::new(x, y));
@@ -74,9 +74,7 @@ proptest! {
                     faults.push((x, y, cell.symbol().to_owned()));
                 }
             }
-            if let Some(caret) = widget.cursor(prompt, area) && !area.is_empty() {
-                assert!(area.contains(caret), "{caret} outside {area}");
-            }
+            assert!(cursor.is_none_or(|cursor| area.contains(cursor)), "{cursor:?} outside {area}");
         });
         prop_assert_eq!(faults, vec![]);
     }
@@ -89,7 +87,7 @@ proptest! {
     ) {
         let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let view = View::new(prompt, &Theme::default(), PromptPhase::Asking, columns, rows);
+            let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, rows);
             let (width, height) = view.size();
             assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
         });
@@ -172,7 +170,7 @@ proptest! {
         for _ in 0..left {
             prompt.update(Event::Key(KeyCode::Left.into()), Duration::ZERO);
         }
-        let view = View::new(&prompt, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
+        let view = View::new(&prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
         let caret = view.caret().expect("a caret");
         let buffer = drawn(&view);
         let text = prompt.field(TextField::Note(0));
