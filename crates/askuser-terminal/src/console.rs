@@ -4,6 +4,8 @@
 //! terminal and the alternate screen is never used. Bytes are collected and go out in one write when the console waits, so
 //! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread.
 
+mod window;
+
 use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
@@ -16,6 +18,7 @@ use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
+use window::TitleState;
 
 /// A terminal that is ours until it is dropped. Every way out gives it back as it was: drop, signal, suspend, panic.
 pub struct Console {
@@ -66,13 +69,6 @@ enum LiveRegion {
     Painted,
 }
 
-/// Whose the window's title is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TitleState {
-    Unchanged,
-    Replaced,
-}
-
 /// No wrapping in the live region, pasted text marked as such, and a cursor: who was killed here may have left none.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h\x1b[?25h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h\x1b[?25h";
@@ -83,9 +79,6 @@ const IGNORE_FOCUS: &[u8] = b"\x1b[?1004l";
 /// Terminals that know these show what is between them at once; the others pay them no heed.
 const BEGIN_SYNC: &[u8] = b"\x1b[?2026h";
 const END_SYNC: &[u8] = b"\x1b[?2026l";
-/// The title is put aside and taken up again, where the terminal can do that; elsewhere it ends up empty.
-const SAVE_TITLE: &[u8] = b"\x1b[22;2t";
-const RESTORE_TITLE: &[u8] = b"\x1b]2;\x07\x1b[23;2t";
 /// What is left to say if the process panics.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l";
 
@@ -197,43 +190,6 @@ impl Console {
             self.synchronize = true;
             self.set_panic_restore(0);
         }
-    }
-
-    /// Rings the bell.
-    pub fn bell(&mut self) {
-        self.painter.raw(b"\x07");
-    }
-
-    /// Names the window, where there is one.
-    pub fn set_title(&mut self, title: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
-            if self.title == TitleState::Unchanged {
-                self.painter.raw(SAVE_TITLE);
-                self.title = TitleState::Replaced;
-            }
-            self.command("2", title);
-            // A shell has a title of its own.
-            let again = [SAVE_TITLE, &self.encoded("2", title)].concat();
-            self.device.on_suspend(RESTORE_TITLE.to_vec(), again);
-        }
-    }
-
-    /// Passes a notification on, where the terminal does that.
-    pub fn notify(&mut self, text: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
-            self.command("9", text);
-        }
-    }
-
-    fn command(&mut self, number: &str, text: &str) {
-        let bytes = self.encoded(number, text);
-        self.painter.raw(&bytes);
-    }
-
-    /// A command of the operating system's kind. It ends at the first control character, so none may be in the text.
-    fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
-        let text = self.charset.encode(&sanitize::line(text));
-        [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()
     }
 
     /// Writes what has been collected.
@@ -386,10 +342,7 @@ impl Console {
     }
 
     fn restore(&mut self) -> io::Result<()> {
-        if self.title == TitleState::Replaced {
-            self.title = TitleState::Unchanged;
-            self.painter.raw(RESTORE_TITLE);
-        }
+        self.restore_title();
         let left = self.leave();
         left.and(self.device.stop())
     }

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::fixtures::{ARMED, authentication, database, events, features, package_manager, question, set_of};
-use askuser::Limits;
+use askuser::{Limits, Outcome, report};
 use proptest::prelude::*;
+use std::fmt::Write;
 
 // ---- transcripts ----
 
@@ -21,7 +22,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
                     out,
                     "\n({})\n{}",
                     outcome.status_name(),
-                    report::prose(line_prompt.prompt.set(), &outcome.clone().through(Via::Line))
+                    report::prose(line_prompt.prompt.set(), &outcome.clone().through(askuser::Via::Line))
                 );
             }
         }

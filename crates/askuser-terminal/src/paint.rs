@@ -5,14 +5,17 @@
 //! rewraps its lines on a resize carries it along, so the frame can be found again. At rest the pen keeps its last
 //! foreground colour, because the next change is likely to want it; everything else is reset.
 
+mod cells;
+mod pen;
+
 use crate::environment::Charset;
-use crate::view::is_plain;
-use ratatui_core::buffer::{Cell, CellWidth};
+use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
+use pen::{PLAIN, Pen};
+use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
 use std::io::Write;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// Draws frames over each other.
 #[derive(Debug)]
@@ -32,9 +35,6 @@ pub(crate) struct Painter {
     out: Vec<u8>,
 }
 
-/// A row of cells, without the blanks at its end.
-type Row = Vec<Cell>;
-
 /// Whether text is styled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Styling {
@@ -43,19 +43,10 @@ enum Styling {
     Plain,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pen {
-    fg: Color,
-    bg: Color,
-    modifier: Modifier,
-}
-
 /// Clears from the start of this row to the end of the screen. The space is for tmux, which takes clearing from the very
 /// first cell for clearing the whole screen, and keeps what was there in its history. The last clearing is for it too: it
 /// takes this row for a full one otherwise, and breaks it where the terminal is made narrower.
 pub(crate) const CLEAR_BELOW: &[u8] = b" \x1b[J\r\x1b[K";
-
-const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
 impl Painter {
     pub(crate) fn new(charset: Charset) -> Painter {
@@ -331,134 +322,10 @@ impl Painter {
             self.pen = pen;
             return;
         }
-        let mut codes = Codes::default();
-        let mut from = self.pen;
-        if !pen.modifier.contains(from.modifier) || (pen.bg == Color::Reset && from.bg != Color::Reset) {
-            codes.add(format_args!("0"));
-            from = PLAIN;
-        }
-        for (modifier, code) in MODIFIERS {
-            if pen.modifier.contains(modifier) && !from.modifier.contains(modifier) {
-                codes.add(format_args!("{code}"));
-            }
-        }
-        if pen.fg != from.fg {
-            codes.colour(pen.fg, 30);
-        }
-        if pen.bg != from.bg {
-            codes.colour(pen.bg, 40);
-        }
-        let _ = write!(self.out, "\x1b[{}m", codes.0);
+        let codes = pen.codes_from(self.pen);
+        let _ = write!(self.out, "\x1b[{codes}m");
         self.pen = pen;
     }
-}
-
-const MODIFIERS: [(Modifier, u8); 5] = [
-    (Modifier::BOLD, 1),
-    (Modifier::DIM, 2),
-    (Modifier::ITALIC, 3),
-    (Modifier::UNDERLINED, 4),
-    (Modifier::REVERSED, 7),
-];
-
-/// The numbers of one SGR sequence.
-#[derive(Default)]
-struct Codes(String);
-
-impl Codes {
-    fn add(&mut self, code: std::fmt::Arguments<'_>) {
-        use std::fmt::Write;
-        if !self.0.is_empty() {
-            self.0.push(';');
-        }
-        let _ = self.0.write_fmt(code);
-    }
-
-    /// `base` is 30 for the foreground, 40 for the background.
-    fn colour(&mut self, colour: Color, base: u8) {
-        let bright = base + 60;
-        match colour {
-            Color::Reset => self.add(format_args!("{}", base + 9)),
-            Color::Black => self.add(format_args!("{base}")),
-            Color::Red => self.add(format_args!("{}", base + 1)),
-            Color::Green => self.add(format_args!("{}", base + 2)),
-            Color::Yellow => self.add(format_args!("{}", base + 3)),
-            Color::Blue => self.add(format_args!("{}", base + 4)),
-            Color::Magenta => self.add(format_args!("{}", base + 5)),
-            Color::Cyan => self.add(format_args!("{}", base + 6)),
-            Color::Gray => self.add(format_args!("{}", base + 7)),
-            Color::DarkGray => self.add(format_args!("{bright}")),
-            Color::LightRed => self.add(format_args!("{}", bright + 1)),
-            Color::LightGreen => self.add(format_args!("{}", bright + 2)),
-            Color::LightYellow => self.add(format_args!("{}", bright + 3)),
-            Color::LightBlue => self.add(format_args!("{}", bright + 4)),
-            Color::LightMagenta => self.add(format_args!("{}", bright + 5)),
-            Color::LightCyan => self.add(format_args!("{}", bright + 6)),
-            Color::White => self.add(format_args!("{}", bright + 7)),
-            Color::Indexed(i) => self.add(format_args!("{};5;{i}", base + 8)),
-            Color::Rgb(r, g, b) => self.add(format_args!("{};2;{r};{g};{b}", base + 8)),
-        }
-    }
-}
-
-/// A line as cells, as many as fit. The second half of a wide character is an empty cell.
-fn cells(line: &Line<'_>, columns: usize) -> Row {
-    let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
-    let mut row = Row::with_capacity(columns.min(bytes));
-    for span in &line.spans {
-        let mut cell = Cell::EMPTY;
-        cell.set_style(line.style.patch(span.style));
-        let room = columns - row.len();
-        if is_plain(&span.content) {
-            row.extend(span.content.chars().take(room).map(|c| {
-                let mut cell = cell.clone();
-                cell.set_char(c);
-                cell
-            }));
-            continue;
-        }
-        for grapheme in span.content.graphemes(true) {
-            let wide = usize::from(grapheme.cell_width());
-            if row.len() + wide > columns {
-                break;
-            }
-            if wide > 0 && !grapheme.contains(char::is_control) {
-                cell.set_symbol(grapheme);
-                row.push(cell.clone());
-                row.resize(row.len() + wide - 1, Cell::EMPTY);
-            }
-        }
-    }
-    row.truncate(row.iter().rposition(|cell| !is_blank(cell)).map_or(0, |x| x + 1));
-    row
-}
-
-/// The columns a row takes: its last character may be wider than the cell it is in.
-fn length(row: &[Cell]) -> u16 {
-    row.len() as u16 + row.last().map_or(0, |cell| columns(cell) - 1)
-}
-
-fn columns(cell: &Cell) -> u16 {
-    if cell.symbol().len() == 1 { 1 } else { cell.cell_width().max(1) }
-}
-
-fn pen_of(cell: &Cell) -> Pen {
-    Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
-}
-
-/// A space that shows nothing: its foreground does not matter.
-fn is_blank(cell: &Cell) -> bool {
-    cell.symbol() == " "
-        && cell.bg == Color::Reset
-        && !cell.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
-}
-
-fn looks_same(a: &Cell, b: &Cell) -> bool {
-    (is_blank(a) && is_blank(b)) || (a.symbol() == b.symbol() && pen_of(a) == pen_of(b))
-}
-
-fn is_emoji(symbol: &str) -> bool {
-    symbol.chars().next().is_some_and(|c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! A lines knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
 
 mod keys;
+mod review;
+mod text_field;
 
 pub(super) use keys::read_on;
 
@@ -10,7 +12,7 @@ use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{PromptPhase, Spacing};
 use askuser::prompt::{AnswerDraft, InputMode, Page, Prompt, TextField};
-use askuser::{Question, Text, report, sanitize};
+use askuser::{Question, sanitize};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
@@ -272,105 +274,6 @@ impl<'a> Composer<'a, '_> {
         self.lines.rows.push(start..self.lines.body.len());
         if row < entry.other_row() {
             self.gap();
-        }
-    }
-
-    fn review(&mut self) {
-        self.gap();
-        for (i, question) in self.prompt.set().questions().iter().enumerate() {
-            self.paragraph(INDENT, question.text(), Role::Secondary);
-            let signs = self.theme.signs;
-            match self.prompt.answer(i) {
-                Some(answer) => {
-                    for text in report::names(&answer).chain(answer.custom_input.clone()) {
-                        self.marked(signs.done, Role::Success, &text);
-                    }
-                    if let Some(note) = answer.note {
-                        self.marked(" ", Role::Muted, &format!("Note: {note}"));
-                    }
-                    if self.prompt.is_prefilled(i) {
-                        self.marked(" ", Role::Muted, "(known beforehand, not from you)");
-                    }
-                }
-                None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
-            }
-            let entry = self.prompt.draft(i);
-            if !entry.is_picked(entry.other_row()) && !entry.other().is_blank() {
-                self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other().as_str()));
-            }
-            if i + 1 < self.prompt.set().questions().len() {
-                self.gap();
-            }
-        }
-    }
-
-    /// `✔ text`, wrapped under itself.
-    fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
-        let column = INDENT + 2 + width(sign) + 1;
-        let room = self.room(column);
-        for (i, range) in wrap(text, room, room).into_iter().enumerate() {
-            let words = Span::styled(text[range].to_owned(), self.style(Role::Text));
-            let line = if i == 0 {
-                self.bordered(INDENT + 2, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words])
-            } else {
-                self.bordered(column, vec![words])
-            };
-            self.lines.body.push(line);
-        }
-    }
-
-    fn closing_field(&mut self, title: &'static str, name: &'static str) {
-        self.gap();
-        self.paragraph(INDENT, title, Role::Text);
-        if let Some(text) = self.prompt.text() {
-            self.field(INDENT, name, text, true);
-        }
-    }
-
-    /// `Please specify: bun█`
-    fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
-        let whole = text.as_str();
-        let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
-        let mut name = name;
-        if self.room(indent + width(name) + 1) < LEGIBLE {
-            self.paragraph(indent, name.trim_end(), name_role);
-            name = "";
-        }
-        // The last column is the caret's.
-        let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
-        let caret = text.caret();
-        let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);
-        for (i, range) in lines.into_iter().enumerate() {
-            let mut spans = Vec::new();
-            let mut column = indent;
-            if i == 0 {
-                spans.push(Span::styled(name, self.style(name_role)));
-                column += width(name);
-            }
-            if typing && i == caret_line {
-                let limit = indent + self.room(indent);
-                let before = &whole[range.start..caret.min(range.end)];
-                self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
-                spans.extend(self.with_caret(before, &whole[caret.min(range.end)..range.end]));
-            } else {
-                spans.push(Span::styled(&whole[range], self.style(text_role)));
-            }
-            let line = self.bordered(indent, spans);
-            self.lines.body.push(line);
-        }
-    }
-
-    fn with_caret(&self, before: &'a str, after: &'a str) -> Vec<Span<'a>> {
-        use unicode_segmentation::UnicodeSegmentation;
-        let text = self.style(Role::Text);
-        let caret = self.style(Role::Primary);
-        match after.graphemes(true).next() {
-            None => vec![Span::styled(before, text), Span::styled(self.theme.signs.caret, caret)],
-            Some(under) => vec![
-                Span::styled(before, text),
-                Span::styled(under, caret.add_modifier(Modifier::REVERSED)),
-                Span::styled(&after[under.len()..], text),
-            ],
         }
     }
 

@@ -2,22 +2,21 @@
 //!
 //! One wait takes all pending input and updates; one write shows the result. There is no polling.
 
+mod questions;
+
 use super::agent_thread::{AgentThread, AgentUpdate};
 use super::asker::{Questions, SIGHUP};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
-use super::session_choice;
-use super::state::{Effect, Event, Presence, QuestionEnd, State};
+use super::state::{Effect, Event, State};
 use super::view;
-use crate::session;
-use askuser::{AskError, Key, KeyCode, Purpose, Request, RequestKey, Resolution, Status, Via, sanitize};
-use askuser_agent::Session;
+use askuser::{Key, KeyCode};
 use askuser_cli::failure::Failure;
 use askuser_terminal::{CloseSignal, Console, ConsoleEvent, Input, Options, Presentation, Role, Store};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 pub(super) struct Driver {
     console: Console,
@@ -338,17 +337,6 @@ impl Driver {
         }
     }
 
-    fn announce(&mut self, header: &str, presence: Presence) {
-        if self.notify {
-            let words = format!("askuser: {header}");
-            self.console.set_title(&format!("{} {words}", scrollback::dot(&self.options.theme)));
-            if presence == Presence::MaybeAway {
-                self.console.bell();
-                self.console.notify(&words);
-            }
-        }
-    }
-
     fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
         let limit = self.state.draft.text().limit();
         Ok(match self.console.edit(text) {
@@ -362,89 +350,6 @@ impl Driver {
             Err(error) => Err(format!("The editor failed, your text is kept: {error}")),
         })
     }
-
-    /// Asks a question and hands the answer to the agent.
-    fn ask(&mut self, request: &Request) -> io::Result<Result<Event, End>> {
-        let Some(close) = self.questions.open(request)? else {
-            self.questions.closed();
-            return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
-        };
-        let began = Instant::now();
-        let questions = self.questions.clone();
-        let asked = self.show_question(request, Some(close), &mut |resolution| questions.store(request, resolution));
-        self.questions.closed();
-        let end = match &asked {
-            Ok(resolution) if terminal_is_gone(resolution) => {
-                // Nobody declined: the question stays open and is asked again when the session is resumed.
-                let _ = self.questions.queue.fail(request.key(), AskError::Signal(SIGHUP));
-                return Ok(Err(End::Closed));
-            }
-            Err(AskError::Signal(signal)) => {
-                let _ = self.questions.queue.fail(request.key(), AskError::Signal(*signal));
-                return Ok(Err(End::Signal(*signal)));
-            }
-            Ok(resolution) if *resolution.outcome().status() != Status::TimedOut => QuestionEnd::Answered,
-            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
-            Ok(_) | Err(_) => QuestionEnd::Unanswered,
-        };
-        if let Err(error) = asked {
-            // A question that was withdrawn waits no more.
-            let _ = self.questions.queue.fail(request.key(), error);
-        }
-        Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
-    }
-
-    /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
-    fn show_question(
-        &mut self,
-        request: &Request,
-        close: Option<CloseSignal>,
-        store: Store<'_>,
-    ) -> Result<Resolution, AskError> {
-        let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
-        self.input_prompt_shown = false;
-        asked
-    }
-
-    /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
-    fn choose_session(&mut self, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
-        let Some(here) = self.state.session.clone() else { return Ok(None) };
-        let sessions = session::of_folder(&here.cwd).unwrap_or_default();
-        let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
-        let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
-        let sessions = sessions.into_iter().filter(said_something).filter(can_be_opened);
-        let sessions: Vec<Session> = sessions.take(session_choice::MAX_SESSIONS).collect();
-        let Some((set, labels)) = session_choice::question(&sessions, SystemTime::now()) else {
-            let words = "There is no other session of this folder that is not open elsewhere.";
-            self.state.print(Item::Note(Role::Muted, words.into()), out);
-            return Ok(None);
-        };
-        let began = Instant::now();
-        let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
-        let asked = self.show_question(&Request::new(key, set), None, &mut |_| Ok(()));
-        let end = match &asked {
-            Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
-            Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
-            Ok(_) => QuestionEnd::Answered,
-            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
-            Err(_) => QuestionEnd::Unanswered,
-        };
-        out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
-        let Ok(resolution) = asked else { return Ok(None) };
-        let outcome = resolution.outcome();
-        let answer = outcome.answers().first().filter(|_| *outcome.status() == Status::Answered);
-        Ok(answer.and_then(|answer| {
-            let picked = answer.selected_options.first();
-            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
-            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
-        }))
-    }
-}
-
-/// Whether the terminal went away while the question was open.
-fn terminal_is_gone(resolution: &Resolution) -> bool {
-    matches!(resolution.via(), Some(Via::Terminal | Via::Line))
-        && matches!(resolution.outcome().status(), Status::Unavailable { .. })
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {

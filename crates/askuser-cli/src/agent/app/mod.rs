@@ -18,6 +18,7 @@ mod fixtures;
 mod history;
 mod markdown;
 mod scrollback;
+mod send;
 mod session_choice;
 mod slash_commands;
 mod state;

@@ -3,15 +3,14 @@
 use super::agent_thread::AgentCommand;
 use super::draft::{LIMIT, Moved};
 use super::scrollback::Item;
-use super::slash_commands::{self, SlashCommand};
+use super::slash_commands;
 use super::state::{
     Detail, Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd,
-    STRAY_KEY_WINDOW, State, Stopping, Turn, TurnEnd,
+    STRAY_KEY_WINDOW, State, Stopping,
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode};
-use askuser_agent::PermissionMode;
 use askuser_terminal::{Focus, Presentation, Role};
 use std::time::Duration;
 
@@ -331,106 +330,6 @@ impl State {
             }
             Presentation::Line => self.print(Item::Note(Role::Muted, text), out),
         }
-    }
-
-    // ---- sending ----
-
-    fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if self.draft.is_blank() {
-            if self.turn_end == TurnEnd::Failed && self.pending_commands == 0 {
-                self.command(AgentCommand::Resume, out);
-            }
-            return;
-        }
-        let command = slash_commands::read(self.draft.as_str());
-        if let Some(Err(message)) = command {
-            self.warn(Role::Danger, message, out);
-            // A submitted line cannot be edited any more; a draft can.
-            if self.presentation == Presentation::Line {
-                let _ = self.draft.set("");
-            }
-            return;
-        }
-        let text = self.draft.take();
-        out.push(Effect::SaveHistory(text.clone()));
-        let at_once = matches!(command, Some(Ok(SlashCommand::Help | SlashCommand::Quit | SlashCommand::Model(None))));
-        if self.pending_commands > 0 && !at_once {
-            self.queue.push_back(text);
-            match command {
-                // People expect /plan to act at once.
-                Some(Ok(SlashCommand::Plan)) => {
-                    self.warn(
-                        Role::Warning,
-                        "From the next turn on: plan mode is switched when this turn is over.",
-                        out,
-                    );
-                }
-                _ if self.presentation == Presentation::Line => {
-                    self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
-                }
-                _ => {}
-            }
-        } else {
-            self.send(&text, now, out);
-        }
-    }
-
-    /// Runs a slash command, or sends a message to the agent.
-    pub(super) fn send(&mut self, text: &str, now: Duration, out: &mut Vec<Effect>) {
-        let command = match slash_commands::read(text) {
-            Some(Ok(command)) => command,
-            Some(Err(message)) => return self.warn(Role::Danger, message, out),
-            None => {
-                let text = text.trim_end().to_owned();
-                // In line mode the terminal has echoed it.
-                match self.presentation {
-                    Presentation::Screen => self.print(Item::UserMessage(text.clone()), out),
-                    Presentation::Line => self.last_printed = LastPrinted::Other,
-                }
-                self.message_count += 1;
-                self.begin_turn(now);
-                return self.command(AgentCommand::Send(text), out);
-            }
-        };
-        match command {
-            SlashCommand::Help => self.print(Item::Help(self.presentation), out),
-            SlashCommand::Quit => out.push(Effect::Quit),
-            SlashCommand::Clear => self.command(AgentCommand::Clear, out),
-            SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name), out),
-            SlashCommand::Model(None) => {
-                let model = self.session.as_ref().map(|session| session.model.clone()).unwrap_or_default();
-                self.print(Item::Note(Role::Muted, format!("The model is {model}.")), out);
-            }
-            SlashCommand::Plan => {
-                let mode = self.mode();
-                let next = if mode == PermissionMode::Plan { self.mode_before_plan } else { PermissionMode::Plan };
-                if mode != PermissionMode::Plan {
-                    self.mode_before_plan = mode;
-                }
-                self.command(AgentCommand::SetMode(next), out);
-            }
-            SlashCommand::Resume(None) => out.push(Effect::ChooseSession),
-            SlashCommand::Resume(Some(id)) => self.resume(id, out),
-        }
-    }
-
-    /// Switches to another session.
-    pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
-        if self.session.as_ref().is_some_and(|session| session.id == id) {
-            return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
-        }
-        self.command(AgentCommand::OpenSession(id), out);
-    }
-
-    pub(super) fn begin_turn(&mut self, now: Duration) {
-        self.turn = Some(Turn { since: self.clock(now), stopping: Stopping::No });
-        self.usage = Default::default();
-        self.turn_end = TurnEnd::Completed;
-    }
-
-    fn command(&mut self, command: AgentCommand, out: &mut Vec<Effect>) {
-        self.pending_commands += 1;
-        out.push(Effect::Command(command));
     }
 }
 

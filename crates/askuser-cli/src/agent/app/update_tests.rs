@@ -4,7 +4,9 @@ use crate::app::fixtures::request;
 use crate::app::state::{Motion, Presence};
 use crate::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
-use askuser_agent::{AgentEvent, Block, CallResult, Failure, FailureKind, Message, ToolCall, ToolResult};
+use askuser_agent::{
+    AgentEvent, Block, CallResult, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
+};
 use serde_json::json;
 use std::sync::Arc;
 

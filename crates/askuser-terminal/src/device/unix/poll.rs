@@ -1,0 +1,196 @@
+//! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
+
+use super::Device;
+use crate::decode::{Decoder, Input};
+use crate::device::signals::{Signals, TtyState};
+use crate::device::{DeviceEvent, TtyMode, WakeSource};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::termios::{LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr};
+use std::io;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// How long the rest of a key sequence may take to arrive.
+const SEQUENCE_GAP: Duration = Duration::from_millis(30);
+
+impl Device {
+    /// Takes what was typed and not read yet. Of keys, it forgets what is no input so far, an unfinished sequence; an
+    /// unfinished line is taken as far as it goes.
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+        match self.tty_mode {
+            TtyMode::Raw => {
+                self.read(inputs)?;
+                self.decoder = Decoder::default();
+                Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
+            }
+            TtyMode::Canonical => {
+                self.read(inputs)?;
+                let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
+                let mut keys = lines.clone();
+                keys.local_modes &= !LocalModes::ICANON;
+                // Where these two stand, some systems keep the keys that end a line.
+                keys.special_codes[SpecialCodeIndex::VMIN] = 1;
+                keys.special_codes[SpecialCodeIndex::VTIME] = 0;
+                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &keys))?;
+                let read = self.read(inputs);
+                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &lines))?;
+                // What was typed in between counts as a line without an end.
+                read.and_then(|_| self.read(inputs)).map(|_| ())
+            }
+        }
+    }
+
+    /// Does nothing for a while, and leaves what is typed to whoever reads next. A signal that asks the process to end
+    /// ends the pause, and is left at that: what is being finished may be finished.
+    pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
+        let signals = Signals::get()?;
+        let deadline = Instant::now() + duration;
+        loop {
+            if signals.termination_requested() {
+                self.termination_reported = true;
+                return Ok(());
+            }
+            let left = timespec(deadline.saturating_duration_since(Instant::now()));
+            match poll(&mut [PollFd::new(signals.pipe(), PollFlags::IN)], Some(&left)) {
+                Ok(0) => return Ok(()),
+                Ok(_) => signals.drain(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+        let signals = Signals::get()?;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let before = inputs.len();
+        loop {
+            if let Some(wake) = self.take_signal(signals)? {
+                return Ok(wake);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+            // Without a third descriptor the second stands in its place: polling it twice does no harm.
+            let third = match &self.wake_source {
+                Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
+                Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
+                None => signals.pipe().as_fd(),
+            };
+            let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
+            match poll(&mut fds, left.map(timespec).as_ref()) {
+                Ok(0) => return Ok(DeviceEvent::TimedOut),
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let [tty, pipe, third] = fds.map(|fd| fd.revents());
+            if !pipe.is_empty() {
+                signals.drain();
+                continue;
+            }
+            match &mut self.wake_source {
+                Some(WakeSource::Close(_)) if !third.is_empty() => return Ok(DeviceEvent::CloseRequested),
+                // The person comes first: what they typed is told before anything else.
+                Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
+                    wake_pipe.drain()?;
+                    return Ok(DeviceEvent::Woken);
+                }
+                _ => {}
+            }
+            if tty.contains(PollFlags::NVAL) {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
+            }
+            let open = self.read(inputs)?;
+            if inputs.len() > before {
+                return Ok(DeviceEvent::Input);
+            }
+            if open == Reading::AtEnd {
+                // A line that is ended before it begins reads the same as a terminal that is gone.
+                if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
+                    return Ok(DeviceEvent::EndOfInput);
+                }
+                self.termination_reported = true;
+                return Ok(DeviceEvent::Closed);
+            }
+        }
+    }
+
+    /// Writes all of it. Fails if the terminal takes no more and a signal asks the process to end.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = if self.state == TtyState::Lost { &[] } else { bytes };
+        while !rest.is_empty() {
+            match rustix::io::write(&self.tty, rest) {
+                Ok(written) => rest = &rest[written..],
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait_writable()?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and decodes all that is there, and what follows at once if it ends inside a sequence.
+    fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+        loop {
+            match rustix::io::read(&self.tty, &mut *self.buffer) {
+                Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),
+                Ok(count) => {
+                    self.decoder.feed(&self.buffer[..count], inputs);
+                    if count == self.buffer.len() {
+                        continue;
+                    }
+                }
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !self.decoder.is_waiting() {
+                return Ok(Reading::Open);
+            }
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+            if retry_on_intr(|| poll(&mut fds, Some(&timespec(SEQUENCE_GAP))))? == 0 {
+                self.decoder.flush(inputs);
+                return Ok(Reading::Open);
+            }
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+        let polled = retry_on_intr(|| poll(&mut fds, Some(&timespec(Duration::ZERO))));
+        polled.is_err() || fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
+    /// Waits until the terminal takes output again.
+    fn wait_writable(&self) -> io::Result<()> {
+        let signals = Signals::get()?;
+        loop {
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::OUT), PollFd::new(signals.pipe(), PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !fds[0].revents().is_empty() {
+                return Ok(());
+            }
+            signals.drain();
+            // Only noted so far: waiting on would make the process deaf to it.
+            if self.state == TtyState::Held && signals.termination_requested() {
+                return Err(io::Error::other("a signal arrived while the terminal took no output"));
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Open,
+    AtEnd,
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    // Too long for the clock is as good as for ever.
+    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
+}

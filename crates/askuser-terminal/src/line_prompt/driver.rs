@@ -1,0 +1,156 @@
+//! Runs a [`LinePrompt`] on the terminal device: prints its text, reads lines, until there is an outcome.
+
+use super::LinePrompt;
+use crate::ask::{Store, surface};
+use crate::decode::Input;
+use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::inline_prompt::terminal_gone;
+use crate::paint::Painter;
+use crate::view::{closed_lines, closing_lines, context_lines, not_stored_lines};
+use crate::{Charset, Options};
+use askuser::prompt::Effect;
+use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
+use std::fmt::Write;
+use std::io;
+use std::time::Instant;
+
+/// Asks on a device that is in use, and leaves it so. `context` is said before the questions.
+pub(crate) fn ask(
+    prompt: Prompt,
+    context: Option<&Context>,
+    options: &Options,
+    device: &mut Device,
+    store: Store<'_>,
+) -> Result<Resolution, AskError> {
+    let failed = surface("the terminal failed");
+    let mut line_prompt = LinePrompt::from_prompt(prompt);
+    let mut painter = Painter::plain(options.charset);
+    let columns = device.size().0.saturating_sub(1);
+    if let Some(context) = context {
+        painter.raw(b"\r\n");
+        painter.print(&context_lines(context, &options.theme, columns));
+        device.write(&painter.take()).map_err(&failed)?;
+    }
+    let end = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
+    let (lines, result) = match end {
+        End::Failed(error) => return Err(error),
+        End::TerminalGone => return Ok(terminal_gone(&line_prompt.prompt, Via::Line)),
+        End::Outcome(outcome) => {
+            let resolution = outcome.through(Via::Line);
+            let (set, outcome) = (line_prompt.prompt.set(), resolution.outcome());
+            let lines = match store(&resolution) {
+                Ok(()) => closing_lines(set, outcome, options.confirm, &options.theme, columns),
+                Err(why) => not_stored_lines(&why, &options.theme, columns),
+            };
+            (lines, Ok(resolution))
+        }
+        End::Closed(why) => {
+            let lines = why.as_ref().map(|why| closed_lines(why, &options.theme, columns)).unwrap_or_default();
+            let result = match why {
+                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                _ => Err(AskError::Withdrawn),
+            };
+            (lines, result)
+        }
+    };
+    // What came of asking stands, even if the terminal goes before it can be shown.
+    painter.print(&lines);
+    let _ = device.write(&painter.take());
+    result
+}
+
+/// How the conversation of lines ended.
+enum End {
+    Outcome(Outcome),
+    Failed(AskError),
+    TerminalGone,
+    /// It was closed from elsewhere, for a reason or because nobody waits any more.
+    Closed(Option<Closed>),
+}
+
+fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> io::Result<End> {
+    let started = Instant::now();
+    let (mut inputs, mut line) = (Vec::new(), String::new());
+    device.write(&charset.encode(&intro(line_prompt)))?;
+    loop {
+        let timeout = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
+        let mut effects = Vec::new();
+        match device.wait(timeout, &mut inputs)? {
+            DeviceEvent::Input => {
+                for input in inputs.drain(..) {
+                    match input {
+                        Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                            effects.push(line_prompt.submit_line(&std::mem::take(&mut line), started.elapsed()));
+                        }
+                        Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
+                        Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
+                        Input::Key(_) | Input::Focus(_) => {}
+                        Input::Paste(text) => line.push_str(&text),
+                    }
+                }
+            }
+            DeviceEvent::TimedOut => {
+                let effect = line_prompt.tick(started.elapsed());
+                if effect != Effect::Continue {
+                    // The line the person might have typed is still open.
+                    device.write(b"\r\n")?;
+                }
+                effects.push(effect);
+            }
+            DeviceEvent::Resized | DeviceEvent::Woken => continue,
+            DeviceEvent::Resumed => effects.push(Effect::Continue),
+            DeviceEvent::Suspend => {
+                device.suspend()?;
+                effects.push(Effect::Continue);
+            }
+            DeviceEvent::Terminated(SIGINT) => {
+                device.write(b"\r\n")?;
+                return Ok(End::Failed(AskError::Interrupted));
+            }
+            DeviceEvent::Terminated(signal) => {
+                // Whatever becomes of the terminal, the signal is the reason to end.
+                let _ = device.write(b"\r\n");
+                return Ok(End::Failed(AskError::Signal(signal)));
+            }
+            DeviceEvent::CloseRequested => {
+                device.write(b"\r\n")?;
+                return Ok(End::Closed(device.close_reason()));
+            }
+            // Nobody has said no.
+            DeviceEvent::Closed => return Ok(End::TerminalGone),
+            // Ctrl-D: the person has nothing more to say.
+            DeviceEvent::EndOfInput => {
+                device.write(b"\r\n")?;
+                let (set, so_far) = (line_prompt.prompt.set(), line_prompt.prompt.so_far());
+                let cancelled = Outcome::cancelled().with_answers(set, so_far);
+                return Ok(End::Outcome(cancelled.unwrap_or_else(|_| Outcome::cancelled())));
+            }
+        }
+        for effect in effects {
+            match effect {
+                Effect::Finish(outcome) => return Ok(End::Outcome(outcome)),
+                Effect::Interrupt => return Ok(End::Failed(AskError::Interrupted)),
+                Effect::Continue | Effect::Edit(_) => {
+                    device.write(&charset.encode(&line_prompt.text()))?;
+                    if line_prompt.needs_no_reply() {
+                        let effect = line_prompt.submit_line("", started.elapsed());
+                        debug_assert_eq!(effect, Effect::Continue);
+                        device.write(&charset.encode(&line_prompt.text()))?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whatever stands on this line stays as it is.
+fn intro(line_prompt: &LinePrompt) -> String {
+    let mut words = String::from("\r\n");
+    if let Some(left) = line_prompt.prompt.time_left() {
+        let _ = write!(words, "Time limit: {} s; any line holds it.\r\n", left.as_secs());
+    }
+    if let Some(origin) = line_prompt.prompt.origin() {
+        let _ = write!(words, "Asked by: {origin}\r\n");
+    }
+    words + &line_prompt.text()
+}

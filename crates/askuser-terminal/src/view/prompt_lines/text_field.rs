@@ -1,0 +1,65 @@
+//! Text fields: what is typed, wrapped, with the caret in it.
+
+use super::{Composer, INDENT, LEGIBLE};
+use crate::view::theme::Role;
+use crate::view::wrap::{width, wrap};
+use askuser::Text;
+use ratatui_core::style::Modifier;
+use ratatui_core::text::Span;
+use unicode_segmentation::UnicodeSegmentation;
+
+impl<'a> Composer<'a, '_> {
+    pub(super) fn closing_field(&mut self, title: &'static str, name: &'static str) {
+        self.gap();
+        self.paragraph(INDENT, title, Role::Text);
+        if let Some(text) = self.prompt.text() {
+            self.field(INDENT, name, text, true);
+        }
+    }
+
+    /// `Please specify: bun█`
+    pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
+        let whole = text.as_str();
+        let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
+        let mut name = name;
+        if self.room(indent + width(name) + 1) < LEGIBLE {
+            self.paragraph(indent, name.trim_end(), name_role);
+            name = "";
+        }
+        // The last column is the caret's.
+        let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
+        let caret = text.caret();
+        let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);
+        for (i, range) in lines.into_iter().enumerate() {
+            let mut spans = Vec::new();
+            let mut column = indent;
+            if i == 0 {
+                spans.push(Span::styled(name, self.style(name_role)));
+                column += width(name);
+            }
+            if typing && i == caret_line {
+                let limit = indent + self.room(indent);
+                let before = &whole[range.start..caret.min(range.end)];
+                self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
+                spans.extend(self.with_caret(before, &whole[caret.min(range.end)..range.end]));
+            } else {
+                spans.push(Span::styled(&whole[range], self.style(text_role)));
+            }
+            let line = self.bordered(indent, spans);
+            self.lines.body.push(line);
+        }
+    }
+
+    fn with_caret(&self, before: &'a str, after: &'a str) -> Vec<Span<'a>> {
+        let text = self.style(Role::Text);
+        let caret = self.style(Role::Primary);
+        match after.graphemes(true).next() {
+            None => vec![Span::styled(before, text), Span::styled(self.theme.signs.caret, caret)],
+            Some(under) => vec![
+                Span::styled(before, text),
+                Span::styled(under, caret.add_modifier(Modifier::REVERSED)),
+                Span::styled(&after[under.len()..], text),
+            ],
+        }
+    }
+}
