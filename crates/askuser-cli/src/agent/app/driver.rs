@@ -12,7 +12,7 @@ use super::state::{Effect, Event, State};
 use super::view;
 use askuser::{Key, KeyCode};
 use askuser_cli::failure::Failure;
-use askuser_terminal::{CloseSignal, Console, ConsoleEvent, Input, Options, Presentation, Role, Store};
+use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
