@@ -1,4 +1,4 @@
-//! Asking on the terminal that controls this process: which way, and with what.
+//! Asking on the controlling terminal: chooses between the inline prompt and line mode.
 
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
@@ -10,14 +10,24 @@ use askuser::prompt::PromptOptions;
 use askuser::{AskError, Closed, Context, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
-/// How to ask.
+/// How to ask: what the terminal can do, how the prompt looks and how it behaves.
+///
+/// ```
+/// use askuser_terminal::{Confirm, Options, Presentation};
+/// use std::time::Duration;
+///
+/// let mut options = Options::detect();
+/// options.presentation = Presentation::Line;
+/// options.confirm = Confirm::Boxed;
+/// options.settings.timeout = Some(Duration::from_secs(60));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Drawn, or line by line.
+    /// Drawn on the screen, or line by line.
     pub presentation: Presentation,
-    /// How it looks.
+    /// Colours and symbols.
     pub theme: Theme,
-    /// What stays in the scrollback.
+    /// What is printed once the prompt has closed.
     pub confirm: Confirm,
     /// How long after the first frame keys that answer, cancel or open a text field are ignored.
     pub key_delay: Duration,
@@ -25,14 +35,14 @@ pub struct Options {
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// What the terminal can show.
+    /// Which characters the terminal can show.
     pub charset: Charset,
-    /// What it has around its screen.
+    /// Whether the terminal has a window with a title.
     pub window: Window,
 }
 
 impl Options {
-    /// What suits the terminal this process runs in, as far as its environment tells.
+    /// Options for the terminal this process runs in, according to its environment variables.
     pub fn detect() -> Options {
         Options::from(Environment::read(|name| std::env::var(name).ok()))
     }
@@ -131,12 +141,12 @@ pub(crate) struct Asked<'a> {
 pub(crate) enum Keyboard {
     /// Nothing that we know of.
     Free,
-    /// Talking to us; another question was over so long ago.
+    /// Typing into this program; the last question was closed this long ago.
     InUse(Option<Duration>),
 }
 
-/// Asks on a device that is in use, and leaves it so. What was typed before the prompt can have been seen, by somebody who
-/// was typing anyway, comes back in `type_ahead`.
+/// Asks on a device that was started, and leaves it started. If the keyboard was in use, what was typed before the person
+/// can have seen the prompt is appended to `type_ahead`.
 pub(crate) fn ask_on(
     device: &mut Device,
     asked: &Asked<'_>,
@@ -160,7 +170,7 @@ pub(crate) fn ask_on(
     }
 }
 
-/// What is read from the terminal.
+/// The terminal mode that a presentation needs.
 pub(crate) fn tty_mode(presentation: Presentation) -> TtyMode {
     match presentation {
         Presentation::Screen => TtyMode::Raw,
@@ -168,7 +178,11 @@ pub(crate) fn tty_mode(presentation: Presentation) -> TtyMode {
     }
 }
 
-/// Whether this process has a terminal to ask on; the error says why not.
+/// Checks whether this process has a controlling terminal to ask on.
+///
+/// # Errors
+///
+/// If it has none, or it cannot be opened.
 pub fn has_terminal() -> std::io::Result<()> {
     Device::open(TtyMode::Raw).map(drop)
 }

@@ -1,8 +1,8 @@
 //! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
 //!
-//! What is printed stays and is never touched again; what is live is repainted where it changed. Nothing is asked of the
-//! terminal and the alternate screen is never used. Bytes are collected and go out in one write when the console waits, so
-//! a frame is seen whole. Deliberately absent: what is shown, which is the caller's, and any thread.
+//! Printed lines are never touched again; the live region is repainted where it changed. The terminal is sent no queries
+//! and the alternate screen is not used. Output is buffered and written at once when the console waits, so that no partial
+//! frame is seen. Deliberately absent: the content, which is the caller's, and threads.
 
 mod window;
 
@@ -20,7 +20,23 @@ use std::io;
 use std::time::{Duration, Instant};
 use window::TitleState;
 
-/// A terminal that is ours until it is dropped. Every way out gives it back as it was: drop, signal, suspend, panic.
+/// The controlling terminal, taken over until it is dropped: printed lines go into the scrollback, a live region stays
+/// below them. The terminal is restored on drop, signal, suspend and panic.
+///
+/// ```no_run
+/// use askuser_terminal::text::Line;
+/// use askuser_terminal::{Console, ConsoleEvent, Options};
+///
+/// let mut console = Console::open(&Options::detect())?;
+/// console.print(&[Line::raw("stays in the scrollback")]);
+/// console.set_live(&[Line::raw("press a key")], None);
+/// let mut inputs = Vec::new();
+/// while console.wait(None, &mut inputs)? != ConsoleEvent::Input {
+///     console.set_live(&[Line::raw("press a key")], None);
+/// }
+/// console.close()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Console {
     device: Device,
     painter: Painter,
@@ -31,59 +47,63 @@ pub struct Console {
     reflows: bool,
     size: (u16, u16),
     title: TitleState,
-    /// Whether there is something to take off the screen before anything is printed.
+    /// Whether the live region has to be erased before anything is printed.
     live_region: LiveRegion,
-    /// Where the cursor is in it.
+    /// The cursor's row in the live region.
     cursor_row: u16,
-    /// The live region goes and comes back, which should be seen as one.
+    /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
     synchronize: bool,
-    /// When the last question was over.
+    /// When the last question was closed.
     last_question: Option<Instant>,
 }
 
-/// Why waiting ended.
+/// What [`Console::wait`] returned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsoleEvent {
     /// There is input.
     Input,
-    /// The time given is over.
+    /// The timeout has passed.
     TimedOut,
-    /// The terminal has another size now, and no live region.
+    /// The terminal was resized; the live region is gone and has to be set again.
     Resized,
-    /// The process was stopped and goes on; there is no live region.
+    /// The process was suspended and resumed; the live region is gone and has to be set again.
     Resumed,
-    /// A [`Waker`] was used.
+    /// Another thread used a [`Waker`].
     Woken,
-    /// The process was asked to end, by this signal.
+    /// This signal asks the process to end.
     Signal(i32),
-    /// The terminal is gone.
+    /// The terminal was closed.
     Closed,
-    /// The person has nothing more to say (Ctrl-D); only in line mode, elsewhere that is a key.
+    /// Ctrl-D on an empty line, in line mode; otherwise Ctrl-D is a key.
     EndOfInput,
 }
 
-/// What is under the scrollback.
+/// Whether a live region is on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LiveRegion {
     Empty,
     Painted,
 }
 
-/// No wrapping in the live region, pasted text marked as such, and a cursor: who was killed here may have left none.
+/// Auto-wrap off, bracketed paste on, cursor visible: a program that was killed may have left it hidden.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h\x1b[?25h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h\x1b[?25h";
 const WRAP: &[u8] = b"\x1b[?7h";
 const NO_WRAP: &[u8] = b"\x1b[?7l";
 const REPORT_FOCUS: &[u8] = b"\x1b[?1004h";
 const IGNORE_FOCUS: &[u8] = b"\x1b[?1004l";
-/// Terminals that know these show what is between them at once; the others pay them no heed.
+/// Synchronized update: terminals that support it show what is in between at once; others ignore it.
 const BEGIN_SYNC: &[u8] = b"\x1b[?2026h";
 const END_SYNC: &[u8] = b"\x1b[?2026l";
-/// What is left to say if the process panics.
+/// Written if the process panics: clears the live region from the cursor on and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?2026l";
 
 impl Console {
-    /// Takes over the terminal that controls this process, whatever its standard streams are.
+    /// Takes over the controlling terminal, even if the standard streams are redirected.
+    ///
+    /// # Errors
+    ///
+    /// If there is no terminal, or another prompt of this process uses it.
     pub fn open(options: &Options) -> io::Result<Console> {
         let (waker, wake_pipe) = WakePipe::new()?;
         let mut device = Device::open(tty_mode(options.presentation))?;
@@ -105,8 +125,7 @@ impl Console {
             last_question: None,
         };
         if options.presentation == Presentation::Screen {
-            // What stands on this line before the cursor stays as it is. What was killed here may have left its rows behind
-            // the cursor and below.
+            // Keep what is on the current line before the cursor. A program that was killed may have left rows below.
             console.painter.raw(b"\x1b[K\r\n");
             console.painter.raw(CLEAR_BELOW);
         }
@@ -119,20 +138,20 @@ impl Console {
         self.size
     }
 
-    /// Whether it is drawn on, or spoken to line by line. There is no live region then.
+    /// Whether it is drawn on or used line by line. In line mode there is no live region.
     pub fn presentation(&self) -> Presentation {
         self.presentation
     }
 
-    /// What wakes this console from other threads.
+    /// A handle that wakes [`Console::wait`] from other threads.
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
     // ---- showing ----
 
-    /// Puts lines into the scrollback, above the live region. A line longer than the terminal is wide is wrapped by the
-    /// terminal, and stays one line to whoever copies it.
+    /// Prints lines into the scrollback, above the live region. Long lines are wrapped by the terminal, so that they are
+    /// copied as one line.
     pub fn print(&mut self, lines: &[Line<'_>]) {
         if lines.is_empty() {
             return;
@@ -150,18 +169,18 @@ impl Console {
         }
     }
 
-    /// Words that end where the person's line begins, in line mode.
+    /// Prints a prompt such as `> ` without a line end, in line mode.
     pub fn print_prompt(&mut self, words: &str) {
         let words = self.charset.encode(&sanitize::line(words));
         self.painter.raw(&words);
     }
 
-    /// Replaces the live region by these lines. Of more lines than fit, the last are shown.
+    /// Replaces the live region by these lines. If they do not all fit, the last ones are shown. Does nothing in line mode.
     pub fn set_live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
         if self.presentation == Presentation::Line {
             return;
         }
-        // The last column stays free, so that no line is ever exactly full, and one row stays with what is above.
+        // The last column stays free, so that no line is exactly full, and one row of the scrollback stays visible.
         let (columns, rows) = (self.size.0.saturating_sub(1).max(1), usize::from(self.size.1.saturating_sub(1).max(1)));
         let over = lines.len().saturating_sub(rows);
         let caret = caret.and_then(|Position { x, y }| {
@@ -173,7 +192,7 @@ impl Console {
         self.set_panic_restore(caret.map_or(0, |caret| caret.y));
     }
 
-    /// If the process panics, the region goes from its first row on; the cursor is in this one.
+    /// On a panic, the live region is erased from its first row on; the cursor is in this row of it.
     fn set_panic_restore(&mut self, row: u16) {
         if self.cursor_row != row {
             self.cursor_row = row;
@@ -182,7 +201,7 @@ impl Console {
         }
     }
 
-    /// Takes the live region off the screen; the next one is painted whole.
+    /// Erases the live region; the next one is painted as a whole.
     pub fn clear_live(&mut self) {
         if self.live_region == LiveRegion::Painted {
             self.painter.erase();
@@ -192,7 +211,11 @@ impl Console {
         }
     }
 
-    /// Writes what has been collected.
+    /// Writes the buffered output.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be written to.
     pub fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         if std::mem::take(&mut self.synchronize) && !bytes.is_empty() {
@@ -203,8 +226,12 @@ impl Console {
 
     // ---- waiting ----
 
-    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`. Ctrl-Z
-    /// suspends the process in here and is no input.
+    /// Flushes, then waits for an event, for ever if there is no timeout. Appends what was typed to `inputs`. Ctrl-Z suspends
+    /// the process and is not reported as input.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be read or written.
     pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
         self.flush()?;
         let before = inputs.len();
@@ -244,13 +271,17 @@ impl Console {
         })
     }
 
-    /// Takes what was typed and not waited for yet. In line mode that is also the beginning of a line, which is not the
-    /// terminal's to edit any more.
+    /// Takes all input typed so far without waiting. In line mode this includes an unfinished line, which the terminal then
+    /// no longer edits.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be read.
     pub fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
         self.device.drain_input(inputs)
     }
 
-    // ---- stepping aside ----
+    // ---- giving the terminal away for a while ----
 
     /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
     /// was typed before the question cannot answer it and is appended to `type_ahead`. The request's context is the caller's
@@ -305,7 +336,7 @@ impl Console {
         Ok(())
     }
 
-    /// Takes up the modes that painting needs.
+    /// Sets the modes that painting needs.
     fn enter(&mut self) {
         if self.presentation == Presentation::Screen {
             self.cursor_row = 0;
@@ -317,7 +348,7 @@ impl Console {
         }
     }
 
-    /// Takes the live region off and the modes back.
+    /// Erases the live region and resets the modes.
     fn leave(&mut self) -> io::Result<()> {
         if self.presentation == Presentation::Screen {
             self.clear_live();
@@ -329,7 +360,7 @@ impl Console {
         self.flush()
     }
 
-    /// The screen is anybody's: paint everything anew from where the cursor is.
+    /// Another program may have written to the screen: start over from where the cursor is.
     fn reset_screen(&mut self) {
         self.size = self.device.size();
         if self.presentation == Presentation::Screen {
@@ -347,7 +378,11 @@ impl Console {
         left.and(self.device.stop())
     }
 
-    /// Gives the terminal back; what has been collected is written first.
+    /// Writes the buffered output and restores the terminal.
+    ///
+    /// # Errors
+    ///
+    /// If the terminal cannot be written to or restored.
     pub fn close(mut self) -> io::Result<()> {
         self.restore()
     }
@@ -362,7 +397,7 @@ fn painter(presentation: Presentation, charset: Charset) -> Painter {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        // In a panic the terminal has been given back already, and the message stands where the frame was.
+        // In a panic the hook has restored the terminal already, and the message is where the live region was.
         if self.device.is_in_use() && !std::thread::panicking() {
             let _ = self.restore();
         }

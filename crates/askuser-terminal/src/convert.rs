@@ -5,7 +5,17 @@ use crossterm::event::{Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifi
 
 use crate::decode::{Focus, Input};
 
-/// The same input as the terminal driver would have read; nothing for events a prompt has no use for.
+/// Converts a crossterm event; `None` for events that a prompt does not use.
+///
+/// ```
+/// use askuser::KeyCode;
+/// use askuser_terminal::{Input, from_crossterm};
+/// use crossterm::event::{Event, KeyCode as Code, KeyModifiers};
+///
+/// let event = Event::Key(crossterm::event::KeyEvent::new(Code::Enter, KeyModifiers::NONE));
+/// assert_eq!(from_crossterm(&event), Some(Input::Key(KeyCode::Enter.into())));
+/// assert_eq!(from_crossterm(&Event::Resize(80, 24)), None);
+/// ```
 pub fn from_crossterm(event: &Event) -> Option<Input> {
     match event {
         Event::Key(event) => key(event).map(Input::Key),
@@ -45,7 +55,7 @@ fn key(event: &KeyEvent) -> Option<Key> {
         Code::PageUp => KeyCode::PageUp,
         Code::PageDown => KeyCode::PageDown,
         Code::Null => return Some(Key::ctrl(' ')),
-        // Super and its like make shortcuts that belong to somebody else.
+        // Shortcuts with Super or Hyper belong to the window manager or the terminal.
         Code::Char(c) if c.is_control() || held(KeyModifiers::SUPER) || held(KeyModifiers::HYPER) => return None,
         Code::Char(c) => {
             mods.shift = false;

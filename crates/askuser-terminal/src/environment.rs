@@ -1,40 +1,40 @@
-//! What the environment says about the terminal. Nothing is asked of the terminal itself: an answer could take a
-//! round trip, or never come.
+//! What environment variables say about the terminal. The terminal itself is not queried: a reply could take a round trip,
+//! or never come.
 
 use crate::view::{Background, ColorDepth, Signs, Theme};
 
 /// How a prompt is presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presentation {
-    /// Drawn, with a cursor to move.
+    /// Drawn inline, with a cursor to move.
     #[default]
     Screen,
     /// Line by line: for screen readers, dumb terminals and logs.
     Line,
 }
 
-/// What a terminal can show.
+/// Which characters a terminal can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
-    /// Everything.
+    /// All of Unicode.
     #[default]
     Utf8,
-    /// Nothing but ASCII for certain. In a charset of one byte each, the bytes of a UTF-8 character may be controls.
+    /// Only ASCII for certain. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
     Ascii,
 }
 
-/// What a terminal has around its screen.
+/// Whether a terminal has a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Window {
-    /// A window with a title, which can tell whether it is in front and pass a notification on.
+    /// A window with a title, focus events and notifications.
     #[default]
     Titled,
-    /// Nothing: a console or a serial line, which might show what is meant for a window.
+    /// None: a console or a serial line, which might print such sequences as text.
     Bare,
 }
 
 impl Charset {
-    /// A text as bytes for the terminal; what it cannot show is a question mark.
+    /// A text as bytes for the terminal; characters it cannot show become question marks.
     pub(crate) fn encode(self, text: &str) -> Vec<u8> {
         match self {
             Charset::Utf8 => text.as_bytes().to_vec(),
@@ -43,18 +43,27 @@ impl Charset {
     }
 }
 
-/// A terminal as its environment describes it.
+/// A terminal as its environment variables describe it.
+///
+/// ```
+/// use askuser_terminal::{ColorDepth, Environment, Presentation};
+///
+/// let variables = |name: &str| (name == "TERM").then(|| "xterm-256color".to_owned());
+/// let environment = Environment::read(variables);
+/// assert_eq!(environment.presentation, Presentation::Screen);
+/// assert_eq!(environment.theme.depth, ColorDepth::Ansi256);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Environment {
     /// How to present a prompt.
     pub presentation: Presentation,
-    /// What it looks like.
+    /// Colours and symbols.
     pub theme: Theme,
-    /// Whether lines are rewrapped on a resize.
+    /// Whether it rewraps its lines on a resize.
     pub reflows: bool,
-    /// What it can show.
+    /// Which characters it can show.
     pub charset: Charset,
-    /// What it has around its screen.
+    /// Whether it has a window.
     pub window: Window,
 }
 
@@ -64,14 +73,14 @@ impl Environment {
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         let term = get("TERM").unwrap_or_default();
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
-        // A terminal nobody names is one nobody knows how to draw on.
+        // Without TERM, nothing is known about the terminal's escape sequences.
         let unknown = term == "dumb" || (term.is_empty() && cfg!(unix));
         let presentation = if accessible || unknown { Presentation::Line } else { Presentation::Screen };
         let charset = charset(get);
         let modest = charset == Charset::Ascii || term.starts_with("vt");
         let signs = if modest { Signs::ASCII } else { Signs::UNICODE };
         let theme = Theme { background: background(get), depth: depth(&term, get), signs, dimmed: false };
-        // These two keep lines as they are; a multiplexer inside them has its own way.
+        // xterm and screen do not rewrap lines; tmux inside them does.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
         let window = if bare { Window::Bare } else { Window::Titled };
@@ -104,7 +113,7 @@ fn background(get: impl Fn(&str) -> Option<String>) -> Background {
     }
 }
 
-/// Almost everything is UTF-8 now, also where no locale is set; a locale that names another charset means it.
+/// UTF-8 unless the locale names another charset.
 fn charset(get: impl Fn(&str) -> Option<String>) -> Charset {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| get(name)).unwrap_or_default();
     let charset = locale.split_once('.').map(|(_, charset)| charset.to_ascii_lowercase());

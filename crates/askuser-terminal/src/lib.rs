@@ -1,13 +1,21 @@
 //! Shows a question to a person in a terminal.
 //!
 //! ```text
-//! ask ──▶ screen: view ─▶ cells ─▶ paint ─▶ bytes ─▶ device      (the prompt, drawn inline)
-//!    └──▶ line:   the same machine, spoken one line at a time     (screen readers, dumb terminals)
-//! console: the same terminal for a whole session, with a scrollback and a live region; questions are asked in between
+//! ask ──▶ inline_prompt: view ─▶ lines ─▶ paint ─▶ bytes ─▶ device   (drawn inline)
+//!    └──▶ line_prompt: the same state machine, as lines of text       (screen readers, dumb terminals)
 //! ```
 //!
-//! [`ask`] owns the terminal for the length of one question set and gives it back as it was. [`PromptWidget`] draws the
-//! same prompt inside a program that owns the terminal itself. Nothing here writes to stdout.
+//! - [`ask`] and [`TerminalAsker`] take over the terminal for one question set and restore it afterwards.
+//! - [`PromptSession`] is the same prompt inside a ratatui program that owns the terminal; [`PromptWidget`] only draws it.
+//! - [`Console`] is a terminal for a whole session: a scrollback, a live region under it, and questions in between.
+//! - [`LinePrompt`] is the prompt as plain lines, without a terminal.
+//!
+//! Nothing here writes to stdout.
+//!
+//! # Features
+//!
+//! `crossterm` adds [`from_crossterm`], for programs that read events with crossterm.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod ask;
 mod asker;
@@ -36,6 +44,7 @@ pub use asker::TerminalAsker;
 pub use close_signal::{CloseSignal, Closer, close_signal};
 pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
+#[cfg_attr(docsrs, doc(cfg(feature = "crossterm")))]
 pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, Input};
 pub use device::Waker;
@@ -47,7 +56,7 @@ pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, width, wrap,
 };
 
-/// What a [`Console`] is given to show.
+/// The ratatui types that a [`Console`] takes.
 pub mod text {
     pub use ratatui_core::layout::Position;
     pub use ratatui_core::style::{Modifier, Style};

@@ -4,16 +4,16 @@ use super::Console;
 use crate::{Presentation, Window};
 use askuser::sanitize;
 
-/// Whose the window's title is.
+/// Whether the window's title is still the one it had before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TitleState {
     Unchanged,
     Replaced,
 }
 
-/// The title is put aside and taken up again, where the terminal can do that; elsewhere it ends up empty.
+/// Pushes the title onto the terminal's title stack.
 const SAVE_TITLE: &[u8] = b"\x1b[22;2t";
-
+/// Pops it. A terminal without a title stack is left with an empty title.
 const RESTORE_TITLE: &[u8] = b"\x1b]2;\x07\x1b[23;2t";
 
 impl Console {
@@ -22,7 +22,7 @@ impl Console {
         self.painter.raw(b"\x07");
     }
 
-    /// Names the window, where there is one.
+    /// Sets the window's title, if there is a window.
     pub fn set_title(&mut self, title: &str) {
         if self.window == Window::Titled && self.presentation == Presentation::Screen {
             if self.title == TitleState::Unchanged {
@@ -30,13 +30,13 @@ impl Console {
                 self.title = TitleState::Replaced;
             }
             self.command("2", title);
-            // A shell has a title of its own.
+            // While suspended, the shell gets its own title back.
             let again = [SAVE_TITLE, &self.encoded("2", title)].concat();
             self.device.on_suspend(RESTORE_TITLE.to_vec(), again);
         }
     }
 
-    /// Passes a notification on, where the terminal does that.
+    /// Sends a desktop notification through the terminal (OSC 9), if there is a window.
     pub fn notify(&mut self, text: &str) {
         if self.window == Window::Titled && self.presentation == Presentation::Screen {
             self.command("9", text);
@@ -48,7 +48,7 @@ impl Console {
         self.painter.raw(&bytes);
     }
 
-    /// A command of the operating system's kind. It ends at the first control character, so none may be in the text.
+    /// An OSC sequence. The text must hold no control characters, as the first of them would end it.
     fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
         let text = self.charset.encode(&sanitize::line(text));
         [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()

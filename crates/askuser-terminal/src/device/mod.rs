@@ -1,8 +1,8 @@
-//! The terminal device: raw mode, waiting for input and signals, writing, and giving it back as it was.
+//! The terminal device: raw mode, waiting for input and signals, writing, and restoring the terminal.
 //!
-//! It knows nothing of what is painted. No escape sequence is written here but the caller's own, on a panic. One device
-//! is in use at a time; every way out (stop, drop, panic, signal) restores the terminal. On unix it is our own code on
-//! file descriptors, elsewhere crossterm.
+//! It knows nothing of what is painted and writes no escape sequences but the caller's. One device is in use at a time;
+//! every way out (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors, elsewhere it
+//! uses crossterm.
 
 use crate::close_signal::CloseSignal;
 use askuser::Closed;
@@ -29,34 +29,34 @@ pub(crate) use unix::Device;
 pub(crate) use waker::WakePipe;
 pub use waker::Waker;
 
-/// What is read from the terminal.
+/// How the terminal delivers input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TtyMode {
-    /// Each key, as it is pressed.
+    /// Each key as it is pressed.
     Raw,
-    /// Whole lines, edited and echoed by the terminal itself; each ends with Ctrl-J.
+    /// Whole lines, edited and echoed by the terminal driver; each ends with Ctrl-J.
     Canonical,
 }
 
-/// Why waiting ended.
+/// What [`Device::wait`] returned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) enum DeviceEvent {
     /// There is input.
     Input,
-    /// The terminal has another size now.
+    /// The terminal was resized.
     Resized,
-    /// The time given is over.
+    /// The timeout has passed.
     TimedOut,
-    /// The process was stopped by others and goes on: raw mode is on again, the screen is anybody's.
+    /// The process was stopped from outside and continued: the terminal modes are set again, the screen may have changed.
     Resumed,
-    /// The process was asked to stop: clean the screen, then call `suspend`.
+    /// The process is asked to stop: clean up the screen, then call `suspend`.
     Suspend,
-    /// The process was asked to end, by this signal.
+    /// This signal asks the process to end.
     Terminated(i32),
-    /// The terminal is gone.
+    /// The terminal was closed.
     Closed,
-    /// The person has nothing more to say (Ctrl-D); only where lines are read.
+    /// Ctrl-D on an empty line; only in canonical mode.
     EndOfInput,
     /// The prompt is to close, for the reason that the wake source has.
     CloseRequested,
@@ -64,7 +64,7 @@ pub(crate) enum DeviceEvent {
     Woken,
 }
 
-/// A pipe that wakes whoever waits.
+/// A pipe that ends a wait.
 #[derive(Debug)]
 pub(crate) enum WakeSource {
     /// Ends when the prompt is to close.
@@ -86,7 +86,7 @@ impl WakeSource {
 /// The signal of Ctrl-C, the same number everywhere.
 pub(crate) const SIGINT: i32 = 2;
 
-/// The size of a terminal that does not tell: what the environment says, or the classic one.
+/// Replaces an unknown size by `COLUMNS` and `LINES`, or by 80 × 24.
 fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
     let known = |value: u16, variable: &str, classic: u16| match value {
         0 => std::env::var(variable).ok().and_then(|v| v.trim().parse().ok()).filter(|v| *v > 0).unwrap_or(classic),
@@ -95,7 +95,7 @@ fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
     (known(columns, "COLUMNS", 80), known(rows, "LINES", 24))
 }
 
-/// How to give the terminal back in a hurry, while a device is in use.
+/// How to restore the terminal in a panic, while a device is in use.
 struct InUse {
     owner: ThreadId,
     restore: Box<dyn FnMut() + Send>,
@@ -107,8 +107,8 @@ fn in_use() -> MutexGuard<'static, Option<InUse>> {
     IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Claims the terminal for the calling thread. From now until [`release`], a panic runs `restore` before its message is
-/// printed; with `panic = "abort"` no destructor gets a chance to.
+/// Claims the terminal for the calling thread. Until [`release`], a panic runs `restore` before its message is printed;
+/// with `panic = "abort"` no destructor would.
 fn claim(restore: Box<dyn FnMut() + Send>) -> io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -138,7 +138,7 @@ fn release() {
 }
 
 fn restore_on_panic() {
-    // Never wait for the lock: the panic may have come while it was held.
+    // Never wait for the lock: the panic may have happened while it was held.
     let mut in_use = match IN_USE.try_lock() {
         Ok(in_use) => in_use,
         Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -146,7 +146,7 @@ fn restore_on_panic() {
     };
     let current = thread::current();
     if let Some(InUse { owner, restore }) = in_use.as_mut() {
-        // Where panics unwind, another thread may fail without ending the process, and the prompt goes on.
+        // Where panics unwind, a panic in another thread need not end the process, and the prompt goes on.
         if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
             restore();
         }

@@ -1,6 +1,6 @@
-//! The terminal device by way of crossterm, for systems without POSIX terminals.
+//! The terminal device on top of crossterm, for systems without POSIX terminals. Untested on Windows so far.
 //!
-//! Here no signals arrive: Ctrl-C is a key in raw mode, and there is no job control.
+//! There are no signals: Ctrl-C is a key in raw mode, and there is no job control.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,15 +22,15 @@ pub(crate) struct Device {
     tty_mode: TtyMode,
     panic_bytes: Arc<Mutex<Vec<u8>>>,
     active: bool,
-    /// A change of size that came with input; it is told after that.
+    /// A resize that came together with input; reported after it.
     resized: bool,
     wake_source: Option<WakeSource>,
 }
 
-/// How often to look for what cannot be waited for.
-const GLANCE: Duration = Duration::from_millis(50);
+/// How often the waker's flag is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Where to paint: the console itself, or standard error where there is no such name for it.
+/// Where to write: the console device, or standard error if there is none by name.
 enum Output {
     Console(File),
     Stderr,
@@ -108,7 +108,7 @@ impl Device {
         self.discard()
     }
 
-    /// Whether it is this device that has the terminal.
+    /// Whether the device is started.
     pub(crate) fn is_in_use(&self) -> bool {
         self.active
     }
@@ -118,8 +118,7 @@ impl Device {
         *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
-    /// Wakes also because of this, and no longer because of what it returns. There is nothing to wait for two things at
-    /// once with here: calls are looked for now and then, and a question asked stays.
+    /// Replaces the wake source and returns the previous one. The waker is polled here; a withdrawal is not noticed.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
@@ -135,7 +134,7 @@ impl Device {
         Ok(())
     }
 
-    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
+    /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
         if self.tty_mode == TtyMode::Canonical {
             return read_line(inputs);
@@ -151,9 +150,9 @@ impl Device {
                 if wake_pipe.take()? {
                     return Ok(DeviceEvent::Woken);
                 }
-                if !event::poll(left.unwrap_or(GLANCE).min(GLANCE))? {
+                if !event::poll(left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL))? {
                     match left {
-                        Some(left) if left <= GLANCE => return Ok(DeviceEvent::TimedOut),
+                        Some(left) if left <= POLL_INTERVAL => return Ok(DeviceEvent::TimedOut),
                         _ => continue,
                     }
                 }
@@ -162,7 +161,7 @@ impl Device {
             {
                 return Ok(DeviceEvent::TimedOut);
             }
-            // Without a deadline reading is the waiting; then take whatever else has come along.
+            // Blocks if there was no timeout; then take what else is there.
             self.take(event::read()?, inputs);
             while event::poll(Duration::ZERO)? {
                 self.take(event::read()?, inputs);
@@ -181,7 +180,7 @@ impl Device {
         self.output.write(bytes)
     }
 
-    /// Gives the terminal back as it was. Does nothing if the device is not in use.
+    /// Restores the terminal. Does nothing if the device is not started.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.active) {
             return Ok(());
@@ -191,15 +190,15 @@ impl Device {
         restored
     }
 
-    /// Gives the terminal to a program started from here, such as an editor, until [`Device::start`].
+    /// Lends the terminal to a child process, such as an editor, until [`Device::start`].
     pub(crate) fn lend(&mut self) -> io::Result<()> {
         self.stop()
     }
 
-    /// Nothing ever stops it.
+    /// Does nothing: there is no job control.
     pub(crate) fn on_suspend(&mut self, _before: Vec<u8>, _after: Vec<u8>) {}
 
-    /// Without job control there is nothing to do.
+    /// Does nothing: there is no job control.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -211,7 +210,7 @@ impl Device {
         }
     }
 
-    /// Takes what was typed and not read yet.
+    /// Takes all input typed so far.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
         while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
@@ -227,7 +226,7 @@ impl Device {
     }
 }
 
-/// The console edits lines by itself, but only for whoever reads without end: a time limit does not apply here.
+/// The console edits lines only in a blocking read, so a deadline has no effect here.
 fn read_line(inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {

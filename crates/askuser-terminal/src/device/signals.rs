@@ -1,4 +1,4 @@
-//! The signals a prompt has to know about, and what they do while there is none.
+//! Signals: recorded while a prompt has the terminal, with their default action otherwise.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,30 +10,29 @@ use rustix::process::{getpgrp, getsid};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
 
-/// Whose the terminal is.
+/// Who uses the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TtyState {
-    /// Not ours.
+    /// Not this device.
     Idle,
-    /// Ours, and raw.
+    /// This device, with its modes set.
     Held,
-    /// Lent to a program that we started.
+    /// A child process that it was lent to.
     Lent,
-    /// The shell took it back and we are about to end: it must not be touched any more.
+    /// The shell took it back while the process was told to end: it must not be touched any more.
     Lost,
 }
 
-/// The signals that ask a process to end, the most final one first.
+/// The signals that ask a process to end, in the order in which they are reported.
 pub(super) const TERMINATION: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
 const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
 
-/// The signals a prompt has to know about, noted and announced through one pipe.
+/// The signals that matter to a prompt: each sets a flag and wakes one pipe.
 ///
-/// signal-hook never restores the action a signal had before, and a signal without any registered action is swallowed.
-/// So the actions are installed once, by the first prompt of the process, and stay. For each signal there is a flag that
-/// says whether the default action is to be carried out right in the handler: set while no prompt is active, so that
-/// then Ctrl-C interrupts and SIGTERM kills as before. Signals that were ignored are left alone, and where
-/// the program had a handler of its own already, that one is still called and the default action never.
+/// signal-hook never restores a previous handler, and a signal whose actions were all removed is swallowed. So the handlers
+/// are installed once, by the first prompt of the process, and stay. A flag per signal says whether the handler runs the
+/// default action: set while no prompt is active, so that Ctrl-C interrupts and SIGTERM kills as before. Ignored signals
+/// are left alone. If the program had a handler already, it is still called, and the default action is never run.
 /// A handler installed *after* the first prompt is called too, but does not prevent the default action.
 pub(super) struct Signals {
     pipe: OwnedFd,
@@ -43,12 +42,12 @@ pub(super) struct Signals {
 struct WatchedSignal {
     signal: i32,
     arrived: Arc<AtomicBool>,
-    /// `None` if the default action is not ours to carry out.
+    /// Whether the handler runs the default action; `None` if it never does.
     default: Option<Arc<AtomicBool>>,
 }
 
 impl Signals {
-    /// The signals of this process, watched from the first call on.
+    /// The signals of this process; the first call installs the handlers.
     pub(super) fn get() -> io::Result<&'static Signals> {
         static SIGNALS: OnceLock<Signals> = OnceLock::new();
         static INSTALLING: Mutex<()> = Mutex::new(());
@@ -75,13 +74,13 @@ impl Signals {
             }
             let arrived = Arc::new(AtomicBool::new(false));
             let mut default = None;
-            // The default of the others is to do nothing.
+            // SIGCONT and SIGWINCH do nothing by default.
             if before == Disposition::Default && !matches!(signal, SIGCONT | SIGWINCH) {
                 let condition = Arc::new(AtomicBool::new(true));
                 signal_hook::flag::register_conditional_default(signal, condition.clone())?;
                 default = Some(condition);
             }
-            // Actions run in this order: the flag is up before the pipe wakes anybody.
+            // Actions run in this order: the flag is set before the pipe wakes a waiter.
             signal_hook::flag::register(signal, arrived.clone())?;
             signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             watched.push(WatchedSignal { signal, arrived, default });
@@ -89,7 +88,7 @@ impl Signals {
         Ok(Signals { pipe, watched })
     }
 
-    /// What becomes readable when a signal has arrived.
+    /// Becomes readable when a signal has arrived.
     pub(super) fn pipe(&self) -> &OwnedFd {
         &self.pipe
     }
@@ -107,9 +106,8 @@ impl Signals {
         }
     }
 
-    /// Whether Ctrl-Z stops this process: not if that signal is ignored, and not in the process group of the session's
-    /// leader, since there is no shell above it to continue it. The kernel makes the same exception, but only for
-    /// the real default action.
+    /// Whether Ctrl-Z stops this process. Not if SIGTSTP is ignored, and not in the session leader's process group, as no
+    /// shell could continue it there. The kernel makes the same exception, but only for the real default action.
     pub(super) fn can_stop(&self) -> bool {
         self.watched.iter().any(|watched| watched.signal == SIGTSTP) && getsid(None) != Ok(getpgrp())
     }
@@ -130,7 +128,7 @@ impl Signals {
         }
     }
 
-    /// Carries out what was noted but not told to anybody, as if it arrived now.
+    /// Runs the default action of signals that arrived but were never reported.
     pub(super) fn deliver_pending(&self) {
         for watched in &self.watched {
             let applies = watched.default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst));
@@ -146,7 +144,7 @@ impl Signals {
     }
 }
 
-/// What a signal did before this process watched it.
+/// What a signal did before its handler was installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Disposition {
     Default,
@@ -157,7 +155,7 @@ enum Disposition {
 impl Disposition {
     fn of(signal: i32) -> Disposition {
         let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-        // Neither rustix nor signal-hook can look without touching. SAFETY: with no new action given, this only fills in
+        // Neither rustix nor signal-hook can query a handler without replacing it. SAFETY: with no new action given, this only fills in
         // `action`, which lives long enough and is valid when zeroed.
         #[allow(unsafe_code)]
         let handler = unsafe {
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn dispositions_are_told_apart() {
-        // The test harness leaves this one alone, Rust's runtime ignores that one and catches the last.
+        // In a test process: untouched, ignored by Rust's runtime, caught by Rust's runtime.
         assert_eq!(Disposition::of(SIGCONT), Disposition::Default);
         assert_eq!(Disposition::of(signal_hook::consts::SIGPIPE), Disposition::Ignored);
         assert_eq!(Disposition::of(libc::SIGSEGV), Disposition::Caught);

@@ -1,8 +1,8 @@
-//! Whose turn it is on a terminal that several prompts share, such as those of an agent that asks twice at once.
+//! A lock between processes, so that only one prompt at a time uses a terminal.
 //!
-//! The turn is a lock on the terminal's own device file. `/dev/tty` will not do: it is the same file for every terminal.
-//! Where a system does not tell which one it stands for, the lock is on a file named after the session, since processes
-//! of one session have the same terminal. Where even that cannot be made, prompts go on without turns.
+//! It is a file lock on the terminal's own device file. `/dev/tty` will not do: it is the same file for every terminal.
+//! Where the device behind it cannot be found, the lock is on a file named after the session, since the processes of a
+//! session share their terminal. Where that cannot be created either, prompts go on without a lock.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -12,29 +12,29 @@ use rustix::process::{getsid, getuid};
 #[cfg(target_os = "linux")]
 use rustix::termios::tcgetpgrp;
 
-/// Held while a prompt has the terminal.
+/// Held while a prompt uses the terminal; released when dropped.
 pub(super) struct TtyLock {
-    // Keeps the lock.
+    // Closing the file releases the lock.
     _file: File,
-    /// A file that is there for the lock alone, and goes with it.
+    /// The session's lock file, removed together with the lock; `None` for a device file.
     path: Option<PathBuf>,
 }
 
-/// Why there is no turn.
+/// Why the lock was not acquired.
 pub(super) enum LockError {
-    /// Another prompt has it.
+    /// Another prompt holds it.
     Held,
-    /// There are none to be had here.
+    /// There is no file that could be locked.
     Unsupported,
 }
 
 impl TtyLock {
-    /// Waits for this process's turn on a terminal.
+    /// Waits for the lock. `None` where there is no file that could be locked.
     pub(super) fn acquire(tty: &File) -> Option<TtyLock> {
         TtyLock::acquire_with(tty, |file| file.lock().map_err(|_| LockError::Unsupported)).ok()
     }
 
-    /// Takes the turn if nobody has it.
+    /// Takes the lock if it is free.
     pub(super) fn try_acquire(tty: &File) -> Result<TtyLock, LockError> {
         TtyLock::acquire_with(tty, |file| {
             file.try_lock().map_err(|error| match error {
@@ -54,7 +54,7 @@ impl TtyLock {
         loop {
             let file = options.open(&path).map_err(|_| LockError::Unsupported)?;
             lock(&file)?;
-            // Whoever had the turn before may have removed the file meanwhile: then this lock is nobody else's.
+            // The previous holder may have removed the file meanwhile; a lock on a removed file excludes nobody.
             let there = fs::metadata(&path).map(|metadata| metadata.ino());
             if there.is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there)) {
                 return Ok(TtyLock { _file: file, path: Some(path) });
@@ -71,12 +71,12 @@ impl Drop for TtyLock {
     }
 }
 
-/// The terminal by its own name, found by the number of its device.
+/// Opens the terminal by its own name, found by its device number.
 #[cfg(target_os = "linux")]
 fn device_file(tty: &File) -> Option<File> {
     use std::os::fd::AsRawFd;
     let mut device: u32 = 0;
-    // SAFETY: this request writes one unsigned integer, to where it is told.
+    // SAFETY: TIOCGDEV writes one unsigned integer to the given address.
     #[allow(unsafe_code)]
     let failed = unsafe { libc::ioctl(tty.as_raw_fd(), libc::TIOCGDEV, &raw mut device) } != 0;
     if failed {
@@ -88,10 +88,10 @@ fn device_file(tty: &File) -> Option<File> {
         _ => format!("/dev/char/{major}:{minor}"),
     };
     let mut options = File::options();
-    // A serial line would wait for its modem otherwise, and a terminal become this session's.
+    // Do not make it the controlling terminal, and do not wait for the carrier of a serial line.
     options.read(true).write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK);
     let file = options.open(path).ok()?;
-    // In a container the name may belong to another terminal; only the controlling one tells its foreground group.
+    // In a container the name may belong to another terminal; only the controlling one reports its foreground group.
     tcgetpgrp(&file).is_ok().then_some(file)
 }
 

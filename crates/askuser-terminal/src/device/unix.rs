@@ -1,8 +1,7 @@
-//! The terminal device on unix: one file descriptor of our own on the controlling terminal, one self-pipe for signals.
+//! The terminal device on Unix: a file descriptor on the controlling terminal, and a self-pipe for signals.
 //!
-//! Waiting is a single poll over the two; without a timeout nothing wakes it but the person or a signal. The descriptor
-//! is opened anew, so making it non-blocking concerns nobody else. There is no thread and no global but the signal
-//! actions, which signal-hook cannot take back once installed (see [`Signals`]).
+//! Waiting is a single poll over both. The descriptor is opened anew, so making it non-blocking affects no other process.
+//! There are no threads, and no globals but the signal handlers, which signal-hook cannot remove (see [`Signals`]).
 
 mod job_control;
 mod poll;
@@ -23,27 +22,27 @@ use super::{TtyMode, WakeSource};
 use crate::decode::Decoder;
 use askuser::Closed;
 
-/// What a terminal hands over at once, at most; more takes another turn of the loop.
+/// The size of one read.
 const READ_SIZE: usize = 4096;
 
-/// The terminal that controls this process, whatever its standard streams are.
+/// The controlling terminal, even if the standard streams are redirected.
 pub(crate) struct Device {
     tty: Arc<File>,
     tty_mode: TtyMode,
     state: TtyState,
-    /// How the terminal was before [`Device::start`].
+    /// The terminal modes before [`Device::start`].
     saved: Option<Termios>,
     /// Bytes to write if the process panics.
     panic_bytes: Arc<Mutex<Vec<u8>>>,
     decoder: Decoder,
     buffer: Box<[u8]>,
-    /// The caller knows that the process is to end.
+    /// Whether the caller was told that the process is to end.
     termination_reported: bool,
-    /// That no other prompt has the terminal.
+    /// Keeps other prompts off the terminal.
     lock: Option<TtyLock>,
-    /// What else wakes it.
+    /// What ends a wait besides input and signals.
     wake_source: Option<WakeSource>,
-    /// Bytes to write before the process stops, and when it goes on.
+    /// Bytes to write before the process is suspended, and after it is resumed.
     suspend_bytes: (Vec<u8>, Vec<u8>),
 }
 
@@ -73,7 +72,7 @@ impl Device {
         super::size_or_fallback(columns, rows)
     }
 
-    /// Takes over the terminal and the signals: raw mode if keys are wanted, with what was typed before discarded.
+    /// Takes over the terminal and the signals, sets the modes, and discards what was typed before.
     pub(crate) fn start(&mut self) -> io::Result<()> {
         if matches!(self.state, TtyState::Held | TtyState::Lost) {
             return Ok(());
@@ -87,7 +86,7 @@ impl Device {
             self.termination_reported = false;
             signals.clear(|_| true);
         } else {
-            // What the keyboard sent to the borrower as well was meant for it.
+            // Ctrl-C and the like were meant for the child process that had the terminal.
             signals.clear(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
         }
         self.set_state(TtyState::Held, signals);
@@ -98,7 +97,7 @@ impl Device {
         entered
     }
 
-    /// Whether it is this device that has the terminal.
+    /// Whether the device is started.
     pub(crate) fn is_in_use(&self) -> bool {
         self.state != TtyState::Idle
     }
@@ -108,12 +107,12 @@ impl Device {
         *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
     }
 
-    /// What to write before the process is stopped from here, and when it goes on.
+    /// What to write before the process is suspended, and after it is resumed.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
         self.suspend_bytes = (before, after);
     }
 
-    /// Wakes also because of this, and no longer because of what it returns.
+    /// Replaces the wake source and returns the previous one.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
@@ -141,8 +140,8 @@ impl Device {
         restored
     }
 
-    /// Gives the terminal to a program started from here, such as an editor, until [`Device::start`]. Unlike after
-    /// [`Device::stop`], Ctrl-C and Ctrl-\ concern only that program; Ctrl-Z stops both.
+    /// Lends the terminal to a child process, such as an editor, until [`Device::start`]. Unlike after [`Device::stop`],
+    /// Ctrl-C and Ctrl-\ affect only the child; Ctrl-Z stops both.
     pub(crate) fn lend(&mut self) -> io::Result<()> {
         if self.state != TtyState::Held {
             return Ok(());
@@ -156,7 +155,7 @@ impl Device {
     fn claim(&self, saved: Termios) -> io::Result<()> {
         let (tty, panic_bytes) = (self.tty.clone(), self.panic_bytes.clone());
         super::claim(Box::new(move || {
-            // In a panic, nothing may block or fail: one attempt each.
+            // In a panic nothing may block: one attempt each.
             if let Ok(bytes) = panic_bytes.try_lock() {
                 let _ = rustix::io::write(&tty, &bytes);
             }
@@ -173,20 +172,19 @@ impl Device {
         let Some(mut modes) = self.saved.clone() else { return Ok(()) };
         match self.tty_mode {
             TtyMode::Raw => modes.make_raw(),
-            // Whoever had the terminal before may have left it raw.
+            // The previous program may have left the terminal raw.
             TtyMode::Canonical => {
                 modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
                 modes.input_modes |= InputModes::ICRNL;
                 modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
             }
         }
-        // Flushing in the same call leaves no moment at which a key could slip in before raw mode.
+        // Flushes in the same call, so that no key typed before is read as an answer.
         Ok(retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Flush, &modes))?)
     }
 
-    /// Output is processed when it is written, not when it is sent, so there is no need to drain it first; that could
-    /// hang on a terminal that has been stopped. In the background the modes are the shell's, and setting them would
-    /// stop the process.
+    /// Does not drain the output first: that could hang on a stopped terminal, and output is processed when written. In the
+    /// background the modes are the shell's, and setting them would stop the process.
     fn restore_tty_modes(&self) -> io::Result<()> {
         match &self.saved {
             Some(saved) if self.state == TtyState::Held && !self.in_background() => {
@@ -214,7 +212,7 @@ fn open_terminal() -> io::Result<File> {
     use std::os::fd::AsFd;
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
     for stream in [stdin.as_fd(), stderr.as_fd(), stdout.as_fd()] {
-        // Only the controlling terminal tells its foreground process group.
+        // Only the controlling terminal reports its foreground process group.
         let own = rustix::termios::tcgetpgrp(stream).and_then(|_| rustix::termios::ttyname(stream, Vec::new()));
         if let Some(tty) = own.ok().and_then(|name| open_path(name.to_str().ok()?).ok()) {
             return Ok(tty);

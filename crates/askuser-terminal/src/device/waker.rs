@@ -1,11 +1,21 @@
-//! How another thread wakes the one that waits at the terminal: a pipe with at most one byte in it.
+//! Waking a thread that waits for the terminal: a pipe with at most one byte in it.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Wakes whoever waits at a [`Console`](crate::Console), from any thread. However often it is called, nobody is woken twice
-/// for what they could have seen the first time.
+/// Wakes a thread in [`Console::wait`](crate::Console::wait), from any other thread. Calls before the waiter has noticed
+/// the first one are merged into it.
+///
+/// ```no_run
+/// use askuser_terminal::{Console, Options};
+///
+/// let mut console = Console::open(&Options::detect())?;
+/// let waker = console.waker();
+/// std::thread::spawn(move || waker.wake());
+/// console.wait(None, &mut Vec::new())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Waker {
     signalled: Arc<AtomicBool>,
@@ -13,10 +23,10 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes it. Whatever there is to see has to be there before.
+    /// Wakes the waiter, now or at its next wait. Make the news available before calling this.
     pub fn wake(&self) {
         if !self.signalled.swap(true, Ordering::SeqCst) {
-            // With nobody left to read it there is nobody to wake.
+            // Fails only if the reader is gone.
             let _ = (&*self.pipe).write(&[0]);
         }
     }
@@ -30,23 +40,23 @@ pub(crate) struct WakePipe {
 }
 
 impl WakePipe {
-    /// Both ends.
+    /// Both ends of a pipe.
     pub(crate) fn new() -> io::Result<(Waker, WakePipe)> {
         let (read, write) = io::pipe()?;
         let signalled = Arc::new(AtomicBool::new(false));
         Ok((Waker { signalled: signalled.clone(), pipe: Arc::new(write) }, WakePipe { signalled, pipe: read }))
     }
 
-    /// Takes a call whose byte is known to be there.
+    /// Takes the wake-up; the pipe must be readable.
     #[cfg_attr(not(unix), allow(dead_code))]
     pub(super) fn drain(&mut self) -> io::Result<()> {
-        // The byte goes first: a call in between then finds the flag up, and its reason is seen all the same.
+        // The byte goes first. A wake in between finds the flag still set, which is fine: the waiter is about to look.
         let read = self.pipe.read(&mut [0; 16]).map(drop);
         self.signalled.store(false, Ordering::SeqCst);
         read
     }
 
-    /// Takes a call, if there is one, where the pipe cannot be waited for.
+    /// Takes the wake-up, if there is one, without waiting.
     #[cfg_attr(unix, allow(dead_code))]
     pub(super) fn take(&mut self) -> io::Result<bool> {
         let signalled = self.signalled.load(Ordering::SeqCst);
@@ -62,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_calls_are_one_until_it_is_taken() {
+    fn many_wakes_are_one_until_it_is_taken() {
         let (waker, mut pipe) = WakePipe::new().unwrap();
         waker.wake();
         waker.clone().wake();
@@ -73,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn calling_nobody_is_no_error() {
+    fn waking_without_a_reader_is_no_error() {
         let (waker, pipe) = WakePipe::new().unwrap();
         drop(pipe);
         waker.wake();

@@ -14,8 +14,8 @@ use std::io;
 use std::time::Duration;
 
 impl Device {
-    /// Stops the process and the pipeline it is part of, as Ctrl-Z does, and takes the terminal over again when it
-    /// goes on. Does nothing where nobody could continue it.
+    /// Stops this process and its pipeline, as Ctrl-Z does, and takes over the terminal again when continued. Does nothing if
+    /// no shell could continue it.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         let signals = Signals::get()?;
         signals.clear(|signal| signal == SIGTSTP);
@@ -25,11 +25,11 @@ impl Device {
         let (before, after) = self.suspend_bytes.clone();
         self.write(&before)?;
         self.restore_tty_modes()?;
-        // Others may ask while this one is stopped.
+        // Other prompts may use the terminal while this one is stopped.
         self.lock = None;
         signals.clear(|signal| signal == SIGCONT);
-        // The others get the signal that they know. Ours is caught and only noted, so we stop by ourselves, in this very
-        // call: whichever thread it were delivered to, we would be in raw mode again before it took effect.
+        // The rest of the pipeline gets SIGTSTP. This process only records it, so it stops itself here, synchronously:
+        // delivered to another thread, it would take effect after raw mode was set again.
         kill_current_process_group(Signal::TSTP)?;
         emulate_default_handler(SIGTSTP)?;
         signals.drain();
@@ -38,16 +38,16 @@ impl Device {
         self.write(&after)
     }
 
-    /// Returns once this process is in the foreground and no other prompt has the terminal, while the signals still have
-    /// their usual effect and before the modes are looked at: until then those are the shell's, or the other prompt's.
+    /// Waits until this process is in the foreground and holds the lock. Comes before signals are caught and before modes
+    /// are read: until then the modes are those of the shell, or of another prompt.
     pub(super) fn wait_for_foreground(&mut self) -> io::Result<()> {
         loop {
-            // A process in the background is stopped here until it comes to the front.
+            // Stops a background process here (SIGTTOU) until it is in the foreground.
             retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?;
             if self.lock.is_none() {
                 self.lock = TtyLock::acquire(&self.tty);
             }
-            // Stopped with the turn it would keep all others waiting.
+            // Sent to the background while waiting: must not be stopped with the lock held.
             if self.in_background() {
                 self.lock = None;
             } else {
@@ -60,7 +60,7 @@ impl Device {
         tcgetpgrp(&self.tty).is_ok_and(|front| front != getpgrp())
     }
 
-    /// The process goes on after it was stopped. In the background it stops again, as long as nobody wants it to end.
+    /// Takes over the terminal after the process was continued. In the background it stops again, unless it is to end.
     fn resume(&mut self, signals: &Signals) -> io::Result<()> {
         self.decoder = Decoder::default();
         while self.in_background() {
@@ -69,12 +69,12 @@ impl Device {
                 return Ok(());
             }
             kill_current_process_group(Signal::TTOU)?;
-            // Not stopped and continued: the signal is ignored here, and the kernel will know what to do.
+            // Was not stopped, so SIGTTOU is ignored: go on as the kernel would.
             if !signals.take(SIGCONT) {
                 break;
             }
         }
-        // Another prompt may have taken its turn meanwhile. Signals are only noted here, so a blocking wait would be deaf.
+        // Another prompt may hold the lock. Signals are only recorded here, so a blocking wait would miss them.
         while self.lock.is_none() && !signals.termination_requested() {
             match TtyLock::try_acquire(&self.tty) {
                 Ok(lock) => self.lock = Some(lock),
@@ -85,7 +85,7 @@ impl Device {
         self.set_tty_modes()
     }
 
-    /// What a signal that arrived means to the caller. The most final one first.
+    /// Takes one signal that has arrived, those that end the process first.
     pub(super) fn take_signal(&mut self, signals: &Signals) -> io::Result<Option<DeviceEvent>> {
         for signal in TERMINATION {
             if signals.take(signal) {
@@ -97,7 +97,7 @@ impl Device {
             }
         }
         if signals.take(SIGCONT) {
-            // A request to stop from before that is over.
+            // An earlier SIGTSTP is obsolete once continued.
             signals.take(SIGTSTP);
             self.resume(signals)?;
             return Ok(Some(DeviceEvent::Resumed));
