@@ -1,11 +1,11 @@
-//! What the benchmarks measure. Not part of the crate's interface.
+//! What the benchmarks measure. Not part of the public API.
 
 use crate::Charset;
 use crate::paint::Painter;
 use crate::view::{ColorDepth, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
 
-/// A terminal of 80 columns and 24 rows in 256 colours, of which only the bytes are kept.
+/// Paints for a terminal of 80 × 24 in 256 colours.
 pub struct Frames {
     painter: Painter,
     theme: Theme,
@@ -18,7 +18,7 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// Lays out a prompt and paints it over the frame before, as the driver does; the bytes it would write.
+    /// Lays out a prompt and paints it over the previous frame, as the inline prompt does; returns the bytes to write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
         let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);
         self.painter.paint(view.lines(), view.size().0, view.caret());

@@ -1,36 +1,47 @@
 //! Terminal input, from bytes to keys and pastes.
 //!
-//! One byte at a time through a small state machine, so it cannot matter how reads cut the stream. Whatever a terminal
-//! may send that is not a key of ours (mouse reports, replies, function keys) is swallowed whole: an unknown
-//! sequence never turns into typed characters. Memory is bounded whatever arrives. There is no clock here: the caller
-//! decides when a lone escape byte has waited long enough and calls [`Decoder::flush`].
+//! A state machine that takes one byte at a time, so it does not matter how reads split the stream. Sequences that are no
+//! keys of ours (mouse reports, replies, function keys) are dropped as a whole: an unknown sequence never turns into typed
+//! characters. Memory is bounded. There is no clock here: the caller decides when a lone escape byte has waited long
+//! enough and calls [`Decoder::flush`].
 
 mod keys;
 
 use askuser::{Key, KeyCode, Mods};
 use keys::{ascii_key, csi_key, ss3_key};
 
-/// What came out of the terminal.
+/// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
     Paste(String),
-    /// The terminal's window came to the front or went from it; told only to who has asked for it.
+    /// The window gained or lost the focus; sent only if focus events are switched on.
     Focus(Focus),
 }
 
-/// Whether the keyboard is this terminal's.
+/// A change of the window's focus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
-    /// Keys come here now.
+    /// The terminal has the keyboard.
     Gained,
-    /// Keys go elsewhere now.
+    /// Another window has the keyboard.
     Lost,
 }
 
 /// Turns terminal input bytes into [`Input`]s, however the bytes are split over reads.
+///
+/// ```
+/// use askuser::KeyCode;
+/// use askuser_terminal::{Decoder, Input};
+///
+/// let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+/// decoder.feed(b"\x1b[", &mut inputs);
+/// assert!(inputs.is_empty() && decoder.is_waiting());
+/// decoder.feed(b"Ay", &mut inputs);
+/// assert_eq!(inputs, [KeyCode::Up, KeyCode::Char('y')].map(|code| Input::Key(code.into())));
+/// ```
 #[derive(Debug, Default)]
 pub struct Decoder {
     state: State,
@@ -40,9 +51,9 @@ pub struct Decoder {
     paste: Vec<u8>,
 }
 
-/// The longest key sequence has some thirty bytes; of a longer one only the end matters.
+/// Key sequences have at most some thirty bytes; longer sequences are dropped.
 const MAX_PARAM_BYTES: usize = 64;
-/// Far above what a prompt takes as text; the rest of a longer paste is dropped.
+/// Far more than a prompt accepts; the rest of a longer paste is dropped.
 const MAX_PASTE_BYTES: usize = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -57,22 +68,22 @@ const SUB: u8 = 0x1a;
 enum State {
     #[default]
     Ground,
-    /// Inside a character of several bytes.
+    /// Inside a multi-byte character.
     Utf8 { bytes: [u8; 4], have: u8, need: u8, lead: Lead },
     /// After ESC, or after ESC ESC.
     Escape { lead: Lead },
     /// Inside `ESC [ …`, `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
-    /// Inside a string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL.
+    /// Inside a control string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL.
     ControlString { after_esc: bool },
-    /// So many more bytes belong to a report without a final byte.
+    /// This many more bytes belong to a report and are dropped.
     Skip { left: u8 },
-    /// Inside a bracketed paste, with so many bytes of its end mark seen.
+    /// Inside a bracketed paste, with this many bytes of its end marker matched.
     Paste { matched: usize },
 }
 
-/// Whether an escape byte came before what is being read: it means Alt if that turns out to be a key, and else it was
-/// the Esc key.
+/// Whether an escape byte preceded what is being read: it means Alt if that turns out to be a key, otherwise it was the
+/// Esc key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     None,
@@ -86,7 +97,7 @@ enum Kind {
 }
 
 impl Decoder {
-    /// Takes the next bytes and appends what they complete to `out`.
+    /// Takes the next bytes and appends the inputs they complete to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Input>) {
         let mut rest = bytes;
         while let [byte, tail @ ..] = rest {
@@ -106,9 +117,9 @@ impl Decoder {
         }
     }
 
-    /// Whether bytes are held back that mean one thing if more follow at once, and another if nothing does.
-    /// An unfinished paste does not count, for its end will come; but Ctrl-C at the end of what is there may be somebody
-    /// who has given up on that.
+    /// Whether the decoder holds bytes of an unfinished sequence, so that [`Decoder::flush`] is due if nothing follows soon.
+    /// An unfinished paste does not count, as its end will come, unless it ends with Ctrl-C so far: the end marker may have
+    /// been lost, and the person wants to interrupt.
     pub fn is_waiting(&self) -> bool {
         match self.state {
             State::Ground => false,
@@ -117,8 +128,8 @@ impl Decoder {
         }
     }
 
-    /// Nothing followed for a while: a lone escape byte was the Esc key, and anything else unfinished is dropped.
-    /// An unfinished paste goes on, unless Ctrl-C was the last of it.
+    /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
+    /// An unfinished paste goes on, unless it ends with Ctrl-C.
     pub fn flush(&mut self, out: &mut Vec<Input>) {
         match self.state {
             State::Ground => return,
@@ -147,7 +158,7 @@ impl Decoder {
             State::ControlString { after_esc } => match byte {
                 b'\\' if after_esc => self.state = State::Ground,
                 BEL | CAN | SUB => self.state = State::Ground,
-                // Any other sequence breaks the string off.
+                // Any other sequence ends the string.
                 _ if after_esc => self.after_escape(byte, Lead::None, out),
                 _ => self.state = State::ControlString { after_esc: byte == ESC },
             },
@@ -158,14 +169,14 @@ impl Decoder {
         }
     }
 
-    /// A byte that is no part of a sequence.
+    /// A byte outside of sequences.
     fn plain_byte(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
         self.state = State::Ground;
         let need = match byte {
             0x00..=0x7f => {
                 let mut key = ascii_key(byte);
                 if lead == Lead::Escape {
-                    // Terminals set up to send a line break for Shift- or Alt-Enter use either line end.
+                    // Some terminals are set up to send ESC LF for Shift-Enter or Alt-Enter.
                     if byte == b'\n' {
                         key = KeyCode::Enter.into();
                     }
@@ -213,7 +224,7 @@ impl Decoder {
             self.state = State::Sequence { kind, lead };
             return;
         }
-        // Two escape bytes before anything but a sequence: the first was the Esc key.
+        // ESC ESC before anything but a sequence: the first was the Esc key.
         self.emit_esc(lead, out);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
@@ -225,17 +236,17 @@ impl Decoder {
     fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
         let is_csi = kind == Kind::Csi;
         match byte {
-            // rxvt ends keys held with Shift with `$`, which elsewhere goes before a final byte.
+            // In rxvt `$` ends a key with Shift; elsewhere it is an intermediate byte.
             b'$' if is_csi && !self.params.is_empty() && self.params.iter().all(u8::is_ascii_digit) => {
                 self.finish(byte, kind, lead, out);
             }
             0x20..=0x3f => {
-                // One byte more than is kept marks the sequence as too long.
+                // One byte over the limit marks the sequence as too long.
                 if self.params.len() <= MAX_PARAM_BYTES {
                     self.params.push(byte);
                 }
             }
-            // A mouse report of the oldest kind, and a function key of the Linux console, go on behind their end.
+            // X10 mouse reports and the Linux console's function keys have bytes after their final byte.
             b'M' if is_csi && self.params.is_empty() => self.skip(3, lead, out),
             b'[' if is_csi && self.params.is_empty() => self.skip(1, lead, out),
             b'~' if is_csi && self.params == b"200" => {
@@ -248,7 +259,7 @@ impl Decoder {
                 out.push(Input::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
             0x40..=0x7e => self.finish(byte, kind, lead, out),
-            // Broken off: the sequence is dropped, the byte is not.
+            // Invalid here: the sequence is dropped, the byte is not.
             _ => {
                 self.emit_esc(lead, out);
                 self.state = State::Ground;
@@ -281,7 +292,7 @@ impl Decoder {
         self.state = State::Skip { left };
     }
 
-    /// What followed an escape byte is no key that Alt could go with: it was the Esc key.
+    /// The preceding escape byte, if any, was the Esc key.
     fn emit_esc(&self, lead: Lead, out: &mut Vec<Input>) {
         if lead == Lead::Escape {
             out.push(Input::Key(KeyCode::Esc.into()));
@@ -291,7 +302,7 @@ impl Decoder {
     fn in_paste(&mut self, byte: u8, matched: usize, out: &mut Vec<Input>) {
         if byte != PASTE_END[matched] {
             self.keep_pasted(&PASTE_END[..matched]);
-            // The mark holds one escape byte, its first, so a failed match can only restart here.
+            // The marker has only one escape byte, its first, so a failed match can only restart here.
             let restart = byte == ESC;
             if !restart {
                 self.keep_pasted(&[byte]);
@@ -303,7 +314,7 @@ impl Decoder {
             self.state = State::Ground;
             let bytes = std::mem::take(&mut self.paste);
             let mut text = String::from_utf8_lossy(&bytes).into_owned();
-            // A character cut in two by the limit is no character.
+            // The limit may have split the last character.
             if bytes.len() == MAX_PASTE_BYTES && text.ends_with(char::REPLACEMENT_CHARACTER) {
                 text.pop();
             }

@@ -14,7 +14,7 @@
 //!
 //! # Features
 //!
-//! `crossterm` adds [`from_crossterm`], for programs that read events with crossterm.
+//! `crossterm` adds `from_crossterm`, for programs that read events with crossterm.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod ask;

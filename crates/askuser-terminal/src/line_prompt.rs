@@ -1,7 +1,7 @@
-//! The prompt spoken linearly: one question at a time, numbered options, a line for an answer, no cursor movement.
+//! Line mode: one question at a time, numbered options, a line for an answer, no cursor movement.
 //!
-//! [`LinePrompt`] is the prompt's own state machine with words for keys; it decides nothing itself, so what can be
-//! answered here and on a screen is the same. [`ask`] speaks it on the terminal device.
+//! [`LinePrompt`] translates lines to keys of the same state machine that the screen uses; it decides nothing itself, so
+//! both can give the same answers. [`ask`] runs it on the terminal device.
 
 mod driver;
 mod text;
@@ -13,19 +13,35 @@ use askuser::{Key, KeyCode, Prompt, QuestionSet};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A prompt as a conversation of lines.
+/// A prompt in line mode: text out, lines in.
+///
+/// ```
+/// use askuser::prompt::{Effect, PromptOptions};
+/// use askuser::{QuestionSet, Rules};
+/// use askuser_terminal::LinePrompt;
+/// use std::time::Duration;
+///
+/// let json = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
+/// let set = QuestionSet::from_json(json, &Rules::default())?;
+/// let mut prompt = LinePrompt::new(set, PromptOptions::default());
+/// assert!(prompt.text().contains("  2. SQLite: a file\n"));
+/// let effect = prompt.submit_line("2", Duration::from_secs(3));
+/// assert!(matches!(effect, Effect::Finish(outcome) if outcome.answers()[0].selected_options == ["SQLite"]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LinePrompt {
     prompt: Prompt,
     now: Duration,
-    /// What a line asked for that still needs a text: notes and Other.
+    /// Text fields that the last line asked for and that are still to be filled.
     fields: VecDeque<TextField>,
-    /// The last line was not understood.
+    /// Whether the last line was not understood.
     rejected: bool,
 }
 
 impl LinePrompt {
-    /// A conversation about a prompt. A line takes an Enter of its own, so no arming delay applies.
+    /// A prompt at its first question. The arming delay does not apply: nothing is answered before Enter.
     pub fn new(set: QuestionSet, settings: PromptOptions) -> LinePrompt {
         LinePrompt::from_prompt(Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, ..settings }))
     }
@@ -34,12 +50,12 @@ impl LinePrompt {
         LinePrompt { prompt, now: Duration::ZERO, fields: VecDeque::new(), rejected: false }
     }
 
-    /// The prompt behind the conversation.
+    /// The state machine behind it.
     pub fn prompt(&self) -> &Prompt {
         &self.prompt
     }
 
-    /// Takes a line the person typed; `now` is the time since the first word.
+    /// Takes a line that the person typed; `now` is the time since the first text was printed.
     pub fn submit_line(&mut self, line: &str, now: Duration) -> Effect {
         self.now = now;
         self.rejected = false;
@@ -50,17 +66,17 @@ impl LinePrompt {
             InputMode::Typing(field) => self.submit_text(field, line),
             InputMode::Choosing => self.run_command(word),
         };
-        // The help page needs no line to be closed.
+        // The help page is closed without a line.
         if self.prompt.mode() == InputMode::Help { effect } else { self.next_field(effect) }
     }
 
-    /// Takes the passing of time.
+    /// Tells that time has passed; the outcome is `timed_out` at the deadline.
     pub fn tick(&mut self, now: Duration) -> Effect {
         self.now = now;
         self.prompt.update(Event::Tick, now)
     }
 
-    /// Whether what was just said wants no line before going on.
+    /// Whether the text just printed needs no line before the next one.
     fn needs_no_reply(&self) -> bool {
         self.prompt.mode() == InputMode::Help
     }
@@ -92,7 +108,7 @@ impl LinePrompt {
         }
     }
 
-    /// Makes exactly these rows the choice, and goes on.
+    /// Selects exactly these rows and goes on.
     fn choose(&mut self, rows: &[usize]) -> Effect {
         let Page::Question(i) = self.prompt.page() else { return Effect::Continue };
         let multi = self.prompt.set().questions()[i].is_multi_select();
@@ -128,7 +144,7 @@ impl LinePrompt {
         Effect::Continue
     }
 
-    /// Opens the next field a line asked for.
+    /// Opens the next text field that a line asked for.
     fn next_field(&mut self, effect: Effect) -> Effect {
         if effect == Effect::Continue
             && self.prompt.mode() == InputMode::Choosing
@@ -152,7 +168,7 @@ impl LinePrompt {
         }
         self.stop_deadline();
         self.prompt.update(Event::Edited(text.to_owned()), self.now);
-        // Too long: it was refused, and the reason will be said.
+        // Too long: refused, and the next text says why.
         if self.prompt.notice().is_some() { Effect::Continue } else { self.press(KeyCode::Enter) }
     }
 
@@ -179,7 +195,7 @@ impl LinePrompt {
         Effect::Continue
     }
 
-    /// Somebody is there, and what was said about an earlier line is over: a key that changes nothing says so.
+    /// Stops the deadline and clears the last notice, by a key that changes nothing else.
     fn stop_deadline(&mut self) {
         self.press(KeyCode::Home);
     }

@@ -1,9 +1,9 @@
-//! From lines to bytes: only the rows, and in them only the cells, that changed, with relative moves.
+//! From lines to bytes: writes only the cells that changed, with relative cursor moves.
 //!
-//! The frame is drawn where the cursor happens to be, so nothing is ever asked of the terminal and the scrollback above
-//! stays as it is. At rest the cursor waits in the frame's first cell (hidden), or at the caret: a terminal that
-//! rewraps its lines on a resize carries it along, so the frame can be found again. At rest the pen keeps its last
-//! foreground colour, because the next change is likely to want it; everything else is reset.
+//! The frame is drawn where the cursor is, so the terminal is never queried and the scrollback above is not touched.
+//! Between frames the cursor is in the frame's first cell (hidden) or at the caret; a terminal that rewraps its lines on a
+//! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour, because the
+//! next change is likely to use it; everything else is reset.
 
 mod cells;
 mod pen;
@@ -17,7 +17,7 @@ use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
 use std::io::Write;
 
-/// Draws frames over each other.
+/// Paints frames over each other and collects the bytes.
 #[derive(Debug)]
 pub(crate) struct Painter {
     charset: Charset,
@@ -27,7 +27,7 @@ pub(crate) struct Painter {
     /// How many rows below the frame's top the terminal is known to have.
     known_rows: u16,
     row: u16,
-    /// `None` when a character's width on this terminal is anybody's guess.
+    /// The cursor's column; `None` after a character whose width on this terminal is uncertain.
     column: Option<u16>,
     pen: Pen,
     caret: Option<Position>,
@@ -35,17 +35,17 @@ pub(crate) struct Painter {
     out: Vec<u8>,
 }
 
-/// Whether text is styled.
+/// Whether styles are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Styling {
     Styled,
-    /// Not at all: a dumb terminal would show the sequences, a screen reader may speak them.
+    /// For line mode: a dumb terminal would print the sequences, a screen reader may read them out.
     Plain,
 }
 
-/// Clears from the start of this row to the end of the screen. The space is for tmux, which takes clearing from the very
-/// first cell for clearing the whole screen, and keeps what was there in its history. The last clearing is for it too: it
-/// takes this row for a full one otherwise, and breaks it where the terminal is made narrower.
+/// Clears from the start of this row to the end of the screen. The space is for tmux: clearing from the very first cell
+/// makes it push the whole screen into its history. The final clear is for tmux too: it would treat this row as full and
+/// wrap it when the terminal is made narrower.
 pub(crate) const CLEAR_BELOW: &[u8] = b" \x1b[J\r\x1b[K";
 
 impl Painter {
@@ -64,28 +64,28 @@ impl Painter {
         }
     }
 
-    /// For what is spoken line by line: no styles at all.
+    /// A painter that writes no styles, for line mode.
     pub(crate) fn plain(charset: Charset) -> Painter {
         Painter { styling: Styling::Plain, ..Painter::new(charset) }
     }
 
-    /// The bytes made since the last call.
+    /// Takes the bytes collected since the last call.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Adds bytes that move nothing, such as a mode.
+    /// Adds bytes that do not move the cursor, such as a mode.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Replaces the frame on the screen by these lines, each cut at `columns`.
+    /// Replaces the frame on the screen by these lines, each truncated at `columns`.
     pub(crate) fn paint(&mut self, lines: &[Line<'_>], columns: u16, caret: Option<Position>) {
         if caret.is_none() {
             self.show_cursor(false);
         }
         let mut changed = self.changed_rows(lines, columns);
-        // Rows above `room` exist, so they may be painted in either order: begin with what suits the pen.
+        // All rows exist, so they may be painted in either order: begin with the one that has the pen's colour.
         if lines.len() <= usize::from(self.known_rows) && self.last_suits_pen(&changed) {
             changed.reverse();
         }
@@ -114,15 +114,15 @@ impl Painter {
         }
     }
 
-    /// Takes up the first of these colours, unless the pen has one of them: the next change is likely to want it, and
-    /// an arrow key then costs one change of colour, not two.
+    /// Sets the foreground to the first of these colours, unless it is one of them already. The next change is likely to use
+    /// it, so that an arrow key costs one colour change, not two.
     pub(crate) fn preset_foreground(&mut self, colours: [Color; 2]) {
         if !colours.contains(&self.pen.fg) {
             self.set_pen(Pen { fg: colours[0], ..self.pen });
         }
     }
 
-    /// Takes the frame off the screen and leaves the terminal's modes plain, the cursor where the frame began.
+    /// Erases the frame and resets the pen; the cursor is where the frame began.
     pub(crate) fn erase(&mut self) {
         self.move_to(0, 0);
         self.set_pen(PLAIN);
@@ -131,7 +131,7 @@ impl Painter {
         self.show_cursor(true);
     }
 
-    /// Leaves the frame where it is and goes below it.
+    /// Leaves the frame on the screen and moves below it.
     pub(crate) fn leave(&mut self) {
         let below = self.shown.len() as u16;
         self.set_pen(PLAIN);
@@ -140,8 +140,8 @@ impl Painter {
         self.show_cursor(true);
     }
 
-    /// The terminal has a new width: wipes what it made of the frame. With `reflow`, rows that no longer fit have
-    /// become several.
+    /// The terminal has a new width: erases what is left of the frame. With `reflow`, the terminal has wrapped rows that no
+    /// longer fit.
     pub(crate) fn resized(&mut self, columns: u16, reflow: bool) {
         let columns = columns.max(1);
         let mut up = 0;
@@ -162,7 +162,7 @@ impl Painter {
         self.reset();
     }
 
-    /// Writes lines that stay, each ended.
+    /// Writes lines that are not part of the frame and stay, each with a line end.
     pub(crate) fn print(&mut self, lines: &[Line<'_>]) {
         for line in lines {
             for span in &line.spans {
@@ -194,14 +194,14 @@ impl Painter {
 
     // ---- rows ----
 
-    /// The rows that are not on the screen yet.
+    /// The rows that differ from the screen.
     fn changed_rows(&self, lines: &[Line<'_>], columns: u16) -> Vec<(usize, Row)> {
         let rows = lines.iter().map(|line| cells(line, usize::from(columns))).enumerate();
         rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect()
     }
 
     fn paint_row(&mut self, new: &[Cell], old: &[Cell], y: u16) {
-        // Up to here wide characters are gone, or half gone: what is there has to be drawn again.
+        // Up to this column, wide characters were overwritten at least in part, so all cells are drawn again.
         let mut stale = 0;
         let mut x = 0;
         while let Some(cell) = new.get(x) {
@@ -223,7 +223,7 @@ impl Painter {
         }
     }
 
-    /// Goes to a cell, drawing over a few cells that need no drawing where that is shorter than a move.
+    /// Moves to a cell; rewrites up to three unchanged cells in between if that takes fewer bytes than a move.
     fn bridge(&mut self, row: &[Cell], y: u16, x: u16) {
         if self.row == y
             && let Some(from) = self.column
@@ -238,7 +238,7 @@ impl Painter {
         self.move_to(y, x);
     }
 
-    /// Whether a cell can be drawn without touching the pen, for one byte.
+    /// Whether a cell can be written as one byte without changing the pen.
     fn is_free(&self, cell: &Cell) -> bool {
         (is_blank(cell) && self.pen.bg == Color::Reset && self.pen.modifier.is_empty())
             || (cell.symbol().len() == 1 && pen_of(cell) == self.pen)
@@ -252,12 +252,12 @@ impl Painter {
             self.set_pen(pen_of(cell));
         }
         self.write(cell.symbol(), wide);
-        // Terminals disagree about the width of clusters and of emoji; where in doubt, find the column anew.
+        // Terminals disagree about the width of clusters and emoji; if in doubt, the column is unknown.
         let certain = cell.symbol().chars().count() == 1 && (wide == 1 || !is_emoji(cell.symbol()));
         self.column = self.column.filter(|_| certain).map(|column| column + wide);
     }
 
-    /// Whether the lowest thing to draw has the colour of the pen.
+    /// Whether the lowest changed row starts in the pen's colour.
     fn last_suits_pen(&self, changed: &[(usize, Row)]) -> bool {
         let first_drawn = |(y, row): &(usize, Row)| {
             let old = self.shown.get(*y).map_or(&[][..], Vec::as_slice);
@@ -280,7 +280,7 @@ impl Painter {
     fn move_to(&mut self, row: u16, column: u16) {
         if row > self.row {
             let down = row - self.row;
-            // Only a line feed makes a row that is not there yet.
+            // Only a line feed creates a row at the bottom of the screen.
             if row >= self.known_rows || down <= 3 {
                 (0..down).for_each(|_| self.out.push(b'\n'));
             } else {

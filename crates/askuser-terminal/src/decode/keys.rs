@@ -101,7 +101,7 @@ fn character_key(code: u32, shifted: Option<u32>, mods: ReportedMods) -> Option<
         // Other keys without a character.
         57344..=63743 => return None,
         _ => {
-            // Super and its like make shortcuts that belong to somebody else.
+            // Shortcuts with Super or Hyper belong to the window manager or the terminal.
             if foreign {
                 return None;
             }
@@ -144,7 +144,7 @@ struct Params {
 }
 
 impl Params {
-    /// Nothing for sequences that are not keys: with private marks, intermediate bytes, or too many numbers.
+    /// `None` for sequences that are no keys: with private markers, intermediate bytes, or too many numbers.
     fn parse(bytes: &[u8]) -> Option<Params> {
         let mut params = Params { values: [(None, None); 4], count: 0 };
         if bytes.is_empty() {
@@ -167,7 +167,7 @@ impl Params {
         self.values.get(index)?.1
     }
 
-    /// The modifiers in that place; nothing if it says that the key was let go.
+    /// The modifiers in this parameter; `None` for a key release.
     fn mods(&self, index: usize) -> Option<ReportedMods> {
         if self.sub(index) == Some(3) {
             return None;
@@ -180,7 +180,7 @@ impl Params {
     }
 }
 
-/// A decimal number, or nothing at all between two separators; `None` if it is neither.
+/// A decimal number, or `Some(None)` for an empty parameter; `None` if it is neither.
 fn number(digits: &[u8]) -> Option<Option<u32>> {
     if digits.is_empty() {
         return Some(None);

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use std::io;
 use std::time::Instant;
 
-/// Asks on a device that is in use, and leaves it so. `context` is said before the questions.
+/// Asks on a device that was started, and leaves it started. `context` is printed before the questions.
 pub(crate) fn ask(
     prompt: Prompt,
     context: Option<&Context>,
@@ -92,7 +92,7 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> i
             DeviceEvent::TimedOut => {
                 let effect = line_prompt.tick(started.elapsed());
                 if effect != Effect::Continue {
-                    // The line the person might have typed is still open.
+                    // End the line that the person may have begun.
                     device.write(b"\r\n")?;
                 }
                 effects.push(effect);
@@ -108,7 +108,7 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> i
                 return Ok(End::Failed(AskError::Interrupted));
             }
             DeviceEvent::Terminated(signal) => {
-                // Whatever becomes of the terminal, the signal is the reason to end.
+                // The signal is reported even if the terminal cannot be written to.
                 let _ = device.write(b"\r\n");
                 return Ok(End::Failed(AskError::Signal(signal)));
             }
@@ -143,7 +143,7 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> i
     }
 }
 
-/// Whatever stands on this line stays as it is.
+/// The first text, on a new line: the deadline, who asks, and the question.
 fn intro(line_prompt: &LinePrompt) -> String {
     let mut words = String::from("\r\n");
     if let Some(left) = line_prompt.prompt.time_left() {

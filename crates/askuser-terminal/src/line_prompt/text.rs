@@ -19,7 +19,7 @@ Ctrl-C interrupts.
 ";
 
 impl LinePrompt {
-    /// What to say now; it ends where the person's line begins.
+    /// The text to print now. It ends with the prompt for the person's line, without a line end.
     pub fn text(&self) -> String {
         let mut out = String::new();
         if let Some(notice) = self.prompt.notice() {
@@ -38,7 +38,7 @@ impl LinePrompt {
             (InputMode::Typing(TextField::Decline), _) => {
                 out.push_str("Reason for declining (empty for none, b to go back): ")
             }
-            // Hearing everything again because of a slip would be tiresome.
+            // After a typing error the whole question is not repeated.
             (InputMode::Choosing, _) if self.rejected => self.write_input_hint(&mut out),
             (InputMode::Choosing, Page::Question(i)) => self.write_question(&mut out, i),
             (InputMode::Choosing, Page::Review) => self.write_review(&mut out),
@@ -79,7 +79,7 @@ impl LinePrompt {
         self.write_input_hint(out);
     }
 
-    /// What the person's line is to be.
+    /// What the person may type.
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (y to send, a number to change one, ? for help): "),
@@ -113,7 +113,7 @@ fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
     }
 }
 
-/// A text whose further lines stay under its first, so that none can pass for an option.
+/// Indents all lines but the first, so that none can pass for an option.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n     ")
 }

@@ -7,10 +7,10 @@ use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// A row of cells, without the blanks at its end.
+/// A row of cells, without trailing blanks.
 pub(super) type Row = Vec<Cell>;
 
-/// A line as cells, as many as fit. The second half of a wide character is an empty cell.
+/// A line as cells, truncated. The second half of a wide character is an empty cell.
 pub(super) fn cells(line: &Line<'_>, columns: usize) -> Row {
     let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
     let mut row = Row::with_capacity(columns.min(bytes));
@@ -42,7 +42,7 @@ pub(super) fn cells(line: &Line<'_>, columns: usize) -> Row {
     row
 }
 
-/// The columns a row takes: its last character may be wider than the cell it is in.
+/// The columns a row takes: its last character may be wider than one cell.
 pub(super) fn length(row: &[Cell]) -> u16 {
     row.len() as u16 + row.last().map_or(0, |cell| columns(cell) - 1)
 }
@@ -55,7 +55,7 @@ pub(super) fn pen_of(cell: &Cell) -> Pen {
     Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
 }
 
-/// A space that shows nothing: its foreground does not matter.
+/// Whether a cell is a space of which the foreground cannot be seen.
 pub(super) fn is_blank(cell: &Cell) -> bool {
     cell.symbol() == " "
         && cell.bg == Color::Reset

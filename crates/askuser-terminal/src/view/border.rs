@@ -1,4 +1,4 @@
-//! The bottom border, and what it says about the time and about lines that are hidden.
+//! The bottom border with the countdown and the number of hidden lines.
 
 use super::wrap::width;
 use super::{PromptPhase, Role, Signs, Theme};
@@ -7,7 +7,7 @@ use askuser::prompt::Viewport;
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
-/// The keys for what is above and what is below.
+/// The keys for the lines above and below.
 const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 
 /// `╰── 42 s left ──────── ↓ 12 more lines ──╯`
@@ -21,7 +21,7 @@ pub(super) fn bottom<'a>(
 ) -> Line<'a> {
     let signs = theme.signs;
     let muted = theme.style(Role::Muted);
-    // The border has the colour of the frame, whatever that is just now.
+    // The same colour as the rest of the frame.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
     let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
     let page = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
@@ -39,7 +39,7 @@ pub(super) fn bottom<'a>(
     ])
 }
 
-/// What the bottom border says of time and of hidden lines: as much as there is room for, the count of lines last.
+/// The countdown and the number of hidden lines, in the longest forms that fit; the number of lines is dropped last.
 fn marks(
     left: Option<Duration>,
     viewport: &Viewport,
@@ -68,7 +68,7 @@ fn marks(
     };
     for time in &times {
         for more in &mores {
-            // A bit of border keeps the two apart.
+            // At least one column of border between them.
             let between = usize::from(!time.is_empty() && !more.is_empty());
             if width(time) + between + width(more) <= room {
                 return (time.clone(), more.clone());

@@ -1,17 +1,17 @@
-//! What stays in the scrollback once a prompt has closed.
+//! The lines that stay in the scrollback: the closing lines after a prompt, and the context before it.
 
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use askuser::{Answer, Closed, Context, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
-/// How answers are left in the scrollback.
+/// How answers are shown once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Confirm {
     /// `✔ Database: PostgreSQL`
     #[default]
     Inline,
-    /// A chip with the answers under it.
+    /// A box with the answers in it.
     Boxed,
     /// Not at all.
     None,
@@ -45,7 +45,7 @@ pub fn closing_lines(
         return lines;
     }
     let columns = usize::from(columns);
-    // Only what was submitted is ticked.
+    // Only submitted answers get a tick.
     let mark = match outcome.status() {
         Status::Answered => (theme.signs.done, Role::Success),
         _ => (theme.signs.bullet, Role::Muted),
@@ -112,7 +112,7 @@ pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> V
     wrapped(&sanitize::block(context.text()), columns, columns).map(|words| Line::styled(words, style)).collect()
 }
 
-/// The lines of a text, broken between words rather than wherever the terminal ends.
+/// The lines of a text, wrapped between words.
 fn wrapped(text: &str, first: usize, rest: usize) -> impl Iterator<Item = String> {
     wrap(text, first, rest).into_iter().map(|range| text[range].trim_end_matches(' ').to_owned())
 }

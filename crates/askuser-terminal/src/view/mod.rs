@@ -1,4 +1,4 @@
-//! What a prompt looks like: pure functions from a [`Prompt`] and an area to cells.
+//! What a prompt looks like: pure functions from a [`Prompt`] and an area to lines and cells.
 
 mod border;
 mod closing;
@@ -24,26 +24,26 @@ use ratatui_core::text::Line;
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
 
-/// What the prompt is showing besides its state.
+/// Whether a prompt is being asked or is over. It changes the colours, not the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptPhase {
     /// Waiting for the person.
     #[default]
     Asking,
-    /// Just answered: a flash of success.
+    /// Just answered: shown in the success colour.
     Confirmed,
-    /// The time is up: dimmed, with a warning.
+    /// The deadline has passed: dimmed, with a warning.
     Expired,
 }
 
-/// How generous the lines are.
+/// Whether there are blank lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spacing {
     Airy,
     Dense,
 }
 
-/// A prompt laid out for a screen: which lines are seen, and where the caret is.
+/// A prompt laid out for a size: the visible lines, and where the caret is.
 pub(crate) struct View<'a> {
     lines: Vec<Line<'a>>,
     viewport: Viewport,
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
         let rows = usize::from(rows.max(1));
         let mut content = compose(prompt, context, &theme, phase, Spacing::Airy, usize::from(columns));
-        // One line more than the content has: the bottom border.
+        // Plus one line for the bottom border.
         if content.head.len() + content.body.len() + 1 + content.footer.len() > rows {
             content = compose(prompt, context, &theme, phase, Spacing::Dense, usize::from(columns));
         }
@@ -80,7 +80,7 @@ impl<'a> View<'a> {
         columns: u16,
         rows: usize,
     ) -> View<'a> {
-        // On a screen of a few rows the frame gives way to what is asked, and to what has to be said.
+        // With few rows, footer hints, border and head give way to the question and to notices.
         let mut border = 1;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
         while content.head.len() + border + content.footer.len() + 2 > rows {
@@ -92,14 +92,14 @@ impl<'a> View<'a> {
                 break;
             }
         }
-        // The first line of a notice outlasts everything but one line of what is asked.
+        // Of a notice, keep as much as leaves one row for the question.
         content.footer.truncate(rows.saturating_sub(1));
         let total = content.body.len();
         let height = (rows - content.head.len() - border - content.footer.len()).min(total);
         let offset = offset(prompt, &content, height);
         let shown = offset..offset + height;
         let viewport = Viewport { offset, height, total, rows: content.rows };
-        // Enter answers nothing that is not on the screen, so it is not offered before it is.
+        // Enter does not choose a row that is off the screen, so the footer does not offer it.
         let focused = prompt.current().and_then(|(_, entry)| viewport.rows.get(entry.focus()));
         let unread = focused.is_some_and(|row| row.start >= shown.end);
         if unread
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
         View { lines, viewport, caret, columns }
     }
 
-    /// What is seen, for [`Prompt::look`].
+    /// The visible part, for [`Prompt::look`].
     pub(crate) fn viewport(&self) -> &Viewport {
         &self.viewport
     }
@@ -132,12 +132,12 @@ impl<'a> View<'a> {
         self.caret
     }
 
-    /// The cells the prompt takes.
+    /// Columns and rows of the prompt.
     pub(crate) fn size(&self) -> (u16, u16) {
         (self.columns, self.lines.len() as u16)
     }
 
-    /// What is seen, line by line.
+    /// The visible lines.
     pub(crate) fn lines(&self) -> &[Line<'a>] {
         &self.lines
     }
@@ -150,7 +150,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The first line of the body that is seen.
+/// The first visible line of the body.
 fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
     let end = content.body.len() - height;
     let target = match (content.caret, prompt.current()) {

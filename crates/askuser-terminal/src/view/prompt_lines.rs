@@ -1,6 +1,6 @@
-//! What a prompt says, as lines: the head, a body that may be longer than the screen, and the foot.
+//! A prompt as lines: the head, a body that may be longer than the screen, and the footer.
 //!
-//! A lines knows widths but no heights; [`View`](super::View) decides which part of the body is seen.
+//! Depends on the width but not on the height; [`View`](super::View) decides which part of the body is visible.
 
 mod keys;
 mod review;
@@ -19,13 +19,13 @@ use std::ops::Range;
 
 /// The columns between the border and the text.
 const INDENT: usize = 2;
-/// The columns a line of text needs to be worth beginning.
+/// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
 pub(super) struct PromptLines<'a> {
     pub(super) head: Vec<Line<'a>>,
     pub(super) body: Vec<Line<'a>>,
-    /// What stands under the bottom border, which the view draws: it knows what is hidden.
+    /// The lines under the bottom border. The border is drawn by the view, which knows how many lines are hidden.
     pub(super) footer: Vec<Line<'a>>,
     pub(super) footer_kind: FooterKind,
     /// The lines of the body that each row (option, then Other) takes.
@@ -34,12 +34,12 @@ pub(super) struct PromptLines<'a> {
     pub(super) caret: Option<(usize, usize)>,
 }
 
-/// What the foot is for.
+/// What the footer shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FooterKind {
-    /// Keys: good to have.
+    /// Key hints, which may be dropped.
     Hints,
-    /// An answer to what the person just did: not to be missed.
+    /// A notice about the last key, which must be seen.
     Notice,
 }
 
@@ -162,14 +162,14 @@ impl<'a> Composer<'a, '_> {
             columns += width(&text);
             spans.push(Span::styled(text, self.style(role)));
         }
-        // Where they do not fit, "Question 1 of 2" says enough.
+        // If they do not fit, the head's "Question 1 of 2" has to do.
         if columns <= self.room(INDENT) {
             let line = self.bordered(INDENT, spans);
             self.lines.head.push(line);
         }
     }
 
-    /// What the questions are about.
+    /// The request's context: what the questions are about.
     fn context(&mut self, context: Option<&str>) {
         if let Some(context) = context {
             self.gap();
@@ -182,7 +182,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Who asks, where it is not the agent the person talks to.
+    /// The request's origin, such as a subagent.
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin() {
             let text = format!("Asked by: {origin}");
@@ -227,7 +227,7 @@ impl<'a> Composer<'a, '_> {
         self.end_row(entry, row, start);
     }
 
-    /// Where labels start, and what is said about them, as the proposals draw it.
+    /// The column of labels and descriptions.
     fn label_column(&self) -> usize {
         INDENT + 2 + width(self.theme.signs.radio) + 1
     }
@@ -263,7 +263,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// What follows a row's description: its note, and room.
+    /// Ends a row: its note, and a blank line.
     fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
         if let Some(note) = entry.note(row)
@@ -292,7 +292,7 @@ impl<'a> Composer<'a, '_> {
         match notice {
             Some((text, role)) => {
                 let room = self.columns.saturating_sub(INDENT);
-                // What is said about a dimmed prompt is not dimmed.
+                // The notice is not dimmed, even if the prompt is.
                 let style = Theme { dimmed: false, ..*self.theme }.style(role);
                 if self.prompt.mode() != InputMode::Help {
                     self.lines.footer_kind = FooterKind::Notice;
@@ -311,7 +311,7 @@ impl<'a> Composer<'a, '_> {
 
     // ---- lines ----
 
-    /// A blank line, where there is room for such luxury.
+    /// A blank line, unless rows are short.
     fn gap(&mut self) {
         if self.spacing == Spacing::Airy {
             let line = self.bordered(0, Vec::new());
@@ -328,7 +328,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Adds words to the last line, or under it where they do not fit.
+    /// Adds text to the last line, or below it if it does not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
         let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
         let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);

@@ -1,19 +1,19 @@
-//! Colours by role, and the signs that are drawn.
+//! Colours by role, and the characters that are drawn.
 //!
-//! A view names roles, never colours; a [`Theme`] says what a role looks like on this terminal.
+//! Views use roles, never colours; a [`Theme`] maps roles to styles for this terminal.
 
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// What a piece of the prompt is.
+/// The role of a piece of text, from which its style follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Chip, radio buttons, checkboxes, caret.
     Primary,
     /// The header inside its chip.
     Chip,
-    /// What is focused, and what is read first.
+    /// The question and the focused option.
     Text,
-    /// What is not focused.
+    /// Options without the focus.
     Secondary,
     /// Descriptions, hints, borders.
     Muted,
@@ -71,7 +71,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// As the proposals draw it.
+    /// Box drawing and symbols.
     pub const UNICODE: Signs = Signs {
         cursor: ">",
         radio: "○",
@@ -94,7 +94,7 @@ impl Signs {
         ellipsis: "…",
     };
 
-    /// For terminals that have nothing else.
+    /// For terminals without Unicode.
     pub const ASCII: Signs = Signs {
         cursor: ">",
         radio: "( )",
@@ -118,16 +118,24 @@ impl Signs {
     };
 }
 
-/// How the prompt looks.
+/// How the prompt looks: background, colour depth and characters.
+///
+/// ```
+/// use askuser_terminal::{ColorDepth, Role, Signs, Theme};
+/// use ratatui_core::style::Color;
+///
+/// let theme = Theme { depth: ColorDepth::Ansi16, signs: Signs::ASCII, ..Theme::default() };
+/// assert_eq!(theme.style(Role::Success).fg, Some(Color::LightGreen));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
-    /// For which background.
+    /// The terminal's background.
     pub background: Background,
-    /// In how many colours.
+    /// How many colours it has.
     pub depth: ColorDepth,
-    /// With which characters.
+    /// The characters to draw with.
     pub signs: Signs,
-    /// Everything faint: the time is up.
+    /// Everything dimmed, for a prompt whose deadline has passed.
     pub dimmed: bool,
 }
 
@@ -137,7 +145,7 @@ impl Default for Theme {
     }
 }
 
-/// A role's colour: exact, and by name where there are only sixteen.
+/// A role's colour: exact, and the name of one of the sixteen ANSI colours.
 struct RoleColor(u32, Color);
 
 impl Theme {
@@ -154,7 +162,7 @@ impl Theme {
         if self.dimmed { style.add_modifier(Modifier::DIM) } else { style }
     }
 
-    /// The colour of a role's letters.
+    /// The foreground colour of a role.
     pub fn colour(&self, role: Role) -> Color {
         self.shade(role_color(role, self.background))
     }
@@ -196,7 +204,7 @@ fn chip_background(background: Background) -> RoleColor {
     }
 }
 
-/// The nearest of the 6×6×6 cube and the grey ramp; the first sixteen are left out, because people redefine them.
+/// The nearest colour of the 6×6×6 cube and the grey ramp. The first sixteen are not used, because people redefine them.
 fn nearest_256(r: u8, g: u8, b: u8) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let level = |v: u8| (0..6u8).min_by_key(|&i| LEVELS[i as usize].abs_diff(v)).unwrap_or(0);

@@ -1,11 +1,15 @@
-//! Breaking text into lines: nothing is cut off, no grapheme is split, widths are what a terminal shows.
+//! Wrapping text: nothing is cut off, no grapheme is split, widths are those of a terminal.
 
 use ratatui_core::buffer::CellWidth;
 use std::ops::Range;
 use unicode_linebreak::{BreakOpportunity, linebreaks};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-/// The columns a text takes in a buffer, which are those of a terminal.
+/// The columns a text takes on a terminal.
+///
+/// ```
+/// assert_eq!(askuser_terminal::width("日本 ok"), 7);
+/// ```
 pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.chars().count();
@@ -13,13 +17,19 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(columns).sum()
 }
 
-/// The columns a grapheme takes; a buffer has none for a control character.
+/// The columns a grapheme takes; none for a control character, as in a buffer.
 fn columns(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
 
-/// Breaks `text` into lines of at most `first` columns, then at most `rest`; gives the byte range of each. Spaces at a
-/// break belong to the line before it and may reach past its end; a newline belongs to no line.
+/// Wraps `text` into lines of at most `first` columns, then at most `rest`; returns the byte range of each. Spaces at a
+/// break belong to the line before it and may reach past its end; a newline belongs to no line. Widths below 2 count as 2.
+///
+/// ```
+/// let text = "Which database?";
+/// let lines: Vec<&str> = askuser_terminal::wrap(text, 8, 8).into_iter().map(|range| text[range].trim_end()).collect();
+/// assert_eq!(lines, ["Which", "database", "?"]);
+/// ```
 pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
     if is_plain(text) && text.chars().count() <= first {
@@ -43,14 +53,15 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     lines.done
 }
 
-/// Whether a grapheme ends here. To line breaking a mark after a space stands alone, to a terminal it does not.
+/// Whether a grapheme ends here. Unicode line breaking may break between a space and a combining mark; a terminal shows
+/// them in one cell.
 fn is_boundary(text: &str, at: usize) -> bool {
     let plain = text.as_bytes()[at.saturating_sub(1)..].iter().take(2).all(u8::is_ascii);
     plain || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// Whether every character is a grapheme of its own and one column wide: ASCII, and what frames are drawn with. Most text
-/// is, and needs no tables.
+/// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
+/// text is.
 pub(crate) fn is_plain(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' '..='~' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
@@ -154,7 +165,7 @@ mod tests {
                 kept.push_str(&text[at..range.end]);
                 at = range.end;
                 let line = text[range.clone()].trim_end_matches(' ');
-                // A cluster of several columns that is wider than the line has to stand somewhere.
+                // A cluster that is wider than the line is the only exception.
                 prop_assert!(width(line) <= columns || line.graphemes(true).count() == 1, "{:?}", line);
             }
             prop_assert_eq!(kept + &text[at..], text);

@@ -93,7 +93,7 @@ impl State {
                 self.streamed = Streamed::Parts;
                 let mut rows = self.stream.push(&text);
                 // A long paragraph is printed before its end has come.
-                rows.extend(self.stream.overflow(self.text_columns));
+                rows.extend(self.stream.take_stable_rows(self.text_columns));
                 if !rows.is_empty() {
                     self.print(Item::ModelText(rows), out);
                 }

@@ -1,7 +1,7 @@
-//! What the person is typing, and what they have typed before.
+//! The message being typed, and the history of earlier ones.
 //!
-//! Nothing typed is lost by moving through the history: the text that was being written waits at its end, and comes back
-//! when something else is sent. Deliberately absent: keys and the history's file.
+//! Moving through the history loses nothing: the new text stays at its end and comes back when an older entry is sent.
+//! Deliberately absent: keys and the history file.
 
 use askuser::{Edit, Fit, Text};
 use askuser_terminal::{width, wrap};
@@ -11,18 +11,18 @@ use std::ops::Range;
 /// How long a message may be, in characters.
 pub(crate) const LIMIT: usize = 50_000;
 
-/// The text being typed, at the end of all that were.
+/// The text being typed, together with the history.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     text: Text,
     entries: Vec<String>,
-    /// Which entry is shown; past the last one it is the new text.
+    /// The index of the entry shown; `entries.len()` is the new text.
     at: usize,
-    /// Entries as they were changed while moving about.
+    /// Edited versions of entries, by index.
     touched: BTreeMap<usize, String>,
 }
 
-/// Whether there was somewhere to go.
+/// Whether the caret or the history moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
     Yes,
@@ -54,14 +54,14 @@ impl Draft {
         self.text.set(text)
     }
 
-    /// The rows of the text in so many columns, and which of them the caret is in.
+    /// The rows of the text wrapped in `room` columns, and the index of the caret's row.
     pub(crate) fn rows(&self, room: usize) -> (Vec<Range<usize>>, usize) {
         let rows = wrap(self.as_str(), room, room);
         let row = rows.iter().rposition(|row| row.start <= self.text.caret()).unwrap_or(0);
         (rows, row)
     }
 
-    /// Moves to the row above, where the text is wrapped in so many columns.
+    /// Moves the caret to the row above, in a text wrapped in `room` columns.
     pub(crate) fn up(&mut self, room: usize) -> Moved {
         let (rows, row) = self.rows(room);
         let (Some(above), here) = (row.checked_sub(1).map(|above| &rows[above]), &rows[row]) else { return Moved::No };
@@ -74,7 +74,7 @@ impl Draft {
         Moved::Yes
     }
 
-    /// Moves to the row below, where the text is wrapped in so many columns.
+    /// Moves the caret to the row below, in a text wrapped in `room` columns.
     pub(crate) fn down(&mut self, room: usize) -> Moved {
         let (rows, row) = self.rows(room);
         let Some(below) = rows.get(row + 1) else { return Moved::No };
@@ -84,7 +84,7 @@ impl Draft {
         {
             let _ = self.text.apply(Edit::Right);
         }
-        // The end of a row that goes on is the start of the next one.
+        // The end of a wrapped row is the start of the next one: stay one character before it.
         if rows.get(row + 2).is_some_and(|next| self.text.caret() >= next.start) {
             let _ = self.text.apply(Edit::Left);
         }
@@ -109,13 +109,13 @@ impl Draft {
     fn show(&mut self, at: usize) -> Moved {
         self.touched.insert(self.at, self.as_str().to_owned());
         let text = self.touched.get(&at).or(self.entries.get(at)).cloned().unwrap_or_default();
-        // What another version of this program kept may be longer than a text may be; it is passed over.
+        // An entry from a version with a higher limit may be too long; the text then stays as it is.
         let _ = self.text.set(&text);
         self.at = at;
         Moved::Yes
     }
 
-    /// Takes the text away to be sent, or put aside; it is in the history now. A new text that was begun comes back.
+    /// Takes the text and adds it to the history. If it was an older entry, the new text is shown again.
     pub(crate) fn take(&mut self) -> String {
         let taken = self.as_str().to_owned();
         let begun = if self.at < self.entries.len() { self.touched.remove(&self.entries.len()) } else { None };
@@ -128,7 +128,7 @@ impl Draft {
         taken
     }
 
-    /// Puts a text back before what is there. `Refused` if there is no room for both; nothing has changed then.
+    /// Inserts a text before the current one. `Refused`, with nothing changed, if both together are too long.
     pub(crate) fn put_back(&mut self, text: &str) -> Fit {
         if self.is_blank() {
             return self.text.set(text);
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(draft.as_str(), "one");
     }
 
-    /// Where the caret is after moving: the text before it.
+    /// The text before the caret.
     fn before(draft: &Draft) -> &str {
         &draft.as_str()[..draft.text().caret()]
     }

@@ -1,26 +1,26 @@
-//! What the person typed in earlier sessions: a file of JSON strings, one a line, that nobody else can read.
+//! The input history file: JSON strings, one per line, readable only by its owner.
 //!
-//! Sessions only append to it, so they do not get into each other's way; who finds it too long shortens it. A line that
-//! cannot be read is passed over. Without the file everything works, just without a memory.
+//! Sessions only append, so several can share it; one that finds it too long rewrites it. Lines that cannot be parsed are
+//! skipped. The app works without the file.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How many texts are kept.
+/// How many entries are kept.
 const KEPT: usize = 1_000;
-/// How many bytes, whichever is less.
+/// How many bytes are kept.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Where texts are kept.
+/// The file, by its path.
 #[derive(Debug)]
 pub(crate) struct HistoryFile {
     path: PathBuf,
 }
 
 impl HistoryFile {
-    /// The history of a state folder, and what is in it, the oldest first.
+    /// Reads the history file in a state folder; returns its entries, the oldest first.
     pub(crate) fn open(folder: &Path) -> (HistoryFile, Vec<String>) {
         let history_file = HistoryFile { path: folder.join("history.jsonl") };
         let bytes = fs::read(&history_file.path).unwrap_or_default();
@@ -35,14 +35,14 @@ impl HistoryFile {
         };
         let kept = texts.iter().rev().take(KEPT).take_while(fits).count();
         let texts = texts.split_off(texts.len() - kept);
-        // Shortened rarely: a rewrite may cost what another session appends at that very moment.
+        // Only at twice the limit: a rewrite may lose what another session appends at the same moment.
         if bytes.len() > 2 * KEPT_BYTES || bytes.iter().filter(|byte| **byte == b'\n').count() > 2 * KEPT {
             let _ = history_file.rewrite(&texts);
         }
         (history_file, texts)
     }
 
-    /// Keeps a text.
+    /// Appends an entry.
     pub(crate) fn append(&self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;

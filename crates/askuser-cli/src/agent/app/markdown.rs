@@ -1,8 +1,8 @@
-//! What a model writes, as rows for a terminal: light Markdown, line by line, as it comes in.
+//! The model's Markdown as rows for a terminal, rendered line by line while it streams in.
 //!
-//! A row is whole once its line is, or once nothing that follows can change it: nothing printed ever has to be taken back. Where a line could mean several things, it
-//! is shown as it was written. All of it goes through `sanitize`. Deliberately absent: a document model; tables, footnotes
-//! and HTML stay text.
+//! A row is emitted once its line is complete, or once nothing that follows can change it, so printed rows never have to be
+//! taken back. Ambiguous markup is shown as written. All text goes through `sanitize`. Deliberately absent: a document
+//! model; tables, footnotes and HTML stay text.
 
 mod inline;
 mod partial;
@@ -13,12 +13,12 @@ use askuser_terminal::{Role, Theme, width, wrap};
 use inline::read_inline;
 use partial::Continuation;
 
-/// A line of Markdown, read.
+/// A parsed line of Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// How many quotes it is inside of.
+    /// The depth of block quotes.
     quotes: usize,
-    /// Columns before it.
+    /// Columns of indentation.
     indent: usize,
     marker: Marker,
     kind: Kind,
@@ -39,19 +39,19 @@ enum Kind {
     Blank,
     Prose,
     Heading(usize),
-    /// Not wrapped by us, so that it stays one line to whoever copies it.
+    /// Wrapped by the terminal, not by us, so that it is copied as one line.
     Code,
     Rule,
 }
 
-/// Words that look the same.
+/// A run of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
     text: String,
     look: Look,
 }
 
-/// `None` is the terminal's own colour.
+/// The style of a run; `None` is the terminal's default colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Look {
     role: Option<Role>,
@@ -68,28 +68,28 @@ impl Look {
     }
 }
 
-/// Text as it comes in.
+/// A parser for text that streams in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    /// The line that is not whole yet, as the model wrote it.
+    /// The unfinished last line, as the model wrote it.
     partial: String,
     fence: Option<Fence>,
-    /// What the line that is not whole yet goes on from, if some of it has been given already.
+    /// How the unfinished line continues, if its first rows were emitted already.
     continuation: Option<Continuation>,
-    /// What came last, so that blank lines stand between things and nowhere else.
+    /// Whether a blank line is due before the next row.
     gap: Gap,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Gap {
-    /// Nothing has been said yet.
+    /// Nothing was emitted yet, so no blank line.
     #[default]
     Start,
     Owed,
     None,
 }
 
-/// What a block of code was opened with.
+/// The fence that opened a code block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fence {
     mark: char,
@@ -97,15 +97,15 @@ struct Fence {
     indent: usize,
 }
 
-/// Of a longer unfinished line, only the end can be seen anyway.
+/// How much of an unfinished line is previewed: only its end is visible anyway.
 const MAX_TAIL_BYTES: usize = 8_000;
-/// Deeper lists are not moved further in.
+/// Lists are indented no further than this.
 const MAX_INDENT: usize = 12;
-/// Deeper quotes look like this one.
+/// Block quotes are shown no deeper than this.
 const MAX_QUOTES: usize = 6;
 
 impl Stream {
-    /// Takes more text, and gives the rows that are whole now.
+    /// Takes more text; returns the rows that are complete now.
     pub(crate) fn push(&mut self, text: &str) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut rest = text;
@@ -119,7 +119,7 @@ impl Stream {
         rows
     }
 
-    /// Nothing more comes: gives what is left.
+    /// Ends the text; returns the remaining rows.
     pub(crate) fn finish(&mut self) -> Vec<Row> {
         let mut rows = Vec::new();
         let line = std::mem::take(&mut self.partial);
@@ -130,7 +130,7 @@ impl Stream {
         rows
     }
 
-    /// The line that is not whole yet, as far as it has come.
+    /// A preview of the unfinished line.
     pub(crate) fn tail(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         if !self.partial.trim().is_empty() {
@@ -143,7 +143,7 @@ impl Stream {
     }
 
     fn read(&mut self, line: &str, rows: &mut Vec<Row>) {
-        // A carriage return in the middle begins a line too.
+        // `sanitize` turns a carriage return inside a line into a newline.
         let clean = sanitize::block(line.strip_suffix('\r').unwrap_or(line)).into_owned();
         for line in clean.split('\n') {
             self.read_clean(line.trim_end_matches(' '), rows);
@@ -186,7 +186,7 @@ impl Stream {
     }
 
     fn put(&mut self, row: Row, rows: &mut Vec<Row>) {
-        // Inside a block of code its own blank lines count.
+        // Blank lines inside a code block are rows of their own.
         if self.gap == Gap::Owed {
             rows.push(Row::blank());
         }
@@ -195,7 +195,7 @@ impl Stream {
     }
 }
 
-/// A whole text.
+/// Parses a complete text.
 pub(crate) fn rows(text: &str) -> Vec<Row> {
     let mut stream = Stream::default();
     let mut rows = stream.push(text);
@@ -232,7 +232,7 @@ impl Row {
         Row { pieces: read_inline(words, row.look()), ..row }
     }
 
-    /// How its words look where nothing is said about them.
+    /// The style of its unmarked text.
     fn look(&self) -> Look {
         let italic = if self.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
         match self.kind {
@@ -243,7 +243,7 @@ impl Row {
         }
     }
 
-    /// What a line is, and the words of it.
+    /// Splits a line into its block markup and its text.
     fn split(line: &str) -> (Row, &str) {
         let mut rest = line;
         let mut quotes = 0;
@@ -295,9 +295,9 @@ fn marker(body: &str) -> (Marker, &str) {
     (Marker::None, body)
 }
 
-// ---- showing ----
+// ---- rendering ----
 
-/// Rows as lines of at most so many columns; code is as long as it is.
+/// Renders rows in this width; code is not wrapped.
 pub(crate) fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     rows.iter().flat_map(|row| render_row(row, theme, columns)).collect()
 }
@@ -338,7 +338,7 @@ fn render_row(row: &Row, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
 }
 
-/// Words of several styles, broken between them, behind `lead` and then `further`.
+/// Wraps text of several styles; the first line starts with `lead`, the others with `further`.
 pub(crate) fn wrapped<'a>(
     words: impl Iterator<Item = (&'a str, Style)>,
     lead: &[Span<'static>],

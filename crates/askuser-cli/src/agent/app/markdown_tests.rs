@@ -156,7 +156,7 @@ fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
     let chars: Vec<char> = text.chars().collect();
     for chunk in chars.chunks(size) {
         all.extend(stream.push(&chunk.iter().collect::<String>()));
-        all.extend(stream.overflow(columns));
+        all.extend(stream.take_stable_rows(columns));
     }
     let early = all.len();
     all.extend(stream.finish());

@@ -1,4 +1,4 @@
-//! What goes into the scrollback, and how it looks there. Whatever others wrote goes through `sanitize`.
+//! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`.
 
 use super::agent_thread::Session;
 use super::markdown::{self, Row, wrapped};
@@ -8,24 +8,24 @@ use askuser::sanitize;
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{Presentation, Role, Signs, Theme, width};
 
-/// Something that stays in the scrollback.
+/// Something printed into the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// Nothing, between two things.
+    /// A blank line.
     Gap,
     Header(Session),
-    /// What the person said.
+    /// A message from the person.
     UserMessage(String),
-    /// What the model said.
+    /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
     Call(CallSummary),
-    /// What a tool gave back, so many lines of it at most.
+    /// A tool's output, truncated to `max_lines`.
     Output {
         text: String,
         role: Role,
         max_lines: usize,
     },
-    /// What changed, so many lines of it at most.
+    /// A diff, truncated to `max_lines`.
     Diff {
         text: String,
         max_lines: usize,
@@ -34,19 +34,19 @@ pub(crate) enum Item {
     Help(Presentation),
 }
 
-/// Longer lines are hard to read.
+/// Text is wrapped at this width: longer lines are hard to read.
 pub(crate) const MAX_COLUMNS: usize = 100;
-/// The longest line of a tool's output that is shown whole, in characters.
+/// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
-/// Whatever somebody is to agree to is shown as it is: each line of it, and all of each line.
+/// For `max_lines`: what the person is to agree to is shown completely, every line of it and all of each line.
 pub(crate) const NO_LIMIT: usize = usize::MAX;
 
-/// The sign before what the agent does.
+/// The bullet before a tool call.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { theme.signs.bullet } else { theme.signs.radio_on }
 }
 
-/// An item as lines for a terminal of so many columns.
+/// Renders an item for a terminal of this width.
 pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let whole = columns.saturating_sub(1).max(2);
     let columns = whole.min(MAX_COLUMNS);
@@ -76,7 +76,7 @@ fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>
     wrapped(words.into_iter(), &[], &[Span::raw("  ")], columns)
 }
 
-/// A folder as people write it.
+/// A folder with `~` for the home folder.
 fn home_relative(folder: &str, home: Option<&str>) -> String {
     match home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home)) {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
@@ -84,7 +84,7 @@ fn home_relative(folder: &str, home: Option<&str>) -> String {
     }
 }
 
-/// What stands between facts.
+/// The separator between facts.
 pub(crate) fn separator(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { "-" } else { "·" }
 }
@@ -96,7 +96,7 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     wrapped([(text.trim_end_matches('\n'), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
 }
 
-/// One row: what ran is seen in any case, then as much as fits of how it went.
+/// A call in one row: its name in any case, then as much as fits of its input, status and facts.
 fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
     let (sign, role) = match call.status {
         CallStatus::Succeeded => (theme.signs.done, Role::Success),
@@ -116,7 +116,7 @@ fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static>
     Line::from(spans)
 }
 
-/// A call's name and what it is about, cut so that so many columns are left behind it.
+/// A call's name and input, truncated so that `after` columns are left.
 pub(crate) fn call_start(
     name: &str,
     about: &str,
@@ -130,7 +130,7 @@ pub(crate) fn call_start(
     with_about(start, about, theme, room)
 }
 
-/// A call's name. Neither it nor whose it is takes the room that what it is about needs.
+/// A call's task and name, truncated so that there is room for its input.
 fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
     if task.is_some() {
@@ -157,7 +157,7 @@ fn total_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
-/// A line of at most so many columns.
+/// Truncates a line to this width, with an ellipsis.
 pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -165,12 +165,12 @@ pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     let ellipsis = theme.signs.ellipsis;
     let room = columns.saturating_sub(width(ellipsis));
     let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    // A wide character may not fit where a narrow one would; what follows it does not either.
+    // Stops at the first character that does not fit, even if a narrower one follows.
     let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
     format!("{}{ellipsis}", text[..end].trim_end())
 }
 
-/// As many of these facts as fit into so many columns, the first ones first.
+/// Joins the facts that fit into this width, in order.
 pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usize, theme: &Theme) -> String {
     let between = format!(" {} ", separator(theme));
     let mut words = String::new();
@@ -187,7 +187,7 @@ fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usiz
     limited(text, max_lines, theme, columns, |_| (role, "    "))
 }
 
-/// A line that goes on stands under its own text, not under the signs.
+/// Wrapped lines are indented past the `+` and `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     limited(text, max_lines, theme, columns, |line| {
         let role = match line.as_bytes() {
@@ -201,8 +201,7 @@ fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line
     })
 }
 
-/// Lines that are set in, broken where the terminal ends. `look` says how a line looks and what stands before the rest of
-/// a broken one.
+/// Indented, wrapped lines, at most `max_lines` of them. `look` gives a line's role and the indent of its continuation.
 fn limited(
     text: &str,
     max_lines: usize,
@@ -241,7 +240,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     wrapped([(words.as_ref(), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
 }
 
-/// What the keys do, beside what every editor does; the last ones do it in line mode too.
+/// The keys on the help page. The last [`LINE_MODE_KEYS`] work in line mode too.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: send when it is done"),
     ("Alt-Enter, Ctrl-J", "new line"),

@@ -1,15 +1,15 @@
-//! Choosing a session: the last ones as a question like any other.
+//! The question which session to resume.
 
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
 use askuser_agent::Session;
 use std::time::SystemTime;
 
-/// How many can be chosen from.
+/// How many sessions are offered: as many as a question has options.
 pub(super) const MAX_SESSIONS: usize = 4;
 const STAY: &str = "Stay here";
 
-/// A name for each session that no other has: its first words.
+/// A unique label for each session: the first words of its opening message, numbered if needed.
 fn labels(sessions: &[Session]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for session in sessions {
@@ -22,10 +22,10 @@ fn labels(sessions: &[Session]) -> Vec<String> {
     labels
 }
 
-/// The question which session to go on with, and the label of each; `None` if there is none.
+/// The question, and the label of each session; `None` without sessions.
 pub(super) fn question(sessions: &[Session], now: SystemTime) -> Option<(QuestionSet, Vec<String>)> {
     let by_words = labels(sessions);
-    // A label may not say just anything, such as Other; an id may.
+    // Not every text is a valid label (`Other` is not); an id always is.
     let by_id = || sessions.iter().map(|session| format!("Session {}", session.id)).collect();
     let ask = |labels: Vec<String>| with_labels(sessions, &labels, now).map(|set| (set, labels));
     ask(by_words).or_else(|| ask(by_id()))

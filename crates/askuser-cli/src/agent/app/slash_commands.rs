@@ -1,6 +1,6 @@
-//! Commands: lines that begin with a slash. One table drives reading, completion and help.
+//! Slash commands. One table drives parsing, completion and help.
 
-/// What a line asks for, instead of being sent.
+/// A parsed slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SlashCommand {
     Help,
@@ -11,10 +11,10 @@ pub(crate) enum SlashCommand {
     Quit,
 }
 
-/// A row of the table.
+/// A row of the command table.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// What may follow; empty where nothing may.
+    /// The argument's placeholder; empty if there is none.
     pub(crate) argument: &'static str,
     pub(crate) about: &'static str,
     make: fn(Option<String>) -> SlashCommand,
@@ -39,7 +39,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
 
-/// Reads a line. `None` if it is no command: a path begins with a slash too.
+/// Parses a line. `None` if it is no command, such as one that begins with a path.
 pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     let words = line.trim().strip_prefix('/')?;
     let (name, argument) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -60,13 +60,13 @@ pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     Some(Ok((row.make)((!argument.is_empty()).then(|| argument.to_owned()))))
 }
 
-/// The commands that a line may become.
+/// The commands that a line may be completed to.
 pub(crate) fn matching(line: &str) -> impl Iterator<Item = &'static Row> {
     let start = line.strip_prefix('/').filter(|start| !start.contains(char::is_whitespace));
     TABLE.iter().filter(move |row| start.is_some_and(|start| row.name.starts_with(start)))
 }
 
-/// A line with its command completed as far as it is certain.
+/// Completes a command as far as it is unambiguous.
 pub(crate) fn complete(line: &str) -> Option<String> {
     let names: Vec<&str> = matching(line).map(|row| row.name).collect();
     let (first, rest) = names.split_first()?;

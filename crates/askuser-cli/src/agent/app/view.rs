@@ -1,4 +1,5 @@
-//! The live region: what is being written, what runs, and the box to type in. A function of the state and the size.
+//! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
+//! function of state, size and time.
 
 use super::markdown;
 use super::scrollback::{MAX_COLUMNS, call_start, join_fitting, truncate};
@@ -11,7 +12,7 @@ use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width};
 use std::time::Duration;
 
-/// The live region, and where the caret is in it.
+/// The lines of the live region, and where the caret is in them.
 pub(crate) struct Live {
     pub(crate) lines: Vec<Line<'static>>,
     pub(crate) caret: Position,
@@ -20,50 +21,51 @@ pub(crate) struct Live {
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
-/// How many messages that wait are shown, and how many calls that run.
-const LISTED: usize = 4;
+/// How many queued messages and how many running calls are shown.
+const MAX_LISTED: usize = 4;
 
 /// Lays the live region out for a terminal of this size.
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
-    let (below, mut middle) = (below(state, theme, columns), middle(state, theme, columns, now));
+    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, columns, now));
     let caret_in_box = caret;
-    // What is typed is seen in any case; then what happens; then what might be done.
+    // If rows are short: the input box comes first, then the activity, then the status lines.
     let room = rows.saturating_sub(input.len());
-    // A question that waits comes before what might be done.
-    let room_below = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
-    let below: Vec<Line<'static>> = below.into_iter().take(room_below).collect();
-    let room = room - below.len();
-    let middle: Vec<Line<'static>> =
-        // The last of it is what the person has to know: that a question waits.
-        if middle.len() + 1 > room { middle.split_off(middle.len().saturating_sub(room)) } else { middle };
-    // A terminal that is made narrower breaks these lines before we can take them off, and what scrolls presence stays there.
-    let room = (room - middle.len()).saturating_sub(2).min((rows / 3).max(2));
+    // The line about a pending question comes before the status lines.
+    let status_room = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
+    let status: Vec<Line<'static>> = status.into_iter().take(status_room).collect();
+    let room = room - status.len();
+    let activity: Vec<Line<'static>> =
+        // Keeps the last lines: the very last one announces a pending question.
+        if activity.len() + 1 > room { activity.split_off(activity.len().saturating_sub(room)) } else { activity };
+    // Limited: when the terminal is made narrower it wraps these lines before they can be erased, and what then scrolls off
+    // the top stays in the scrollback.
+    let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = markdown::render(&state.stream.tail(), theme, columns);
     if !tail.is_empty() && state.begins_text() {
         tail.insert(0, Line::default());
     }
     let mut lines: Vec<Line<'static>> = tail.split_off(tail.len().saturating_sub(room));
-    if lines.len() + middle.len() + input.len() + below.len() < rows {
+    if lines.len() + activity.len() + input.len() + status.len() < rows {
         lines.push(Line::default());
     }
-    lines.extend(middle);
+    lines.extend(activity);
     let top = lines.len() as u16;
     lines.append(&mut input);
-    lines.extend(below);
+    lines.extend(status);
     Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
 }
 
-/// What runs and what waits.
-fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Line<'static>> {
+/// Running calls, the spinner, queued messages, and the pending question.
+fn activity(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let clock = state.clock(now);
     let muted = theme.style(Role::Muted);
-    let pictures = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
-    let picture = pictures[state.frame(now) % pictures.len()];
+    let frames = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
+    let spinner = frames[state.frame(now) % frames.len()];
     let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
-    let hidden = calls.len().saturating_sub(LISTED);
+    let hidden = calls.len().saturating_sub(MAX_LISTED);
     for call in &calls[hidden..] {
         let time = format_duration(whole_seconds(call.working_time(now)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
@@ -85,11 +87,11 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
             facts.push("Esc stops".into());
         }
         lines.push(Line::from(vec![
-            Span::styled(format!("{picture} {words} "), theme.style(Role::Primary)),
+            Span::styled(format!("{spinner} {words} "), theme.style(Role::Primary)),
             Span::styled(join_fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
         ]));
     }
-    for text in state.queue.iter().take(LISTED) {
+    for text in state.queue.iter().take(MAX_LISTED) {
         let first = sanitize::line(text);
         let room = columns.saturating_sub(10);
         lines.push(Line::from(vec![
@@ -97,8 +99,8 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
             Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
         ]));
     }
-    if state.queue.len() > LISTED {
-        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - LISTED);
+    if state.queue.len() > MAX_LISTED {
+        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - MAX_LISTED);
         lines.push(Line::styled(more, muted));
     }
     if let Some(waiting) = state.pending_questions.front() {
@@ -120,7 +122,7 @@ fn middle(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Li
     lines
 }
 
-/// Tenths that flicker tell nobody anything.
+/// Cut to tenths of a second below ten seconds.
 fn whole_seconds(time: Duration) -> Duration {
     if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
 }
@@ -139,14 +141,14 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-/// How much there is of the box's frame.
+/// Whether the input box has a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     Whole,
     None,
 }
 
-/// On a screen of a few rows or columns the frame gives way to what is typed.
+/// On small screens there is no frame.
 fn frame(columns: usize, rows: usize) -> Frame {
     if rows >= 6 && columns >= 16 { Frame::Whole } else { Frame::None }
 }
@@ -159,28 +161,28 @@ fn side(frame: Frame, theme: &Theme) -> usize {
     }
 }
 
-/// How many columns a row of the draft has; the caret may stand behind the last of them.
+/// The width of the draft; the caret may be one column behind it.
 fn room(frame: Frame, theme: &Theme, columns: usize) -> usize {
     columns.saturating_sub(2 * side(frame, theme) + width(theme.signs.cursor) + 2).max(2)
 }
 
-/// How many columns a row of the draft has on a terminal of this size.
+/// The width of the draft on a terminal of this size.
 pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
     let (columns, rows) = area(size);
     room(frame(columns, rows), theme, columns)
 }
 
-/// How many columns a row of text has on a terminal of this size.
+/// The width of the model's text on a terminal of this size.
 pub(crate) fn text_room(size: (u16, u16)) -> usize {
     area(size).0
 }
 
-/// What the live region may take of a terminal.
+/// The columns and rows that the live region may use.
 fn area((columns, rows): (u16, u16)) -> (usize, usize) {
     (usize::from(columns).saturating_sub(1).clamp(4, MAX_COLUMNS), usize::from(rows).saturating_sub(1).max(1))
 }
 
-/// The box to type in, and the caret's column and row in it.
+/// The input box, and the caret's column and row in it.
 fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let signs = theme.signs;
     let label = mode_label(state.mode());
@@ -248,8 +250,8 @@ fn mode_label(mode: PermissionMode) -> Option<&'static str> {
     }
 }
 
-/// Under the box: what has to be said, what a slash may become, or where we are.
-fn below(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+/// Under the box: a notice, or the matching slash commands, or the status.
+fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(notice) = &state.notice {
         let lead = [Span::raw("  ")];
         let words = sanitize::line(&notice.text).into_owned();

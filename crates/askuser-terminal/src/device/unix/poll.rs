@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 const SEQUENCE_GAP: Duration = Duration::from_millis(30);
 
 impl Device {
-    /// Takes what was typed and not read yet. Of keys, it forgets what is no input so far, an unfinished sequence; an
-    /// unfinished line is taken as far as it goes.
+    /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
+    /// is taken as well.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
         match self.tty_mode {
             TtyMode::Raw => {
@@ -29,20 +29,20 @@ impl Device {
                 let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
                 let mut keys = lines.clone();
                 keys.local_modes &= !LocalModes::ICANON;
-                // Where these two stand, some systems keep the keys that end a line.
+                // Some systems store VEOF and VEOL in the same slots.
                 keys.special_codes[SpecialCodeIndex::VMIN] = 1;
                 keys.special_codes[SpecialCodeIndex::VTIME] = 0;
                 retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &keys))?;
                 let read = self.read(inputs);
                 retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &lines))?;
-                // What was typed in between counts as a line without an end.
+                // Read again: input typed while the modes changed back counts as part of the unfinished line.
                 read.and_then(|_| self.read(inputs)).map(|_| ())
             }
         }
     }
 
-    /// Does nothing for a while, and leaves what is typed to whoever reads next. A signal that asks the process to end
-    /// ends the pause, and is left at that: what is being finished may be finished.
+    /// Sleeps without reading input. A signal that asks the process to end cuts the pause short and is not reported: the
+    /// caller is about to finish anyway.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
         let signals = Signals::get()?;
         let deadline = Instant::now() + duration;
@@ -61,7 +61,7 @@ impl Device {
         }
     }
 
-    /// Waits for something to happen, without end if no timeout is given, and appends what was typed to `inputs`.
+    /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
     pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
         let signals = Signals::get()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -72,7 +72,7 @@ impl Device {
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-            // Without a third descriptor the second stands in its place: polling it twice does no harm.
+            // Without a wake source the signal pipe is polled twice, which does no harm.
             let third = match &self.wake_source {
                 Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
                 Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
@@ -107,7 +107,7 @@ impl Device {
                 return Ok(DeviceEvent::Input);
             }
             if open == Reading::AtEnd {
-                // A line that is ended before it begins reads the same as a terminal that is gone.
+                // Ctrl-D on an empty line reads like a closed terminal.
                 if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
                     return Ok(DeviceEvent::EndOfInput);
                 }
@@ -117,7 +117,7 @@ impl Device {
         }
     }
 
-    /// Writes all of it. Fails if the terminal takes no more and a signal asks the process to end.
+    /// Writes all bytes. Fails if the terminal blocks and a signal asks the process to end.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = if self.state == TtyState::Lost { &[] } else { bytes };
         while !rest.is_empty() {
@@ -131,7 +131,7 @@ impl Device {
         Ok(())
     }
 
-    /// Reads and decodes all that is there, and what follows at once if it ends inside a sequence.
+    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
     fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
         loop {
             match rustix::io::read(&self.tty, &mut *self.buffer) {
@@ -163,7 +163,7 @@ impl Device {
         polled.is_err() || fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
-    /// Waits until the terminal takes output again.
+    /// Waits until the terminal accepts output again.
     fn wait_writable(&self) -> io::Result<()> {
         let signals = Signals::get()?;
         loop {
@@ -176,7 +176,7 @@ impl Device {
                 return Ok(());
             }
             signals.drain();
-            // Only noted so far: waiting on would make the process deaf to it.
+            // The handler only recorded it, so nothing else would end this wait.
             if self.state == TtyState::Held && signals.termination_requested() {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }
@@ -191,6 +191,6 @@ enum Reading {
 }
 
 fn timespec(duration: Duration) -> Timespec {
-    // Too long for the clock is as good as for ever.
+    // A duration that does not fit is as good as for ever.
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
 }

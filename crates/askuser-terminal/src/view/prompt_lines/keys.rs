@@ -1,11 +1,11 @@
-//! What a prompt says about keys: the help page, and the hints in the foot. Both are made from the table of keys.
+//! The help page and the footer's key hints, both generated from the keymap.
 
 use super::{Composer, INDENT, LEGIBLE};
 use crate::view::theme::{Role, Theme};
 use crate::view::wrap::{width, wrap};
 use ratatui_core::text::{Line, Span};
 
-/// The foot while what is under the cursor is still to come.
+/// The footer while the focused row is below the screen.
 pub(crate) fn read_on(theme: &Theme) -> Line<'static> {
     let (down, bullet) = (theme.signs.down, theme.signs.bullet);
     let words = format!("{down} read on  {bullet}  esc cancel  {bullet}  ? keys");
@@ -17,7 +17,7 @@ impl<'a> Composer<'a, '_> {
         self.gap();
         let keys: Vec<_> = self.prompt.help().map(|(spelled, does)| (self.spell(spelled), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
-        // Where the longest keys leave too little room, they get a line of their own.
+        // Keys that leave too little room for the text get a line of their own.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);
         let column = [longest, "PgUp PgDn  ".len()].into_iter().find(fits).unwrap_or(4);
         for (spelled, does) in keys {
@@ -43,7 +43,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Keys as this terminal can show them.
+    /// Key names in characters that this terminal can show.
     fn spell(&self, keys: &str) -> String {
         if self.theme.signs.up == "↑" {
             return keys.to_owned();
@@ -54,7 +54,7 @@ impl<'a> Composer<'a, '_> {
 
     /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit.
     pub(super) fn hints(&self) -> Line<'a> {
-        /// What is told even where there is little room, the last the longest.
+        /// Hints to keep when room is short, the most important one last.
         const ESSENTIAL: [&str; 6] = ["alt-enter", "↑↓", "space", "?", "esc", "enter"];
         let mut hints: Vec<_> = self.prompt.hints().collect();
         let rank = |key: &str| ESSENTIAL.iter().position(|essential| *essential == key);

@@ -26,7 +26,7 @@ impl<'a> Composer<'a, '_> {
             self.paragraph(indent, name.trim_end(), name_role);
             name = "";
         }
-        // The last column is the caret's.
+        // The last column is for the caret.
         let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
         let caret = text.caret();
         let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);

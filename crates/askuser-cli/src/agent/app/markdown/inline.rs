@@ -1,15 +1,15 @@
-//! The words of a line: emphasis, code, links. A mark without its partner is a character like any other.
+//! Inline markup: emphasis, code, links. A delimiter without its counterpart is shown as text.
 
 use super::{Look, Piece};
 use askuser_terminal::Role;
 use askuser_terminal::text::Modifier;
 
-/// A line longer than this is shown as it was written: looking for pairs in it would take too long.
+/// Longer lines are shown as written: matching delimiters in them would take too long.
 pub(super) const MAX_INLINE_BYTES: usize = 4_000;
-/// Emphasis inside emphasis inside emphasis.
+/// How deeply markup may be nested.
 const MAX_DEPTH: usize = 6;
 
-/// Reads the words of a line.
+/// Parses the text of a line.
 pub(super) fn read_inline(text: &str, look: Look) -> Vec<Piece> {
     let mut pieces = Vec::new();
     if text.len() > MAX_INLINE_BYTES {
@@ -20,10 +20,10 @@ pub(super) fn read_inline(text: &str, look: Look) -> Vec<Piece> {
     pieces
 }
 
-/// The places in a text that is still being written before which nothing changes any more, whatever follows: how far they
-/// are in the text, and how far in its words as they are shown.
-pub(super) fn settled(text: &str) -> Vec<(usize, usize)> {
-    let mut places = vec![(0, 0)];
+/// Positions in an unfinished text before which the rendering can no longer change, whatever follows: as offsets into the
+/// source and into the rendered text.
+pub(super) fn stable_positions(text: &str) -> Vec<(usize, usize)> {
+    let mut positions = vec![(0, 0)];
     let (mut at, mut shown) = (0, 0);
     let mut out = Vec::new();
     while let Some(c) = text[at..].chars().next() {
@@ -42,10 +42,10 @@ pub(super) fn settled(text: &str) -> Vec<(usize, usize)> {
             _ => None,
         };
         let end = match taken {
-            // A mark that has its partner may lose it to one inside that has not.
+            // An unmatched code delimiter inside may still take the closing delimiter away.
             Some(taken) if taken == rest.len() || has_open_code(&rest[..taken]) => break,
             Some(taken) => taken,
-            None if may_become_something(text, at, c) => break,
+            None if may_still_match(text, at, c) => break,
             None => {
                 let run = match c {
                     '*' | '_' | '~' | '`' => rest.len() - rest.trim_start_matches(c).len(),
@@ -57,15 +57,15 @@ pub(super) fn settled(text: &str) -> Vec<(usize, usize)> {
         };
         at += end;
         shown += out.iter().map(|piece| piece.text.len()).sum::<usize>();
-        // Before an underscore it matters what comes before it.
+        // Whether an underscore opens emphasis depends on the character before it, so it cannot start a row.
         if !text[at..].starts_with('_') {
-            places.push((at, shown));
+            positions.push((at, shown));
         }
     }
-    places
+    positions
 }
 
-/// Whether there are marks of code without partners.
+/// Whether there are unmatched code delimiters.
 fn has_open_code(text: &str) -> bool {
     let mut rest = text;
     while let Some(start) = rest.find('`') {
@@ -77,8 +77,8 @@ fn has_open_code(text: &str) -> bool {
     false
 }
 
-/// Whether a mark that means nothing so far could still come to mean something.
-fn may_become_something(text: &str, at: usize, mark: char) -> bool {
+/// Whether a delimiter that is unmatched so far could still be matched.
+fn may_still_match(text: &str, at: usize, mark: char) -> bool {
     let rest = &text[at..];
     let inside = rest.trim_start_matches(mark);
     match mark {
@@ -121,7 +121,7 @@ fn inline(text: &str, look: Look, depth: usize, out: &mut Vec<Piece>) {
             _ => None,
         };
         at += taken.unwrap_or_else(|| {
-            // A run of marks that means nothing is shown as one.
+            // A run of unmatched delimiters is taken as one.
             let run = match c {
                 '*' | '_' | '~' | '`' => rest.len() - rest.trim_start_matches(c).len(),
                 _ => c.len_utf8(),
@@ -146,7 +146,7 @@ fn code(rest: &str, look: Look, out: &mut Vec<Piece>) -> Option<usize> {
     Some(end)
 }
 
-/// The length of the marks, and of the whole.
+/// The length of the delimiter, and of the whole code span.
 fn code_span(rest: &str) -> Option<(usize, usize)> {
     let run = rest.len() - rest.trim_start_matches('`').len();
     let mut at = run;
@@ -174,7 +174,7 @@ fn emphasis(text: &str, at: usize, mark: char, look: Look, depth: usize, out: &m
     };
     let inside = &rest[run..];
     let before = text[..at].chars().next_back();
-    // Inside a word an underscore is an underscore.
+    // Underscores inside a word are no emphasis.
     if inside.starts_with([' ']) || inside.is_empty() || (mark == '_' && before.is_some_and(char::is_alphanumeric)) {
         return None;
     }
@@ -183,7 +183,7 @@ fn emphasis(text: &str, at: usize, mark: char, look: Look, depth: usize, out: &m
     Some(run + end + run)
 }
 
-/// Where the same run of marks closes what another opened.
+/// The offset of the closing delimiter.
 fn closing(inside: &str, mark: char, run: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(c) = inside[at..].chars().next() {
@@ -208,7 +208,7 @@ fn closing(inside: &str, mark: char, run: usize) -> Option<usize> {
     None
 }
 
-/// Where a link leads is always shown: a name must not hide it.
+/// The target is always shown: a link text must not hide it.
 fn link(rest: &str, look: Look, depth: usize, out: &mut Vec<Piece>) -> Option<usize> {
     let name_end = rest.find(']')?;
     let target = rest[name_end + 1..].strip_prefix('(')?;

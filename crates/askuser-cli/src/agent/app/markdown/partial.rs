@@ -1,12 +1,12 @@
-//! A long line that is still being written, given row by row: the rows that nothing changes any more, whatever follows.
+//! Long unfinished lines: emits the rows that can no longer change, before the line is complete.
 
-use super::inline::{MAX_INLINE_BYTES, read_inline, settled};
+use super::inline::{MAX_INLINE_BYTES, read_inline, stable_positions};
 use super::{Kind, Look, Marker, Piece, Row, Stream, opens};
 use askuser::sanitize;
 use askuser_terminal::{width, wrap};
 use std::ops::Range;
 
-/// A line whose beginning has been given.
+/// How a line continues after its first rows were emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Continuation {
     quotes: usize,
@@ -14,22 +14,22 @@ pub(super) struct Continuation {
     markup: Markup,
 }
 
-/// Whether the marks of a line mean something.
+/// Whether inline markup is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Markup {
     Read,
-    /// The line is too long for that.
+    /// Not in a line that is too long.
     Literal,
 }
 
-/// An unfinished line of so many rows is given row by row.
+/// An unfinished line is emitted row by row once it has this many rows.
 const ROWS_HELD: usize = 4;
 
 impl Stream {
-    /// The first rows of a long line that is not whole yet, at so many columns: those that nothing changes any more.
-    pub(crate) fn overflow(&mut self, columns: usize) -> Vec<Row> {
+    /// The first rows of a long unfinished line in this width, as far as they can no longer change.
+    pub(crate) fn take_stable_rows(&mut self, columns: usize) -> Vec<Row> {
         let mut rows = Vec::new();
-        // What is not shown as it was written has to be whole before anybody knows how it is.
+        // Text that `sanitize` changes has to be complete first.
         if self.fence.is_some() || self.partial.len() <= columns || sanitize::block(&self.partial) != self.partial {
             return rows;
         }
@@ -47,7 +47,7 @@ impl Stream {
         rows
     }
 
-    /// Takes rows off the beginning of a line's words, and says how much of them.
+    /// Emits rows from the beginning of a line's text; returns how many bytes they take.
     fn take_rows(&mut self, first: Row, words: &str, columns: usize, rows: &mut Vec<Row>) -> usize {
         let known = self.continuation.map(|continuation| continuation.markup);
         let markup = match known {
@@ -55,11 +55,11 @@ impl Stream {
             _ if words.len() > MAX_INLINE_BYTES => Markup::Literal,
             _ => Markup::Read,
         };
-        let places = match markup {
-            Markup::Read => settled(words),
+        let positions = match markup {
+            Markup::Read => stable_positions(words),
             Markup::Literal => Vec::new(),
         };
-        let end = if markup == Markup::Literal { words.len() } else { places.last().map_or(0, |(at, _)| *at) };
+        let end = if markup == Markup::Literal { words.len() } else { positions.last().map_or(0, |(at, _)| *at) };
         let look = first.look();
         let pieces = markup.read(&words[..end], look);
         let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
@@ -69,12 +69,12 @@ impl Stream {
         if ranges.len() < ROWS_HELD {
             return 0;
         }
-        // Where the last row but one that can be told from the words as they were written ends.
-        let place = |shown: usize| match markup {
+        // The last row start, from the end, that corresponds to a position in the source.
+        let source_offset = |shown: usize| match markup {
             Markup::Literal => Some(shown),
-            Markup::Read => places.iter().rev().find(|(_, other)| *other == shown).map(|(at, _)| *at),
+            Markup::Read => positions.iter().rev().find(|(_, other)| *other == shown).map(|(at, _)| *at),
         };
-        let cut = (1..ranges.len()).rev().find_map(|i| Some((i, place(ranges[i].start)?)));
+        let cut = (1..ranges.len()).rev().find_map(|i| Some((i, source_offset(ranges[i].start)?)));
         let Some((count, taken)) = cut else { return 0 };
         let continuation = Continuation { quotes: first.quotes, indent: hanging - 2 * first.quotes, markup };
         for (i, range) in ranges.into_iter().take(count).enumerate() {
@@ -87,7 +87,7 @@ impl Stream {
 }
 
 impl Row {
-    /// A line of prose without its words, and its words; nothing else goes on from row to row.
+    /// Splits a line into its block markup and its text; `None` if it is not prose that can be emitted in parts.
     fn start(line: &str) -> Option<(Row, &str)> {
         let indent = line.len() - line.trim_start_matches(' ').len();
         if opens(&line[indent..], indent).is_some() {
@@ -100,12 +100,12 @@ impl Row {
 }
 
 impl Continuation {
-    /// The rest of it, without its words.
+    /// A continuation row without text.
     fn row(self) -> Row {
         Row { quotes: self.quotes, indent: self.indent, kind: Kind::Prose, ..Row::blank() }
     }
 
-    /// The rest of it.
+    /// A continuation row with this text.
     pub(super) fn read(self, words: &str) -> Row {
         let row = self.row();
         Row { pieces: self.markup.read(words, row.look()), ..row }
@@ -122,7 +122,7 @@ impl Markup {
 }
 
 impl Marker {
-    /// How many columns it takes, with the space after it. Boxes are not asked: they differ between character sets.
+    /// Its columns with the space after it. Not used for checkboxes, whose width depends on the character set.
     fn width(&self) -> usize {
         match self {
             Marker::None => 0,
@@ -133,7 +133,7 @@ impl Marker {
     }
 }
 
-/// The part of some words that is in this range of them all.
+/// The pieces inside a range of the whole text.
 fn within(pieces: &[Piece], range: Range<usize>) -> Vec<Piece> {
     let mut start = 0;
     let mut out = Vec::new();
