@@ -1,4 +1,4 @@
-//! Asks on the terminal this process runs in, whatever its standard streams are.
+//! Asks on the controlling terminal, even if the standard streams are redirected.
 //!
 //! `cargo run -p askuser-terminal --example ask`
 #![allow(clippy::print_stdout, reason = "the answer belongs on stdout")]

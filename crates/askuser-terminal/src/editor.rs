@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 /// Opens `$VISUAL`, or `$EDITOR`, or else `vi` (`notepad` on Windows) on a text, and waits until it is closed.
 ///
-/// The editor runs on the controlling terminal, whatever the standard streams of this process are. Give the terminal
+/// The editor runs on the controlling terminal, even if the standard streams are redirected. Give the terminal
 /// back before: leave raw mode and the alternate screen (`ratatui::restore()`), and set them up again afterwards.
 ///
 /// ```no_run

@@ -1,4 +1,4 @@
-//! Conversations in lines, as transcripts; and whatever is answered line by line comes out as on a screen.
+//! Line mode as transcripts, and the property that it gives the same answers as the screen.
 
 use super::*;
 use crate::fixtures::{ARMED, authentication, database, events, features, package_manager, question, set_of};
@@ -30,7 +30,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
     out
 }
 
-/// Hears a line, and goes on by itself after telling something, as [`run`] does.
+/// Submits a line, and goes on by itself where no reply is needed, as the driver does.
 fn submit_line(line_prompt: &mut LinePrompt, line: &str, out: &mut String) -> Effect {
     let effect = line_prompt.submit_line(line, Duration::ZERO);
     if line_prompt.needs_no_reply() {

@@ -1,4 +1,4 @@
-//! The painter against a terminal emulator: whatever it paints over whatever, the last frame is what is seen.
+//! The painter against a terminal emulator: after any sequence of frames, the last one is on the screen.
 
 use super::*;
 use crate::bench::Frames;

@@ -321,7 +321,7 @@ impl State {
 fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
-        PermissionMode::Ask => "Whatever changes something asks first.",
+        PermissionMode::Ask => "Tools that change something ask first.",
         PermissionMode::AcceptEdits => "Edits in this folder do not ask; everything else that changes something does.",
         PermissionMode::Allow => "Tools run without asking. Questions are always asked.",
     }

@@ -20,7 +20,7 @@ fn working() -> State {
     state
 }
 
-fn tell(state: &mut State, event: AgentEvent, now: u64) -> Vec<Item> {
+fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Item> {
     printed(state.update(Event::Agent(event), at(now)))
 }
 
@@ -119,9 +119,9 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
-    tell(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
+    agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
-    assert!(matches!(tell(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
+    assert!(matches!(agent_event(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
     tell(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
-    let mut took = |event| match &tell(&mut state, event, 52_000)[..] {
+    let mut took = |event| match &agent_event(&mut state, event, 52_000)[..] {
         [Item::Call(ended)] => ended.took,
         other => panic!("{other:?}"),
     };
@@ -142,10 +142,10 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
 #[test]
 fn control_o_shows_the_last_result_that_was_not_shown_whole() {
     let mut state = working();
-    tell(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
-    tell(&mut state, result("1", "Bash", ToolResult::ok("a\nb")), 1);
-    tell(&mut state, start("2", "Read", json!({"path": "x"})), 1);
-    tell(&mut state, result("2", "Read", ToolResult::error("x is not there")), 1);
+    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    agent_event(&mut state, result("1", "Bash", ToolResult::ok("a\nb")), 1);
+    agent_event(&mut state, start("2", "Read", json!({"path": "x"})), 1);
+    agent_event(&mut state, result("2", "Read", ToolResult::error("x is not there")), 1);
     let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
     let [Item::Call(call), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
     assert_eq!((call.about.as_str(), text.as_str()), ("make", "a\nb"));
@@ -158,8 +158,8 @@ fn a_long_failure_and_a_long_difference_can_be_seen_whole() {
     let changed = ToolResult::ok("Written.").with_details(json!({"diff": long}));
     for outcome in [failed, changed] {
         let mut state = working();
-        tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
-        tell(&mut state, result("1", "Write", outcome), 1);
+        agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+        agent_event(&mut state, result("1", "Write", outcome), 1);
         let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
         let [Item::Call(_), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!(text.lines().count(), 60);

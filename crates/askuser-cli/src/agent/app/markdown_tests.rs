@@ -158,9 +158,9 @@ fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
         all.extend(stream.push(&chunk.iter().collect::<String>()));
         all.extend(stream.take_stable_rows(columns));
     }
-    let early = all.len();
+    let emitted = all.len();
     all.extend(stream.finish());
-    (early, marked(&render(&all, &Theme::default(), columns)))
+    (emitted, marked(&render(&all, &Theme::default(), columns)))
 }
 
 const LONG: &str = "It is **bold and goes on for a while, so that it has to be wrapped somewhere** and then *not*, with \
@@ -174,9 +174,9 @@ fn a_long_paragraph_is_given_before_it_ends_and_looks_the_same() {
         let text = format!("{lead}{LONG}");
         for size in [1, 3, 10, 200, 1_000] {
             for columns in [20, 33, 60] {
-                let (early, shown) = streamed(&text, size, columns);
+                let (emitted, shown) = streamed(&text, size, columns);
                 assert_eq!(shown, show(&text, columns), "{lead:?} in pieces of {size} at {columns}");
-                assert!(early > 3, "{early} rows early");
+                assert!(emitted > 3, "{emitted} rows emitted early");
             }
         }
     }
@@ -185,16 +185,16 @@ fn a_long_paragraph_is_given_before_it_ends_and_looks_the_same() {
 #[test]
 fn what_may_still_change_is_not_given() {
     for text in ["**open and ", "`open and ", "[open and ", "see <https://a"] {
-        let (early, _) = streamed(&format!("{text}{}", "x".repeat(400)), 7, 40);
-        assert_eq!(early, 0, "{text}");
+        let (emitted, _) = streamed(&format!("{text}{}", "x".repeat(400)), 7, 40);
+        assert_eq!(emitted, 0, "{text}");
     }
 }
 
 #[test]
 fn a_line_too_long_for_marks_is_given_as_it_was_written() {
     let text = format!("**x {}** end", "word ".repeat(2_000));
-    let (early, shown) = streamed(&text, 100, 60);
-    assert!(early > 100, "{early} rows early");
+    let (emitted, shown) = streamed(&text, 100, 60);
+    assert!(emitted > 100, "{emitted} rows emitted early");
     assert_eq!(shown, show(&text, 60));
 }
 
@@ -202,7 +202,7 @@ fn a_line_too_long_for_marks_is_given_as_it_was_written() {
 fn code_and_what_is_not_clean_is_not_given_early() {
     let words = "word ".repeat(100);
     for text in [format!("```\n{words}"), format!("~~~ {words}"), format!("a\u{1b}[1m {words}"), format!("# {words}")] {
-        let early = streamed(&text, 10, 40).0;
-        assert_eq!(early, 0, "{text}");
+        let emitted = streamed(&text, 10, 40).0;
+        assert_eq!(emitted, 0, "{text}");
     }
 }

@@ -34,7 +34,7 @@ fn write(state: &mut State, text: &str, now: u64) -> Vec<Effect> {
     text.chars().flat_map(|c| press(state, KeyCode::Char(c), now)).collect()
 }
 
-fn tell(state: &mut State, event: AgentEvent, now: u64) -> Vec<Effect> {
+fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Effect> {
     state.update(Event::Agent(event), at(now))
 }
 
@@ -99,7 +99,7 @@ fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
     write(&mut state, "next", 10);
     assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("next".into())]);
     assert_eq!(state.queue, ["next"]);
-    tell(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
+    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
     assert!(state.queue.is_empty());
@@ -121,7 +121,7 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     press(&mut state, KeyCode::Enter, 10);
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
-    tell(&mut state, error(FailureKind::Interrupted), 40);
+    agent_event(&mut state, error(FailureKind::Interrupted), 40);
     state.update(Event::CommandDone, at(40));
     assert_eq!((state.draft.as_str(), state.queue.len()), ("next\ndraft", 0));
 }
@@ -141,7 +141,7 @@ fn several_messages_that_come_back_as_one_are_said_to() {
 #[test]
 fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     let mut state = working();
-    tell(&mut state, error(FailureKind::Interrupted), 10);
+    agent_event(&mut state, error(FailureKind::Interrupted), 10);
     state.update(Event::CommandDone, at(10));
     write(&mut state, "/plan", 20);
     press(&mut state, KeyCode::Enter, 20);
@@ -154,9 +154,9 @@ fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
 #[test]
 fn enter_tries_a_broken_turn_again() {
     let mut state = working();
-    let told = tell(&mut state, error(FailureKind::Network), 10);
+    let effects = agent_event(&mut state, error(FailureKind::Network), 10);
     let note = Item::Note(Role::Danger, "no network. Press Enter to try again.".into());
-    assert_eq!(printed(&told), [&note]);
+    assert_eq!(printed(&effects), [&note]);
     state.update(Event::CommandDone, at(10));
     assert_eq!(press(&mut state, KeyCode::Enter, 20), [Effect::Command(AgentCommand::Resume)]);
 }
@@ -328,8 +328,9 @@ fn what_a_question_is_about_is_shown_above_it_once() {
     assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
-    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
-    assert!(matches!(printed(&told)[..], [Item::Call(_)]), "{told:?}");
+    let effects =
+        agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
+    assert!(matches!(printed(&effects)[..], [Item::Call(_)]), "{effects:?}");
 }
 
 #[test]
@@ -404,8 +405,9 @@ fn time_spent_on_a_question_is_not_the_agents() {
     state.update(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");
-    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
-    let [Item::Call(ended)] = printed(&told)[..] else { panic!("{told:?}") };
+    let effects =
+        agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
+    let [Item::Call(ended)] = printed(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!(ended.took, Some(at(500)));
 }
 
@@ -441,20 +443,20 @@ fn a_hint_goes_by_itself() {
 fn text_is_printed_line_by_line_and_once() {
     let mut state = working();
     let delta = |text: &str| AgentEvent::TextDelta { text: text.into() };
-    assert_eq!(tell(&mut state, delta("one\ntw"), 1).len(), 2);
-    assert_eq!(tell(&mut state, delta("o"), 2), []);
-    let last = tell(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
+    assert_eq!(agent_event(&mut state, delta("one\ntw"), 1).len(), 2);
+    assert_eq!(agent_event(&mut state, delta("o"), 2), []);
+    let last = agent_event(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
     assert_eq!(printed(&last), [&Item::ModelText(crate::app::markdown::rows("two"))]);
-    assert_eq!(tell(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
+    assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
 }
 
 #[test]
 fn a_failed_call_shows_its_first_lines() {
     let mut state = working();
     let result = ToolResult::error("it broke");
-    let told = tell(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 1);
-    let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&told)[..] else {
-        panic!("{told:?}")
+    let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 1);
+    let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&effects)[..] else {
+        panic!("{effects:?}")
     };
     assert_eq!((ended.status, text.as_str()), (CallStatus::Failed, "it broke"));
 }
@@ -464,22 +466,22 @@ fn control_o_shows_the_last_result_and_the_following_ones_in_full() {
     let mut state = working();
     let result =
         |text: &str| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result: ToolResult::ok(text) };
-    assert!(matches!(printed(&tell(&mut state, result("a\nb"), 1))[..], [Item::Call(_)]));
+    assert!(matches!(printed(&agent_event(&mut state, result("a\nb"), 1))[..], [Item::Call(_)]));
     let expanded = press(&mut state, Key::ctrl('o'), 2);
     assert!(matches!(printed(&expanded)[..], [Item::Call(_), Item::Output { .. }]), "{expanded:?}");
-    assert!(matches!(printed(&tell(&mut state, result("c"), 3))[..], [Item::Call(_), Item::Output { .. }]));
+    assert!(matches!(printed(&agent_event(&mut state, result("c"), 3))[..], [Item::Call(_), Item::Output { .. }]));
     press(&mut state, Key::ctrl('o'), 4);
-    assert!(matches!(printed(&tell(&mut state, result("d"), 5))[..], [Item::Call(_)]));
+    assert!(matches!(printed(&agent_event(&mut state, result("d"), 5))[..], [Item::Call(_)]));
 }
 
 #[test]
 fn a_text_that_is_made_again_is_said_not_to_count() {
     let mut state = working();
-    tell(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
+    agent_event(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
     let error = Failure { kind: FailureKind::Overloaded, message: "overloaded".into() };
-    let told = tell(&mut state, AgentEvent::Retry { error, after_ms: 2_000 }, 2);
+    let effects = agent_event(&mut state, AgentEvent::Retry { error, after_ms: 2_000 }, 2);
     let note = "overloaded; trying again in 2.0s. The unfinished answer above does not count.";
-    assert_eq!(printed(&told).last(), Some(&&Item::Note(Role::Warning, note.into())));
+    assert_eq!(printed(&effects).last(), Some(&&Item::Note(Role::Warning, note.into())));
 }
 
 #[test]
@@ -487,11 +489,12 @@ fn a_subagents_calls_are_shown_with_its_name() {
     let mut state = working();
     let task = |event| AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) };
     let input = json!({"path": "Cargo.toml"});
-    tell(&mut state, task(AgentEvent::ToolStart { id: "1".into(), name: "Read".into(), input }), 1);
-    assert_eq!(tell(&mut state, task(AgentEvent::Text { text: "hm".into() }), 2), []);
+    agent_event(&mut state, task(AgentEvent::ToolStart { id: "1".into(), name: "Read".into(), input }), 1);
+    assert_eq!(agent_event(&mut state, task(AgentEvent::Text { text: "hm".into() }), 2), []);
     let result = ToolResult::ok("x");
-    let told = tell(&mut state, task(AgentEvent::ToolResult { id: "1".into(), name: "Read".into(), result }), 3);
-    let [Item::Call(ended)] = printed(&told)[..] else { panic!("{told:?}") };
+    let effects =
+        agent_event(&mut state, task(AgentEvent::ToolResult { id: "1".into(), name: "Read".into(), result }), 3);
+    let [Item::Call(ended)] = printed(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
 }
 
@@ -505,8 +508,8 @@ fn the_end_of_an_earlier_conversation_is_shown_again() {
         Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
         Message::Results { results: vec![result] },
     ];
-    let told = state.update(Event::SessionOpened(session(PermissionMode::Ask), messages), at(0));
-    let items = printed(&told);
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), messages), at(0));
+    let items = printed(&effects);
     assert!(
         matches!(items[..], [Item::Header(_), Item::UserMessage(_), Item::ModelText(_), Item::Call(_)]),
         "{items:?}"
