@@ -93,15 +93,15 @@ impl DraftFile {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        for attempt in 0u32.. {
+        let mut attempt = 0;
+        loop {
             let path = std::env::temp_dir().join(format!("askuser-{}-{attempt}.md", std::process::id()));
             match options.open(&path) {
                 Ok(file) => return DraftFile(path).filled(file, text),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => return Err(error),
             }
         }
-        unreachable!("the loop above ends by returning")
     }
 
     fn filled(self, mut file: File, text: &str) -> io::Result<DraftFile> {
