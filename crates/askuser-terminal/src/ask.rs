@@ -19,7 +19,7 @@ use std::time::Duration;
 /// let mut options = Options::detect();
 /// options.presentation = Presentation::Line;
 /// options.confirm = Confirm::Boxed;
-/// options.settings.timeout = Some(Duration::from_secs(60));
+/// options.key_delay = Duration::from_millis(500);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -26,7 +26,7 @@ mod tool_calls;
 mod update;
 mod view;
 
-use crate::session;
+use crate::agent::session;
 use agent_thread::{AgentThread, AgentUpdate};
 use asker::{Questions, UiSender};
 use askuser::Asker;
@@ -85,7 +85,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     let mut state = State::new(console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.queue.extend(opening);
     let connect_settings = settings.clone();
-    let connect = Box::new(move |name: &str| crate::connect(name, &connect_settings));
+    let connect = Box::new(move |name: &str| crate::agent::connect(name, &connect_settings));
     let agent_thread =
         AgentThread::start(agent, connect, ui).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Driver::new(console, options, state, agent_thread, updates, questions, history_file, settings.notify).run()

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-const SYSTEM: &str = include_str!("../../prompts/agent/system.txt");
+const SYSTEM: &str = include_str!("../../../prompts/agent/system.txt");
 
 /// Files in which projects tell agents about themselves; the first one found counts.
 const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];

@@ -1,7 +1,7 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
-use crate::announce::announced;
-use crate::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::agent::announce::announced;
+use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use askuser::{Asker, Purpose, RequestKey, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;

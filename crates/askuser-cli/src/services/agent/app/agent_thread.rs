@@ -4,7 +4,7 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
-use crate::session;
+use crate::agent::session;
 use askuser::{Request, RequestKey};
 use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;

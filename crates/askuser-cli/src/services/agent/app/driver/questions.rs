@@ -1,11 +1,11 @@
 //! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session.
 
 use super::{Driver, End};
-use crate::app::asker::SIGHUP;
-use crate::app::scrollback::{self, Item};
-use crate::app::session_choice;
-use crate::app::state::{Effect, Event, Presence, QuestionEnd};
-use crate::session;
+use crate::agent::app::asker::SIGHUP;
+use crate::agent::app::scrollback::{self, Item};
+use crate::agent::app::session_choice;
+use crate::agent::app::state::{Effect, Event, Presence, QuestionEnd};
+use crate::agent::session;
 use askuser::{AskError, Purpose, Request, RequestKey, Resolution, Status, Via, sanitize};
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Role, Store};

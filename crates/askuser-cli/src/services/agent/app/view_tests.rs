@@ -1,8 +1,8 @@
 use super::*;
-use crate::app::agent_thread::Session;
-use crate::app::fixtures::request;
-use crate::app::markdown::Stream;
-use crate::app::state::{Event, Motion, Notice};
+use crate::agent::app::agent_thread::Session;
+use crate::agent::app::fixtures::request;
+use crate::agent::app::markdown::Stream;
+use crate::agent::app::state::{Event, Motion, Notice};
 use askuser_agent::{AgentEvent, Usage};
 use askuser_terminal::Presentation;
 use serde_json::json;

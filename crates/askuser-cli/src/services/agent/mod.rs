@@ -1,5 +1,4 @@
-//! The `askuser-services` executable, which `askuser` starts for the commands that need more than a prompt does. For now
-//! that is `askuser agent`: a conversation in a terminal, or one turn without one.
+//! `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
 mod announce;
@@ -19,25 +18,14 @@ use askuser_cli::failure::{self, Failure};
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
+use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 
-fn main() -> ExitCode {
-    failure::report("askuser", run())
-}
-
-fn run() -> Result<u8, Failure> {
-    let mut words = std::env::args_os().skip(1).peekable();
-    if words.peek().is_none_or(|word| word != "agent") {
-        return Err(Failure::new("askuser-services has no command of that name")
-            .hint("call `askuser COMMAND`; it starts askuser-services where that is needed"));
-    }
+/// What `askuser agent` does; `words` are the command and its arguments.
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
-    agent(command.get_matches_from(words))
-}
-
-fn agent(args: ArgMatches) -> Result<u8, Failure> {
+    let args = command.get_matches_from(words);
     let settings = Layers::detect(&args)?.settings()?;
     // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
@@ -65,8 +53,8 @@ fn agent(args: ArgMatches) -> Result<u8, Failure> {
         .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);
-    if let Some(most) = args.get_one::<u32>("max-requests") {
-        agent = agent.with_max_requests(*most);
+    if let Some(max) = args.get_one::<u32>("max-requests") {
+        agent = agent.with_max_requests(*max);
     }
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent, wanted, &settings),

@@ -1,6 +1,6 @@
 //! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking.
 
-use crate::session;
+use crate::agent::session;
 use askuser_agent::Allowed;
 use askuser_agent::atomic_file::{self, FilePermissions};
 use serde::{Deserialize, Serialize};

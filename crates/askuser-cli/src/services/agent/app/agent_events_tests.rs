@@ -1,8 +1,8 @@
 use super::*;
-use crate::app::agent_thread::Session;
-use crate::app::fixtures::request;
-use crate::app::state::{Motion, QuestionEnd};
-use crate::app::tool_calls::CallSummary as Row;
+use crate::agent::app::agent_thread::Session;
+use crate::agent::app::fixtures::request;
+use crate::agent::app::state::{Motion, QuestionEnd};
+use crate::agent::app::tool_calls::CallSummary as Row;
 use askuser::Key;
 use askuser::Origin;
 use serde_json::json;
@@ -74,7 +74,7 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
 fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
     for plan in ["--- \n**Plan**", "diff the files", "@@ first", "x\n@@ 1\n+++ 2"] {
         let mut state = working();
-        tell(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
+        agent_event(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
         let shown = open(&mut state, "Go ahead?", Purpose::Plan, None, Some(Context::prose(plan)), 1);
         assert_eq!(shown, [Item::ModelText(markdown::rows(plan))], "{plan}");
     }
@@ -84,7 +84,7 @@ fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
 fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
     let mut state = working();
     let context = "**not Markdown**\n".repeat(1_000);
-    tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     let shown = open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff(&context)), 1);
     assert_eq!(shown, [asking("Write", "a", None), Item::Diff { text: context, max_lines: NO_LIMIT }]);
 }
@@ -92,7 +92,7 @@ fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
 #[test]
 fn a_permission_is_told_with_the_command_and_whose_it_is() {
     let mut state = working();
-    tell(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
+    agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
     let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
     assert_eq!(told, [asking("Bash", "rm -r build", Some("audit deps"))]);
 }
@@ -100,7 +100,7 @@ fn a_permission_is_told_with_the_command_and_whose_it_is() {
 #[test]
 fn a_subagents_question_is_told_with_whose_it_is() {
     let mut state = working();
-    tell(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);
+    agent_event(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);
     let told = open(&mut state, "Which database?", Purpose::Question, Some("audit deps"), None, 1);
     assert_eq!(told, [asking("Question", "Which database?", Some("audit deps"))]);
 }
@@ -108,15 +108,15 @@ fn a_subagents_question_is_told_with_whose_it_is() {
 #[test]
 fn the_agents_own_question_is_not_told_twice() {
     let mut state = working();
-    tell(&mut state, start("1", "AskUserQuestion", json!({"questions": []})), 1);
+    agent_event(&mut state, start("1", "AskUserQuestion", json!({"questions": []})), 1);
     assert_eq!(open(&mut state, "Which database?", Purpose::Question, None, None, 1), []);
 }
 
 #[test]
 fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first() {
     let mut state = working();
-    tell(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
-    tell(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    agent_event(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
@@ -127,8 +127,8 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
 #[test]
 fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
     let mut state = working();
-    tell(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
-    tell(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
+    agent_event(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
+    agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
     let mut took = |event| match &agent_event(&mut state, event, 52_000)[..] {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::app::agent_thread::Session;
-use crate::app::fixtures::request;
-use crate::app::state::{Motion, Presence};
-use crate::app::tool_calls::CallStatus;
+use crate::agent::app::agent_thread::Session;
+use crate::agent::app::fixtures::request;
+use crate::agent::app::state::{Motion, Presence};
+use crate::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
 use askuser_agent::{
     AgentEvent, Block, CallResult, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
@@ -324,7 +324,10 @@ fn what_a_question_is_about_is_shown_above_it_once() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
     let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
-    assert_eq!(printed(&effects), [&Item::Diff { text: diff.into(), max_lines: crate::app::scrollback::NO_LIMIT }]);
+    assert_eq!(
+        printed(&effects),
+        [&Item::Diff { text: diff.into(), max_lines: crate::agent::app::scrollback::NO_LIMIT }]
+    );
     assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
@@ -401,7 +404,7 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
 fn time_spent_on_a_question_is_not_the_agents() {
     let mut state = working();
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
-    tell(&mut state, start, 1_000);
+    agent_event(&mut state, start, 1_000);
     state.update(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");
@@ -446,7 +449,7 @@ fn text_is_printed_line_by_line_and_once() {
     assert_eq!(agent_event(&mut state, delta("one\ntw"), 1).len(), 2);
     assert_eq!(agent_event(&mut state, delta("o"), 2), []);
     let last = agent_event(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
-    assert_eq!(printed(&last), [&Item::ModelText(crate::app::markdown::rows("two"))]);
+    assert_eq!(printed(&last), [&Item::ModelText(crate::agent::app::markdown::rows("two"))]);
     assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
 }
 

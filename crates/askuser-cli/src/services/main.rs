@@ -1,0 +1,20 @@
+//! The `askuser-services` executable: the commands that need an async runtime, a network or a database. `askuser` becomes it
+//! for those (`delegate.rs`), so a user only ever calls `askuser COMMAND`.
+
+mod agent;
+
+use askuser_cli::failure::{self, Failure};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::report("askuser", run())
+}
+
+fn run() -> Result<u8, Failure> {
+    let mut words = std::env::args_os().skip(1).peekable();
+    match words.peek().and_then(|word| word.to_str()) {
+        Some("agent") => agent::run(words),
+        _ => Err(Failure::new("askuser-services has no command of that name")
+            .hint("call `askuser COMMAND`; it starts askuser-services where that is needed")),
+    }
+}
