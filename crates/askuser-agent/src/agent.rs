@@ -120,17 +120,17 @@ impl Agent {
             agent.keep_answers()?;
             agent.record(&Entry::User { text })
         };
-        self.start(begin, abort)
+        self.begin_run(begin, abort)
     }
 
     pub(crate) fn resume_until(&mut self, abort: CancellationToken) -> Option<Run<'_>> {
         match self.history.next() {
             Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.start(Agent::record_mode, abort)),
+            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode, abort)),
         }
     }
 
-    fn start<'a>(
+    fn begin_run<'a>(
         &'a mut self,
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
         abort: CancellationToken,

@@ -37,6 +37,7 @@
 mod agent;
 mod asking;
 pub mod atomic_file;
+mod conversation;
 mod event;
 mod event_channel;
 mod message;
@@ -53,11 +54,14 @@ mod transcript;
 mod turn;
 
 pub use agent::Agent;
+pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use script::{Script, ScriptError};
+/// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
+pub use tokio_util::sync::CancellationToken;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 pub use transcript::{Entry, Session, Transcript, TranscriptError};

@@ -28,6 +28,14 @@ fn wait(mut asking: Asking<'_>) -> Result<Delivery, AskError> {
     }
 }
 
+/// Waits until the prompt has the terminal, and for its first frame.
+fn wait_until_shown() {
+    while !TerminalAsker::is_busy() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread::sleep(Duration::from_millis(500));
+}
+
 /// How the process in the terminal speaks to the one outside.
 #[allow(clippy::print_stdout)]
 fn say(words: &str) {
@@ -59,8 +67,7 @@ fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
         let kept = kept.with_origin(Origin::default().with_task("x"));
         let mut first = asker.ask(&detached);
         assert!(poll(&mut first).is_pending());
-        // Long enough to be on the screen.
-        thread::sleep(Duration::from_millis(500));
+        wait_until_shown();
         let mut second = asker.ask(&kept);
         assert!(poll(&mut second).is_pending());
         drop(first);
@@ -85,8 +92,7 @@ fn a_prompt_that_is_closed_from_elsewhere_says_why() {
                 let request = request("1", database());
                 let mut asking = asker.ask(&request);
                 assert!(poll(&mut asking).is_pending());
-                // Long enough to be on the screen.
-                thread::sleep(Duration::from_millis(300));
+                wait_until_shown();
                 asker.close(request.key(), &why);
                 match wait(asking) {
                     Ok(delivery) => say(&format!("by {}", delivery.stored().by().unwrap_or_default())),

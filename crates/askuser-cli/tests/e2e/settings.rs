@@ -24,6 +24,7 @@ fn without_anything_every_setting_has_its_default() {
 timeout      none            default
 answers      none            default
 headless     none            default
+via          policy,terminal default
 plain        false           default
 repair       false           default
 arm          250ms           default

@@ -1,0 +1,60 @@
+//! The handle and the owned stream that an app has of an agent.
+
+use crate::support::{Log, Silent, ask, script};
+use askuser_agent::{Agent, AgentEvent, FailureKind, PermissionMode, tools};
+use futures_util::StreamExt;
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn what_is_said_during_a_turn_is_said_after_it_and_the_stream_ends_with_the_handle() {
+    let model = script(json!({"turns": [{"text": "One."}, {"text": "Two."}]}));
+    let (handle, mut events) = Agent::new(model).start();
+    handle.say("first");
+    handle.say("second");
+    let mut done = Vec::new();
+    while let Some(event) = events.next().await {
+        if let AgentEvent::Done { text } = event {
+            done.push(text);
+            if done.len() == 2 {
+                break;
+            }
+        }
+    }
+    assert_eq!(done, ["One.", "Two."]);
+    drop(handle);
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test]
+async fn a_turn_is_stopped_from_the_handle_while_it_waits_for_an_answer() {
+    let log = Log::default();
+    let model = script(json!({"turns": [{"calls": [ask("Which?")]}, {"text": "?"}]}));
+    let agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(Silent(log.clone())));
+    let (handle, mut events) = agent.start();
+    handle.say("go");
+    let mut end = None;
+    while let Some(event) = events.next().await {
+        match event {
+            AgentEvent::AskUser { .. } => handle.stop(),
+            AgentEvent::Error { error } => {
+                end = Some(error.kind);
+                break;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(end, Some(FailureKind::Interrupted));
+    assert_eq!(log.lines(), ["asked", "withdrawn"]);
+}
+
+#[tokio::test]
+async fn the_mode_is_changed_and_seen_from_the_handle() {
+    let (handle, mut events) = Agent::new(script(json!({"turns": []}))).start();
+    handle.set_mode(PermissionMode::Plan);
+    assert_eq!(events.next().await, Some(AgentEvent::Mode { mode: PermissionMode::Plan }));
+    drop(handle.clone());
+    handle.say("hi");
+    assert!(events.next().await.is_some());
+    assert_eq!(handle.mode(), PermissionMode::Plan);
+}
