@@ -146,7 +146,10 @@ impl Agent {
         &self.history.messages
     }
 
-    /// Forgets the conversation. It stays in the record.
+    /// Forgets the conversation. It stays in the transcript.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing has changed then.
     pub fn clear(&mut self) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Cleared)?;
         self.history.apply(&Entry::Cleared);
@@ -159,6 +162,9 @@ impl Agent {
     }
 
     /// Changes what needs permission.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Mode { mode })?;
         self.shared.permissions().mode = mode;

@@ -34,6 +34,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod agent;
 mod asking;
 pub mod atomic_file;
@@ -44,6 +46,7 @@ mod message;
 mod model;
 mod permission;
 #[cfg(feature = "providers")]
+#[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
 mod script;
 mod shared;

@@ -34,6 +34,9 @@ pub trait Allowed: Send + Sync {
     /// Whether this rule of this tool has been allowed here.
     fn contains(&self, tool: &str, rule: &str) -> bool;
     /// Remembers it.
+    ///
+    /// # Errors
+    /// Where it cannot be kept; it is allowed for this session then.
     fn insert(&self, tool: &str, rule: &str) -> std::io::Result<()>;
 }
 

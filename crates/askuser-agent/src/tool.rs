@@ -34,6 +34,9 @@ pub trait Tool: Send + Sync {
 
     /// What a person has to agree to before this call runs; asked of tools that [act](Access::Act). An input that could
     /// not run anyway is refused here, before anybody is bothered.
+    ///
+    /// # Errors
+    /// The result that the model reads instead, where the call cannot run.
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let (name, input) = (&call.name, call.input.to_string());
         let whole = format!("Run {name} with this input?\n\n{input}");

@@ -134,7 +134,10 @@ impl Transcript {
         Transcript::from(Inner { id: new_id(0), cwd: PathBuf::new(), file: None, lines: Vec::new(), mode: None })
     }
 
-    /// Begins a session's record in a folder, which is made if need be.
+    /// Begins a session's transcript in a folder, which is made if need be.
+    ///
+    /// # Errors
+    /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
         make_private(folder).map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
         let mut attempt = 0;
@@ -161,7 +164,10 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Takes a session up again.
+    /// Opens a session's transcript to go on with it.
+    ///
+    /// # Errors
+    /// Where there is no such session, another process has it open, or the file is damaged.
     pub fn open(folder: &Path, id: &str) -> Result<Transcript, TranscriptError> {
         let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
         // A name, not a path.

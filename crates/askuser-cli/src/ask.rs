@@ -22,9 +22,9 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let mut store = |resolution: &Resolution| {
         if piped {
             let result = print(request.set(), resolution, settings);
-            let told = result.as_ref().map(|()| ()).map_err(|failure| first_line(failure));
+            let failed = result.as_ref().err().map(first_line);
             printed = Some(result);
-            return told;
+            return failed.map_or(Ok(()), Err);
         }
         Ok(())
     };

@@ -132,6 +132,9 @@ enum Matcher {
 
 impl Answers {
     /// Reads an answers file's contents.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
     pub fn parse(value: &Value) -> Result<Answers, Violations> {
         let mut bad = Gathered::default();
         let mut answers = Answers::default();

@@ -110,6 +110,9 @@ impl Serialize for Untrusted {
 
 impl QuestionSet {
     /// Reads a JSON text.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
     pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
         match serde_json::from_str(text) {
             Ok(value) => QuestionSet::parse(value, rules),

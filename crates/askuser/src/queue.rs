@@ -43,8 +43,10 @@ pub struct QuestionQueue(Arc<Inner>);
 
 struct Inner {
     state: Mutex<State>,
-    listener: Box<dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync>,
+    listener: Box<Listener>,
 }
+
+type Listener = dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync;
 
 #[derive(Default)]
 struct State {

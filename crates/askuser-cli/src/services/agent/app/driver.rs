@@ -4,6 +4,7 @@
 
 mod questions;
 
+use super::Surface;
 use super::agent_thread::{AgentThread, AgentUpdate};
 use super::asker::{Questions, SIGHUP};
 use super::history::HistoryFile;
@@ -53,15 +54,13 @@ const TITLE: &str = "askuser";
 
 impl Driver {
     pub(super) fn new(
-        console: Console,
-        options: Options,
+        surface: Surface,
         state: State,
         agent_thread: AgentThread,
-        updates: Receiver<(Instant, AgentUpdate)>,
-        questions: Questions,
         history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
+        let Surface { console, options, questions, updates, .. } = surface;
         let started = Instant::now();
         Driver {
             console,

@@ -74,7 +74,6 @@ impl Surface {
 
 /// Runs the app until the person quits. A turn that was cut off is resumed first; then `opening` is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
-    let Surface { console, options, ui, questions, updates } = surface;
     let (history_file, history) = match session::state_folder() {
         Ok(folder) => {
             let (history_file, history) = HistoryFile::open(&folder);
@@ -82,13 +81,13 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         }
         Err(_) => (None, Vec::new()),
     };
-    let mut state = State::new(console.presentation(), motion(|name| std::env::var(name).ok()), history);
+    let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.queue.extend(opening);
     let connect_settings = settings.clone();
     let connect = Box::new(move |name: &str| crate::agent::connect(name, &connect_settings));
-    let agent_thread =
-        AgentThread::start(agent, connect, ui).map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-    Driver::new(console, options, state, agent_thread, updates, questions, history_file, settings.notify).run()
+    let agent_thread = AgentThread::start(agent, connect, surface.ui.clone())
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
 }
 
 /// There is no standard variable for this; any of these set to anything but 0 counts.
