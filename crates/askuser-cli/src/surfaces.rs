@@ -50,15 +50,11 @@ impl Surfaces {
     /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
     pub fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
         let person = person.filter(|_| self.person);
-        let knows_something = match (&self.policy.answers, self.policy.headless) {
-            (None, None) => return person,
-            (None, Some(Headless::Fail)) => false,
-            _ => true,
-        };
-        match (person, self.policy.headless) {
-            (_, Some(Headless::Fail)) if !knows_something => None,
-            (Some(person), _) => Some(Arc::new(PolicyFirst { policy: self.policy, person })),
-            (None, _) => Some(Arc::new(self.policy)),
+        match (self.policy.answers.is_some(), self.policy.headless, person) {
+            (false, None, person) => person,
+            (false, Some(Headless::Fail), _) => None,
+            (_, _, Some(person)) => Some(Arc::new(PolicyFirst { policy: self.policy, person })),
+            (_, _, None) => Some(Arc::new(self.policy)),
         }
     }
 
