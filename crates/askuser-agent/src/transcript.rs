@@ -260,11 +260,15 @@ impl Transcript {
             })?;
         }
         inner.remember(line);
+        #[cfg(test)]
+        tests::UNSYNCED.set(tests::UNSYNCED.get() + 1);
         Ok(())
     }
 
     /// Returns once everything is on the disk.
     pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
+        #[cfg(test)]
+        tests::UNSYNCED.set(0);
         match &self.inner().file {
             Some((path, file)) => {
                 file.sync_data().map_err(|source| TranscriptError::File { path: path.clone(), source })
@@ -434,3 +438,7 @@ fn new_id(attempt: u64) -> String {
     let chance = RandomState::new().build_hasher().finish();
     format!("{:011x}-{:08x}", now() + attempt, chance as u32)
 }
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -69,7 +69,17 @@ fn its_height_is_what_it_takes_without_scrolling() {
 #[test]
 fn an_area_without_cells_is_left_alone() {
     let mut prompt = prompt();
-    draw(&mut prompt, 6, 1);
+    press(&mut prompt, KeyCode::Char('4'));
+    let whole = Rect::new(0, 0, 30, 10);
+    let mut full = Buffer::empty(whole);
+    full.content.iter_mut().for_each(|cell| _ = cell.set_char('x'));
+    for area in [Rect::new(0, 0, 0, 0), Rect::new(3, 3, 0, 5), Rect::new(3, 3, 5, 0)] {
+        let mut buffer = full.clone();
+        let cursor = PromptWidget::default().render_with_cursor(area, &mut buffer, &mut prompt);
+        assert_eq!((cursor, &buffer), (None, &full), "{area:?}");
+    }
+    // Nothing of it was seen, so nothing is chosen unread.
+    assert_eq!(press(&mut prompt, KeyCode::Enter), Effect::Continue);
 }
 
 #[test]

@@ -325,6 +325,38 @@ fn answers_that_nobody_was_asked_for_are_not_called_the_users() {
     }
 }
 
+#[test]
+fn answers_before_an_end_say_whose_they_are() {
+    let (set, so_far) = half_answered();
+    let file = "Known from a file of answers, not from the user:";
+    let policy = "Taken by policy, not by the user:";
+    let person = "Answered so far, but not submitted:";
+    for via in Via::ALL {
+        let expected = match via {
+            Via::AnswersFile => file,
+            Via::Policy => policy,
+            _ => person,
+        };
+        for status in [Status::Cancelled, Status::TimedOut, Status::Unavailable { reason: "gone".into() }] {
+            let words = prose(&set, &ended(status, so_far.clone(), via));
+            let said: Vec<&str> = [file, policy, person].into_iter().filter(|said| words.contains(said)).collect();
+            assert_eq!(said, [expected], "{via:?}: {words}");
+        }
+    }
+}
+
+#[test]
+fn every_way_to_a_person_and_only_those_read_as_the_users_answer() {
+    let set = set_of(&[database()]);
+    for via in Via::ALL {
+        let words = prose(&set, &answered(&set, &[(&[1], None, None)], via));
+        let is_the_users = words.starts_with("User answered the following questions:\n\n1. Database")
+            && words.ends_with("Proceeding with user selections.");
+        let was_not_asked = words.starts_with("The user was not asked.") && words.ends_with("with these answers.");
+        assert_eq!((is_the_users, was_not_asked), (via.is_a_person(), !via.is_a_person()), "{via:?}: {words}");
+    }
+}
+
 // ---- mended ----
 
 fn mended() -> QuestionSet {

@@ -28,6 +28,56 @@ fn sensitive_files_are_asked_about_one_by_one() {
     }
 }
 
+/// Asked about, as it stands, further down, and in letters that some file systems take for the same.
+#[track_caller]
+fn check_sensitive(test: &TestFolder, path: &str) {
+    for path in [path.to_owned(), format!("sub/folder/{path}"), path.to_uppercase()] {
+        let consent = consent(test, &path, "x").unwrap();
+        let rule = format!("edit {}", test.path(&path).display());
+        assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
+    }
+}
+
+/// A copy of what is listed beside the rule, on purpose: whoever takes something off the list has to do it here too.
+#[test]
+fn nothing_that_runs_by_itself_or_decides_for_the_user_is_taken_off_the_list_unnoticed() {
+    let test = TestFolder::new();
+    let folders =
+        [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
+    let nested =
+        [".config/askuser", "share/askuser", "state/askuser", ".config/fish", ".config/autostart", ".config/systemd"];
+    for folder in folders.iter().chain(&nested) {
+        check_sensitive(&test, &format!("{folder}/some/file"));
+        check_sensitive(&test, &format!("{folder}/file"));
+    }
+    for file in [
+        "askuser.toml",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        ".kshrc",
+        ".cshrc",
+        ".tcshrc",
+        "config.fish",
+        ".envrc",
+        ".gitconfig",
+        ".gitmodules",
+        ".mcp.json",
+        ".npmrc",
+        ".pre-commit-config.yaml",
+    ] {
+        check_sensitive(&test, file);
+    }
+}
+
 #[test]
 fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
     let mut test = TestFolder::new();

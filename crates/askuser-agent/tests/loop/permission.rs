@@ -208,3 +208,22 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
         assert_eq!(std::fs::read_to_string(&file).unwrap(), then);
     }
 }
+
+#[tokio::test]
+async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
+    for allowed_before in [true, false] {
+        let kept = Arc::new(Kept::default());
+        if allowed_before {
+            kept.insert("Act", "Act").unwrap();
+        }
+        let log = Log::default();
+        let person = Person::new(if allowed_before { vec![] } else { vec![pick("Always here")] });
+        let mut agent = Agent::new(calling([act(), act()]))
+            .with_tools(registry(&log))
+            .with_asker(person.clone())
+            .with_permissions(Permissions::new(PermissionMode::AcceptEdits).keeping(kept.clone()));
+        finish(&mut agent, "go").await;
+        assert_eq!(person.asked().len(), usize::from(!allowed_before));
+        assert_eq!(log.count("end Act it"), 2);
+    }
+}

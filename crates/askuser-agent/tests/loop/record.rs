@@ -59,9 +59,21 @@ async fn a_session_is_open_once() {
 #[tokio::test]
 async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
     let folder = tempdir().unwrap();
-    for id in ["none", "", "../x", "a/b", "x.jsonl"] {
-        assert!(matches!(Transcript::open(folder.path(), id), Err(TranscriptError::Missing { .. })), "{id}");
+    let sessions = folder.path().join("sessions");
+    let is_missing = |id: &str| matches!(Transcript::open(&sessions, id), Err(TranscriptError::Missing { .. }));
+    // Each of these would be found if it were taken for a path.
+    let transcript = Transcript::create(&sessions, folder.path()).unwrap();
+    let (name, path) = (transcript.id(), transcript.path().unwrap());
+    drop(transcript);
+    fs::create_dir(sessions.join("inner")).unwrap();
+    for copy in ["x.jsonl", "sessions/inner/x.jsonl", "sessions/.jsonl", "sessions/a.b.jsonl", "sessions/a\\b.jsonl"] {
+        fs::copy(&path, folder.path().join(copy)).unwrap();
     }
+    let absolute = folder.path().join("x").display().to_string();
+    for id in ["none", "", "../x", "inner/x", "a.b", "a\\b", "inner/../inner/x", &absolute, &format!("./{name}")] {
+        assert!(is_missing(id), "{id}");
+    }
+    assert!(!is_missing(&name));
 }
 
 #[tokio::test]
@@ -80,8 +92,15 @@ async fn plan_mode_survives_a_crash_in_whichever_order_the_agent_is_built() {
     }
 }
 
+/// The modes that a session's file says, in order.
+fn modes(folder: &Path, id: &str) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join(format!("{id}.jsonl"))).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(is("mode")).map(|line| line["mode"].clone()).collect()
+}
+
 #[tokio::test]
-async fn whoever_comes_back_says_the_mode() {
+async fn whoever_comes_back_says_the_mode_and_it_is_the_one_that_counts_and_is_written_down() {
     for (had, given) in [
         (PermissionMode::Ask, PermissionMode::Allow),
         (PermissionMode::AcceptEdits, PermissionMode::Allow),
@@ -90,15 +109,60 @@ async fn whoever_comes_back_says_the_mode() {
         (PermissionMode::Ask, PermissionMode::Plan),
     ] {
         let folder = tempdir().unwrap();
+        let log = Log::default();
+        let model = || calling([json!([{"name": "Act", "input": {"at": "it"}}])]);
         let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
         let id = transcript.id();
-        let mut agent = Agent::new(calling([])).with_transcript(transcript);
+        let mut agent = Agent::new(model()).with_tools(registry(&log)).with_transcript(transcript);
         agent.set_mode(had).unwrap();
         drop(agent);
         let transcript = Transcript::open(folder.path(), &id).unwrap();
-        let agent = Agent::new(calling([])).with_permissions(Permissions::new(given)).with_transcript(transcript);
+        let mut agent = Agent::new(model())
+            .with_tools(registry(&log))
+            .with_permissions(Permissions::new(given))
+            .with_transcript(transcript);
         assert_eq!(agent.mode(), given, "{had:?} {given:?}");
+        finish(&mut agent, "go").await;
+        // With nobody to ask, only the mode that allows everything acts.
+        assert_eq!(log.count("end Act it"), usize::from(given == PermissionMode::Allow), "{had:?} {given:?}");
+        assert_eq!(agent.mode(), given, "{had:?} {given:?}");
+        drop(agent);
+        assert_eq!(modes(folder.path(), &id), [json!(had), json!(given)], "{had:?} {given:?}");
     }
+}
+
+#[tokio::test]
+async fn the_mode_that_was_written_last_is_the_one_a_session_is_taken_up_in() {
+    let folder = tempdir().unwrap();
+    for (modes, expected) in [
+        (vec![PermissionMode::Plan, PermissionMode::Ask], PermissionMode::Allow),
+        (vec![PermissionMode::Ask, PermissionMode::Plan], PermissionMode::Plan),
+        (vec![PermissionMode::Plan, PermissionMode::AcceptEdits, PermissionMode::Plan], PermissionMode::Plan),
+    ] {
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+        let id = transcript.id();
+        let mut agent = Agent::new(calling([])).with_transcript(transcript.clone());
+        modes.iter().for_each(|mode| agent.set_mode(*mode).unwrap());
+        let allowing = || Agent::new(calling([])).with_permissions(Permissions::new(PermissionMode::Allow));
+        assert_eq!(allowing().with_transcript(transcript).mode(), expected, "{modes:?} in this process");
+        drop(agent);
+        let transcript = Transcript::open(folder.path(), &id).unwrap();
+        assert_eq!(allowing().with_transcript(transcript).mode(), expected, "{modes:?} in the next");
+    }
+}
+
+#[tokio::test]
+async fn the_mode_of_a_turn_is_written_down_once_and_before_anything_is_said() {
+    let folder = tempdir().unwrap();
+    let plan = || Agent::new(calling([])).with_permissions(Permissions::new(PermissionMode::Plan));
+    let id = run_once(folder.path(), plan).await;
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let mut agent = Agent::new(script(json!({"turns": [{"text": "1"}, {"text": "2"}]}))).with_transcript(transcript);
+    assert_eq!(finish(&mut agent, "again").await, "2");
+    drop(agent);
+    assert_eq!(modes(folder.path(), &id), [json!("plan")]);
+    let text = fs::read_to_string(folder.path().join(format!("{id}.jsonl"))).unwrap();
+    assert!(text.find("\"type\":\"mode\"") < text.find("\"type\":\"user\""), "{text}");
 }
 
 #[tokio::test]

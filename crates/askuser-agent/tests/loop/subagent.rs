@@ -154,3 +154,54 @@ async fn subagents_at_work_together_ask_one_after_the_other_in_the_order_of_thei
         assert_eq!(origins, names.map(|name| format!("task '{name}'")));
     }
 }
+
+/// What a log says was under way at the same time as an act or a question, if anything was.
+fn overlap(lines: &[String]) -> Option<String> {
+    let mut open: Option<&str> = None;
+    for line in lines {
+        let (word, what) = line.split_once(' ').unwrap();
+        match (word, open) {
+            ("begin" | "asked", None) => open = Some(what),
+            ("end" | "replied", Some(other)) if other == what => open = None,
+            _ => return Some(format!("{line}, while {open:?} is under way")),
+        }
+    }
+    open.map(|what| format!("{what} never ends"))
+}
+
+#[tokio::test]
+async fn no_two_agents_act_at_once_and_none_acts_while_a_question_is_open() {
+    let act = |at: &str| json!({"name": "Act", "input": {"at": at}});
+    let names = ["one", "two", "three"];
+    for mode in [PermissionMode::Allow, PermissionMode::Ask] {
+        let log = Log::default();
+        // Each begins with something else, so that asking meets acting in every order.
+        let turns = |(i, name): (usize, &&str)| {
+            let mut calls = vec![act(&format!("{name} a")), ask(&format!("{name}?")), act(&format!("{name} b"))];
+            calls.rotate_left(i);
+            ((*name).to_owned(), json!([{"calls": calls}, {"text": "ok"}]))
+        };
+        let tasks: serde_json::Map<String, Value> = names.iter().enumerate().map(turns).collect();
+        let calls: Vec<Value> = names.iter().map(|name| task(name)).collect();
+        let model =
+            script(json!({"turns": [{"calls": calls}, {"calls": [act("last")]}, {"text": "all"}], "tasks": tasks}));
+        let answer = || -> Reply {
+            Box::new(|request| {
+                let label =
+                    if request.key().purpose() == askuser::Purpose::Permission { "Allow once" } else { "SQLite" };
+                pick(label)(request)
+            })
+        };
+        let person = Person::logging(&log, std::iter::repeat_with(answer).take(10));
+        let mut agent = Agent::new(model)
+            .with_tools(registry(&log))
+            .with_asker(person.clone())
+            .with_permissions(Permissions::new(mode));
+        assert_eq!(finish(&mut agent, "go").await, "all");
+        let lines = log.lines();
+        assert_eq!(overlap(&lines), None, "{mode:?}: {lines:#?}");
+        let acts = lines.iter().filter(|line| line.starts_with("begin")).count();
+        let asked = if mode == PermissionMode::Ask { 3 + 7 } else { 3 };
+        assert_eq!((acts, person.asked().len()), (7, asked), "{mode:?}: {lines:#?}");
+    }
+}

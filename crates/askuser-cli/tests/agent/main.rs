@@ -5,3 +5,4 @@ mod crash;
 mod front_end;
 mod headless;
 mod place;
+mod state;

@@ -30,6 +30,11 @@ impl Place {
         files
     }
 
+    /// Where everything is kept that outlives a session.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.home.path().join("state/askuser")
+    }
+
     /// The entries of a session.
     pub(crate) fn entries(path: &Path) -> Vec<Value> {
         let text = fs::read_to_string(path).unwrap();

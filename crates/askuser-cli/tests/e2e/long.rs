@@ -92,6 +92,40 @@ fn everything_is_read_with_page_down_at_20_by_5() {
     check_read(20, 5, "<pgdn>");
 }
 
+/// Goes to the end, then up again to the first word, and has seen every word on the way up.
+#[track_caller]
+fn check_read_upwards(columns: u16, rows: u16) {
+    let mut terminal = ask(columns, rows);
+    read(&mut terminal, "<down>");
+    let mut read = seen(&terminal);
+    while !terminal.screen().contains("q000") {
+        terminal.step("<up>");
+        read.extend(seen(&terminal));
+    }
+    let unread: Vec<String> = all().difference(&read).cloned().collect();
+    assert_eq!(unread, Vec::<String>::new());
+}
+
+#[test]
+fn everything_is_read_again_on_the_way_up_at_80_by_24() {
+    check_read_upwards(80, 24);
+}
+
+#[test]
+fn a_row_longer_than_the_screen_is_read_back_to_its_beginning_before_it_is_left() {
+    let mut terminal = ask(20, 5);
+    while !terminal.screen().contains("c039") {
+        terminal.step("<down>");
+    }
+    let mut read = seen(&terminal);
+    while !terminal.screen().contains("Gamma") {
+        terminal.step("<up>");
+        read.extend(seen(&terminal));
+    }
+    let row: BTreeSet<String> = (0..40).map(|n| format!("c{n:03}")).collect();
+    assert_eq!(row.difference(&read).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
 #[test]
 fn nothing_is_wider_than_the_screen() {
     for (columns, rows) in [(80, 24), (40, 12), (20, 5)] {

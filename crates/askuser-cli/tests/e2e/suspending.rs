@@ -173,6 +173,28 @@ fn a_prompt_that_was_stopped_without_notice_goes_on() {
     check_answers(&stage, terminal);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_prompt_that_is_continued_takes_the_terminal_over_again_without_a_shell_to_help() {
+    let stage = stage();
+    let mut terminal = stage.ask(&[&example("database")]);
+    terminal.wait_for("? keys");
+    terminal.signal(Signal::STOP);
+    terminal.wait_stopped();
+    // Meanwhile somebody else has used the terminal: its screen is another, and so are its modes.
+    terminal.wipe();
+    let tty = std::fs::read_link(format!("/proc/{}/fd/0", terminal.pid())).unwrap();
+    let sane = std::process::Command::new("stty").arg("-F").arg(&tty).arg("sane").status().unwrap();
+    assert!(sane.success());
+    terminal.signal(Signal::CONT);
+    terminal.wait_for("? keys");
+    // With the terminal's own line editing, keys would wait for a line to end, and be echoed.
+    terminal.keys("<down>");
+    terminal.wait_for("> ○ MongoDB");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().picks(), serde_json::json!([["MongoDB"]]));
+}
+
 #[test]
 fn a_prompt_that_was_stopped_without_notice_does_not_paint_over_what_is_left_of_it() {
     let stage = stage();

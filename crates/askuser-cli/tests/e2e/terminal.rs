@@ -170,47 +170,85 @@ struct Shared {
 
 struct Seen {
     parser: vt100::Parser<Surprises>,
+    reading: Reading,
     raw: Vec<u8>,
     closed: bool,
 }
 
-/// Whatever reached the terminal that a prompt has no business with.
+/// Where in what is written a byte stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reading {
+    #[default]
+    Text,
+    Escape,
+    Csi,
+    String,
+}
+
+impl Reading {
+    /// Takes in a byte; says whether it begins a character that is to be shown.
+    fn begins_character(&mut self, byte: u8) -> bool {
+        let before = *self;
+        *self = match (before, byte) {
+            (Reading::Text | Reading::String, 0x1b) => Reading::Escape,
+            (Reading::Escape, b'[') => Reading::Csi,
+            (Reading::Escape, b']' | b'P' | b'_' | b'^' | b'X') => Reading::String,
+            (Reading::Escape, 0x20..=0x2f) => Reading::Escape,
+            (Reading::Escape, _) | (Reading::Csi, 0x40..=0x7e) | (Reading::String, 0x07) => Reading::Text,
+            _ => before,
+        };
+        (before, *self) == (Reading::Text, Reading::Text) && byte >= 0x20 && byte != 0x7f && byte & 0xc0 != 0x80
+    }
+}
+
+/// Whatever reached the terminal that a prompt has no business with, and whether lines wrap, which vt100 does not know.
 #[derive(Clone, Debug, Default)]
-struct Surprises(Vec<String>);
+struct Surprises {
+    seen: Vec<String>,
+    wrapping: Wrapping,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Wrapping {
+    #[default]
+    On,
+    Off,
+}
 
 impl vt100::Callbacks for Surprises {
     fn audible_bell(&mut self, _: &mut vt100::Screen) {
-        self.0.push("bell".into());
+        self.seen.push("bell".into());
     }
     fn resize(&mut self, _: &mut vt100::Screen, request: (u16, u16)) {
-        self.0.push(format!("resize {request:?}"));
+        self.seen.push(format!("resize {request:?}"));
     }
     fn set_window_icon_name(&mut self, _: &mut vt100::Screen, name: &[u8]) {
-        self.0.push(format!("icon {:?}", String::from_utf8_lossy(name)));
+        self.seen.push(format!("icon {:?}", String::from_utf8_lossy(name)));
     }
     fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
-        self.0.push(format!("title {:?}", String::from_utf8_lossy(title)));
+        self.seen.push(format!("title {:?}", String::from_utf8_lossy(title)));
     }
     fn copy_to_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8], _: &[u8]) {
-        self.0.push("clipboard".into());
+        self.seen.push("clipboard".into());
     }
     fn paste_from_clipboard(&mut self, _: &mut vt100::Screen, _: &[u8]) {
-        self.0.push("clipboard asked for".into());
+        self.seen.push("clipboard asked for".into());
     }
     fn unhandled_control(&mut self, _: &mut vt100::Screen, byte: u8) {
-        self.0.push(format!("control {byte:#x}"));
+        self.seen.push(format!("control {byte:#x}"));
     }
     fn unhandled_escape(&mut self, _: &mut vt100::Screen, _: Option<u8>, _: Option<u8>, byte: u8) {
-        self.0.push(format!("escape {:?}", char::from(byte)));
+        self.seen.push(format!("escape {:?}", char::from(byte)));
     }
     fn unhandled_csi(&mut self, _: &mut vt100::Screen, i: Option<u8>, _: Option<u8>, params: &[&[u16]], c: char) {
-        // Wrapping on and off is the prompt's own; vt100 does not know it.
-        if !(i == Some(b'?') && params == [&[7]] && matches!(c, 'h' | 'l')) {
-            self.0.push(format!("CSI {i:?} {params:?} {c}"));
+        match (i, params, c) {
+            (Some(b'?'), [[7]], 'h') => self.wrapping = Wrapping::On,
+            (Some(b'?'), [[7]], 'l') => self.wrapping = Wrapping::Off,
+            _ => self.seen.push(format!("CSI {i:?} {params:?} {c}")),
         }
     }
     fn unhandled_osc(&mut self, _: &mut vt100::Screen, params: &[&[u8]]) {
-        self.0.push(format!("OSC {params:?}"));
+        self.seen.push(format!("OSC {params:?}"));
     }
 }
 
@@ -218,7 +256,10 @@ impl Shared {
     fn new(columns: u16, rows: u16) -> Shared {
         let (rows, columns) = (rows.try_into().expect("rows"), columns.try_into().expect("columns"));
         let parser = vt100::Parser::new_with_callbacks(rows, columns, 10_000, Surprises::default());
-        Shared { seen: Mutex::new(Seen { parser, raw: Vec::new(), closed: false }), changed: Condvar::new() }
+        Shared {
+            seen: Mutex::new(Seen { parser, reading: Reading::Text, raw: Vec::new(), closed: false }),
+            changed: Condvar::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Seen> {
@@ -250,7 +291,17 @@ impl Shared {
 impl Seen {
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend_from_slice(bytes);
-        self.parser.process(bytes);
+        for byte in bytes {
+            // Where lines do not wrap, what comes after the last column is written into it. A frame for a wider screen than
+            // there is by now would otherwise take more rows here than in any real terminal.
+            let begins = self.reading.begins_character(*byte);
+            let screen = self.parser.screen();
+            let columns = screen.size().1.get();
+            if begins && self.parser.callbacks().wrapping == Wrapping::Off && screen.cursor_position().1 >= columns {
+                self.parser.process(format!("\x1b[{columns}G").as_bytes());
+            }
+            self.parser.process(&[*byte]);
+        }
     }
 
     fn text(&self) -> String {
@@ -377,6 +428,23 @@ impl Terminal {
         self.master.resize(size).expect("a new size");
     }
 
+    /// Clears the screen, as somebody else who writes to the terminal may.
+    pub(crate) fn wipe(&self) {
+        self.shared.update(|seen| seen.parser.process(b"\x1b[2J\x1b[H"));
+    }
+
+    /// Waits until the process that was started is stopped.
+    #[track_caller]
+    pub(crate) fn wait_stopped(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        // After the name in parentheses comes the state.
+        let state = || fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
+        while !state().rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')) {
+            assert!(Instant::now() < deadline, "never stopped: {}", state());
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// The process that was started.
     pub(crate) fn pid(&self) -> i32 {
         self.child.process_id().expect("a process").cast_signed()
@@ -409,7 +477,7 @@ impl Terminal {
             stderr: self.stage.read("err"),
             screen: seen.text(),
             raw: seen.raw.clone(),
-            surprises: seen.parser.callbacks().0.clone(),
+            surprises: seen.parser.callbacks().seen.clone(),
             modes: Modes {
                 cursor_hidden: seen.parser.screen().hide_cursor(),
                 bracketed_paste: seen.parser.screen().bracketed_paste(),

@@ -87,5 +87,7 @@ mod tests {
         let (waker, pipe) = WakePipe::new().unwrap();
         drop(pipe);
         waker.wake();
+        assert_eq!((&*waker.pipe).write(&[0]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        assert!(waker.signalled.load(Ordering::SeqCst));
     }
 }

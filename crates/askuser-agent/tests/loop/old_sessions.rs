@@ -1,0 +1,163 @@
+//! Sessions that 0.1 has written, cut off where a process may die: they are taken up as today's are.
+//!
+//! The files under `tests/fixtures/sessions` are recordings of that version. Only the name of the session and the folder it
+//! works in, `WORK`, were replaced.
+
+use crate::support::*;
+use askuser::{Purpose, RequestKey};
+use askuser_agent::{Agent, Message, Transcript, tools};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::{TempDir, tempdir};
+
+struct OldSession {
+    folder: TempDir,
+    name: &'static str,
+}
+
+impl OldSession {
+    fn new(name: &'static str) -> OldSession {
+        let folder = tempdir().unwrap();
+        fs::create_dir(folder.path().join("work")).unwrap();
+        let old = OldSession { folder, name };
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/sessions/{name}.jsonl"));
+        let text = fs::read_to_string(recorded).unwrap();
+        assert!(text.contains("\"cwd\":\"WORK\"") && !text.contains("\"purpose\""), "not a recording of 0.1");
+        let work = serde_json::to_string(&old.work()).unwrap();
+        fs::write(old.folder.path().join(format!("{name}.jsonl")), text.replace("\"WORK\"", &work)).unwrap();
+        old
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().join("work").canonicalize().unwrap()
+    }
+
+    fn transcript(&self) -> Transcript {
+        Transcript::open(self.folder.path(), self.name).unwrap()
+    }
+
+    /// Takes it up with a person who answers like this; returns what the model then read, until the end.
+    async fn resume(&self, person: &Arc<Person>, turns: Value) -> Requests {
+        let (model, requests) = watched(script(turns));
+        let transcript = self.transcript();
+        assert_eq!(transcript.cwd(), self.work());
+        let mut agent = Agent::new(model)
+            .with_tools(tools::all())
+            .with_asker(person.clone())
+            .in_folder(self.work())
+            .with_transcript(transcript);
+        let events = collect(agent.resume().expect("something is open")).await;
+        assert_eq!(last_words(&events), "done", "{events:?}");
+        requests
+    }
+
+    /// Once it has come to its end there is nothing left to do, also for whoever opens it next.
+    fn assert_done(&self) {
+        let transcript = self.transcript();
+        assert_eq!(transcript.pending(), []);
+        let mut agent = Agent::new(calling([])).with_transcript(transcript);
+        assert!(agent.resume().is_none());
+    }
+}
+
+/// A model that has made its calls already.
+fn done() -> Value {
+    json!({"turns": [{"text": "not said again"}, {"text": "done"}]})
+}
+
+#[tokio::test]
+async fn a_question_without_an_answer_is_asked_again() {
+    let old = OldSession::new("pending-question");
+    let pending: Vec<RequestKey> = old.transcript().pending().iter().map(|request| request.key().clone()).collect();
+    assert_eq!(pending, [RequestKey::new("pending-question", "call_1_1")]);
+    let person = Person::new([pick("SQLite")]);
+    let requests = old.resume(&person, done()).await;
+    assert_eq!(person.texts(), ["Which database?"]);
+    let read = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n\nProceeding \
+                with user selections.";
+    assert_eq!(requests.last_result(), (read.into(), false));
+    old.assert_done();
+}
+
+#[tokio::test]
+async fn a_question_that_was_answered_is_not_asked_again_and_the_answer_reaches_the_model() {
+    let old = OldSession::new("answered-question");
+    assert_eq!(old.transcript().pending(), []);
+    let person = Person::new([]);
+    let requests = old.resume(&person, done()).await;
+    let read = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n   Note: it is \
+                enough\n\nProceeding with user selections.";
+    assert_eq!((requests.last_result(), person.asked()), ((read.into(), false), vec![]));
+    old.assert_done();
+}
+
+#[tokio::test]
+async fn a_question_of_a_subagent_is_asked_again_in_its_task() {
+    let old = OldSession::new("pending-question-of-a-subagent");
+    let person = Person::new([pick("Some")]);
+    let tasks = json!({"audit": [{"text": "not said again"}, {"text": "audited"}]});
+    let requests = old.resume(&person, json!({"turns": done()["turns"], "tasks": tasks})).await;
+    let [request] = &person.asked()[..] else { panic!("asked {} times", person.asked().len()) };
+    let key = RequestKey::new("pending-question-of-a-subagent", "call_1_1").in_tasks(["call_1_1"]);
+    assert_eq!((request.key(), request.asked_by().as_deref()), (&key, Some("task 'audit'")));
+    let own = requests.all().into_iter().find(|seen| seen.task.is_some()).unwrap();
+    let Some(Message::Results { results }) = own.messages.last() else { panic!("{own:?}") };
+    assert!(results[0].output.contains("(Audit all?)\n   Selected: Some\n"), "{results:?}");
+    assert_eq!(requests.last_result(), ("audited".into(), false));
+    old.assert_done();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
+    let old = OldSession::new("permission-for-a-command");
+    let recorded = old.transcript().pending();
+    assert_eq!(recorded, []);
+    let person = Person::new([]);
+    let requests = old.resume(&person, done()).await;
+    assert_eq!(fs::read_to_string(old.work().join("log")).unwrap(), "ran\n");
+    let read = "(no output)\n\nThe user allowed this, and noted: only today";
+    assert_eq!((requests.last_result(), person.asked()), ((read.into(), false), vec![]));
+    old.assert_done();
+    assert_eq!(fs::read_to_string(old.work().join("log")).unwrap(), "ran\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_change_that_was_allowed_is_made_if_it_is_still_the_same_change() {
+    let old = OldSession::new("permission-for-a-write");
+    let person = Person::new([]);
+    let requests = old.resume(&person, done()).await;
+    assert_eq!((requests.last_result().1, person.asked()), (false, vec![]));
+    assert_eq!(fs::read_to_string(old.work().join("made.txt")).unwrap(), "one\ntwo\n");
+    old.assert_done();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_now() {
+    let old = OldSession::new("permission-for-a-write");
+    // As many lines are added, and the question reads the same: only the diff tells them apart.
+    let path = old.folder.path().join("permission-for-a-write.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(r#""content":"one\ntwo\n""#, r#""content":"two\nsix\n""#)).unwrap();
+    let person = Person::new([pick("Deny")]);
+    old.resume(&person, done()).await;
+    assert_eq!(person.asked().len(), 1);
+    assert_eq!(person.asked()[0].key().purpose(), Purpose::Permission);
+    assert!(!old.work().join("made.txt").exists());
+}
+
+#[tokio::test]
+async fn a_question_that_was_mended_keeps_its_answer_under_rules_that_would_reject_it() {
+    let old = OldSession::new("repaired-question");
+    let person = Person::new([]);
+    let requests = old.resume(&person, done()).await;
+    let (read, is_error) = requests.last_result();
+    let answer = "1. Database system (Which database shall this project use from now on?)\n   Selected: SQLite\n";
+    assert!(read.contains(answer) && !is_error, "{read}");
+    assert_eq!(person.asked(), []);
+    old.assert_done();
+}
