@@ -202,7 +202,7 @@ impl Agent {
             if let Some(outcome) = self.shared.recorded_question(&id) {
                 let output =
                     format!("This was cut off before it had finished, but after asking. The outcome: {outcome}");
-                self.record(&Entry::Result { id, name, result: ToolResult::error(output) })?;
+                self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
         Ok(())

@@ -37,6 +37,7 @@
 mod agent;
 mod asking;
 pub mod atomic_file;
+mod calls;
 mod event;
 mod event_channel;
 mod message;
@@ -60,4 +61,4 @@ pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use script::{Script, ScriptError};
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-pub use transcript::{Entry, Session, Transcript, TranscriptError};
+pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError};

@@ -52,14 +52,30 @@ pub enum Entry {
     },
     /// A tool that acts is about to run.
     Started { id: String },
-    /// What came of a call.
-    Result { id: String, name: String, result: ToolResult },
+    /// What came of a call, and why the later calls of its message do not run, if they do not.
+    Result {
+        id: String,
+        name: String,
+        result: ToolResult,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        halt: Option<Halt>,
+    },
     /// The person stopped the turn.
     Interrupted,
     /// The conversation begins anew.
     Cleared,
     /// The mode has changed.
     Mode { mode: PermissionMode },
+}
+
+/// Why the later calls of a message do not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Halt {
+    /// A question before them has no answer: it was dismissed, declined, to be discussed, or nobody was there.
+    NotAnswered,
+    /// A call before them was not allowed.
+    NotAllowed,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

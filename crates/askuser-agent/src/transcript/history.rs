@@ -1,6 +1,6 @@
 //! A conversation, made from what happened, and what comes next in it.
 
-use super::Entry;
+use super::{Entry, Halt};
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
@@ -11,6 +11,8 @@ pub(crate) struct History {
     pub(crate) messages: Vec<Message>,
     /// Results of the calls of the last message, until all are there.
     results: HashMap<String, ToolResult>,
+    /// Which of them let no later call of that message run.
+    halts: HashMap<String, Halt>,
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
     /// back its answer.
     ids: HashSet<String>,
@@ -47,11 +49,13 @@ impl History {
             Entry::Assistant { content, .. } => {
                 self.give_up_open_calls(CUT_OFF);
                 self.results.clear();
+                self.halts.clear();
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.messages.push(message);
             }
-            Entry::Result { id, result, .. } => {
+            Entry::Result { id, result, halt, .. } => {
+                self.halts.extend(halt.map(|halt| (id.clone(), halt)));
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
@@ -80,6 +84,12 @@ impl History {
                 if open.is_empty() { Next::User } else { Next::Calls(open) }
             }
         }
+    }
+
+    /// Why a call of the last message does not run, if an earlier one of that message is the reason.
+    pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
+        let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
+        earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
     }
 
     /// Whether the person stopped it.

@@ -4,6 +4,7 @@ mod asking;
 mod crash;
 mod events;
 mod failing;
+mod halting;
 mod order;
 mod permission;
 mod plan;
