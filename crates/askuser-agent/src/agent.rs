@@ -4,6 +4,7 @@ use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
+use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
@@ -61,6 +62,11 @@ impl Agent {
     /// Only the mode that allows everything allows this too.
     pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
+    }
+
+    /// Keeping these keys from its tools.
+    pub fn keeping_from_tools(self, secrets: Secrets) -> Agent {
+        self.change(|shared| shared.secrets = secrets)
     }
 
     /// Told this about its task.

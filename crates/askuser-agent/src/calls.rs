@@ -100,6 +100,7 @@ fn announce(call: &ToolCall, context: &ToolContext) {
 
 fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContext) -> Result<(), Stop> {
     let Ended { result, halt } = ended;
+    let result = context.shared.secrets.blot(result);
     let (id, name) = (call.id.clone(), call.name.clone());
     agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
     context.emit(AgentEvent::ToolResult { id, name, result });

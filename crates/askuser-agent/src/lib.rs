@@ -46,6 +46,7 @@ mod permission;
 #[cfg(feature = "providers")]
 pub mod provider;
 mod script;
+mod secrets;
 mod shared;
 mod tool;
 mod tool_input;
@@ -60,5 +61,6 @@ pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use script::{Script, ScriptError};
+pub use secrets::Secrets;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError};

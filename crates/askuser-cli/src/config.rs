@@ -218,6 +218,7 @@ impl Layers {
                 _ => None,
             })?,
             on_question: self.read("on_question", |v| Some((v != "none").then(|| v.to_owned())))?,
+            pass_env: self.read("pass_env", |v| Some(names(v)))?,
             notify: self.read("notify", switch)?,
             format: self.read("format", |v| match v {
                 "auto" => Some(None),
@@ -295,6 +296,8 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     pub permissions: Permit,
     pub on_question: Option<String>,
+    /// Variables with keys that commands get all the same.
+    pub pass_env: Vec<String>,
     pub notify: bool,
 }
 
@@ -324,6 +327,13 @@ pub fn project_file(folder: &Path) -> Option<PathBuf> {
     let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
     let depth = folder.ancestors().position(is_root).unwrap_or(0);
     folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+}
+
+fn names(list: &str) -> Vec<String> {
+    match list {
+        "none" => Vec::new(),
+        list => list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+    }
 }
 
 fn switch(value: &str) -> Option<bool> {

@@ -21,6 +21,7 @@ impl Setting {
             "base_url" => "base-url",
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
+            "pass_env" => "pass-env",
             name => name,
         }
     }
@@ -138,6 +139,10 @@ pub const SETTINGS: &[Setting] = &[
     of(
         Of::Agent,
         setting("on_question", "COMMAND", "none", User, "Run this when a question waits; it gets the question as JSON"),
+    ),
+    of(
+        Of::Agent,
+        setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
     ),
     of(
         Of::Agent,

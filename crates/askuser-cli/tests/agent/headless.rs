@@ -152,3 +152,22 @@ fn an_empty_session_is_not_the_one_to_go_on_with() {
     assert_eq!(place.sessions().len(), 2);
     assert_eq!(output(&mut place.agent(&script, &["-p", "go on", "--continue"])).1, "Two.\n");
 }
+
+#[test]
+fn a_command_that_prints_the_keys_prints_nothing() {
+    let place = Place::new();
+    let command = "echo \"<$ANTHROPIC_API_KEY>\"; env; tr '\\0' '\\n' </proc/$PPID/environ; true";
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let run = |args: &[&str]| {
+        let mut agent = place.agent(&script, &[&["-p", "hi", "--permissions", "allow"], args].concat());
+        agent.env("ANTHROPIC_API_KEY", "sk-ant-very-secret").env("OPENAI_API_KEY", "sk-very-secret");
+        assert_eq!(output(&mut agent).0, 0);
+        let session = place.sessions().pop().unwrap();
+        let text = std::fs::read_to_string(&session).unwrap();
+        std::fs::remove_file(session).unwrap();
+        assert!(!text.contains("very-secret"), "{text}");
+        text
+    };
+    assert!(run(&[]).contains("<>"), "the command has no key");
+    assert!(run(&["--pass-env", "ANTHROPIC_API_KEY"]).contains("<[key removed]>"), "the command was given the key");
+}

@@ -24,6 +24,7 @@ fn without_anything_every_setting_has_its_default() {
 timeout      none            default
 answers      none            default
 headless     none            default
+via          policy,terminal default
 plain        false           default
 repair       false           default
 arm          250ms           default
@@ -37,6 +38,7 @@ base_url     none            default
 max_tokens   none            default
 permissions  ask             default
 on_question  none            default
+pass_env     none            default
 notify       true            default
 ";
     let ended = Stage::new().run(&["config"]);
