@@ -187,6 +187,14 @@ impl Agent {
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
+        // These give up every open call, and the model reads which of them had begun.
+        if let (Entry::User { .. } | Entry::Interrupted, Next::Calls(calls)) = (entry, self.history.next()) {
+            for call in calls {
+                if self.shared.transcript.has_begun(&self.shared.tasks, &call.id) {
+                    self.history.has_begun(&call.id);
+                }
+            }
+        }
         self.shared.append(entry)?;
         self.history.apply(entry);
         Ok(())

@@ -68,6 +68,13 @@ pub enum Entry {
     Mode { mode: PermissionMode },
 }
 
+impl Entry {
+    /// Whether somebody has seen it, or something has begun to act.
+    fn has_effect(&self) -> bool {
+        matches!(self, Entry::Asked { .. } | Entry::Started { .. })
+    }
+}
+
 /// Why the later calls of a message do not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -287,8 +294,12 @@ impl Transcript {
     pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
-        for line in inner.lines.iter().filter(|line| line.tasks == tasks) {
-            history.apply(&line.entry);
+        for line in inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)) {
+            match line.tasks.get(tasks.len()) {
+                None => history.apply(&line.entry),
+                Some(call) if line.entry.has_effect() => history.has_begun(call),
+                Some(_) => {}
+            }
         }
         history
     }
@@ -319,6 +330,17 @@ impl Transcript {
     pub(crate) fn has_started(&self, tasks: &[String], wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
         self.inner().lines.iter().any(|line| started(line) && line.tasks == tasks)
+    }
+
+    /// Whether a call that is still open has asked something or begun to act, itself or through a subagent.
+    pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
+        self.inner().lines.iter().any(|line| match &line.entry {
+            Entry::Asked { id, .. } | Entry::Started { id } if line.tasks == tasks => id == call,
+            entry => {
+                let below = line.tasks.strip_prefix(tasks).and_then(|below| below.first());
+                entry.has_effect() && below.is_some_and(|task| task == call)
+            }
+        })
     }
 
     /// The mode that was written last.

@@ -101,7 +101,7 @@ impl Response {
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
         if self.size > MAX_RESPONSE_BYTES {
-            let message = format!("the answer has more than {MAX_RESPONSE_BYTES} bytes, at most {MAX_RESPONSE_BYTES}");
+            let message = format!("the answer is longer than {MAX_RESPONSE_BYTES} bytes");
             return Err(ModelError::new(FailureKind::Protocol, message));
         }
         Ok(())
