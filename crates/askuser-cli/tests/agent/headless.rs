@@ -171,3 +171,22 @@ fn a_command_that_prints_the_keys_prints_nothing() {
     assert!(run(&[]).contains("<>"), "the command has no key");
     assert!(run(&["--pass-env", "ANTHROPIC_API_KEY"]).contains("<[key removed]>"), "the command was given the key");
 }
+
+#[test]
+fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "one"}, {"text": "two"}]});
+    output(&mut place.agent(&script, &["-p", "hi"]));
+    let path = place.sessions().pop().unwrap();
+    let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+    lines.insert(lines.len() - 1, "not json".into());
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id]));
+    let hint = format!("hint: `askuser agent --resume {id} --repair-transcript` cuts it off before that line");
+    assert!(code == 2 && stderr.contains(&hint), "{stderr}");
+    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id, "--repair-transcript"]));
+    assert!(code == 0 && stderr.contains("a copy of the whole is "), "{stderr}");
+    let kept = std::fs::read_to_string(path.with_extension("damaged-1")).unwrap();
+    assert_eq!(kept, lines.join("\n") + "\n");
+}

@@ -145,7 +145,12 @@ fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
     let here =
         || std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")));
     let transcript = match args.get_one::<String>("resume") {
-        Some(id) => session::open(id)?,
+        Some(id) => {
+            if args.get_flag("repair-transcript") {
+                session::repair(id)?;
+            }
+            session::open(id)?
+        }
         None if args.get_flag("continue") => session::last(&here()?)?,
         None => return session::new(&here()?),
     };

@@ -2,7 +2,7 @@
 
 use askuser_agent::{Session, Transcript, TranscriptError};
 use askuser_cli::config;
-use askuser_cli::failure::Failure;
+use askuser_cli::failure::{self, Failure};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -83,8 +83,22 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
         TranscriptError::Missing { .. } => {
             Failure::new(error).hint("askuser agent --continue takes up the last one of this folder")
         }
+        TranscriptError::Damaged { line, .. } if line > 1 => {
+            Failure::new(error).hint(format!(
+                "`askuser agent --resume {id} --repair-transcript` cuts it off before that line and keeps a copy of the whole"
+            ))
+        }
         _ => Failure::new(error),
     })
+}
+
+/// Cuts a damaged session off before its first damaged line, and says where the copy is.
+pub(crate) fn repair(id: &str) -> Result<(), Failure> {
+    if let Some(copy) = Transcript::repair(&folder()?, id).map_err(Failure::new)? {
+        let words = format!("session {id} was damaged and is cut off there; a copy of the whole is {}", copy.display());
+        failure::notice("askuser", &words);
+    }
+    Ok(())
 }
 
 /// The last session of a folder in which something was said, and which nobody else has open.
