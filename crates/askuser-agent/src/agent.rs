@@ -4,6 +4,7 @@ use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
+use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
@@ -61,6 +62,11 @@ impl Agent {
     /// Only the mode that allows everything allows this too.
     pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
+    }
+
+    /// Keeping these keys from its tools.
+    pub fn keeping_from_tools(self, secrets: Secrets) -> Agent {
+        self.change(|shared| shared.secrets = secrets)
     }
 
     /// Told this about its task.
@@ -187,6 +193,14 @@ impl Agent {
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
+        // These give up every open call, and the model reads which of them had begun.
+        if let (Entry::User { .. } | Entry::Interrupted, Next::Calls(calls)) = (entry, self.history.next()) {
+            for call in calls {
+                if self.shared.transcript.has_begun(&self.shared.tasks, &call.id) {
+                    self.history.has_begun(&call.id);
+                }
+            }
+        }
         self.shared.append(entry)?;
         self.history.apply(entry);
         Ok(())
@@ -208,7 +222,7 @@ impl Agent {
             if let Some(outcome) = self.shared.recorded_question(&id) {
                 let output =
                     format!("This was cut off before it had finished, but after asking. The outcome: {outcome}");
-                self.record(&Entry::Result { id, name, result: ToolResult::error(output) })?;
+                self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
         Ok(())

@@ -179,7 +179,7 @@ fn unreachable(error: &AskError) -> Result<Delivery, Stop> {
 
 impl From<TranscriptError> for Stop {
     fn from(error: TranscriptError) -> Stop {
-        let message = format!("the transcript cannot be written, so nothing is done: {error}");
+        let message = format!("the transcript cannot be written, so nothing more is done: {error}");
         Stop::Failed(Failure { kind: FailureKind::Transcript, message })
     }
 }

@@ -39,6 +39,7 @@
 mod agent;
 mod asking;
 pub mod atomic_file;
+mod calls;
 mod conversation;
 mod event;
 mod event_channel;
@@ -49,6 +50,7 @@ mod permission;
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
 mod script;
+mod secrets;
 mod shared;
 mod tool;
 mod tool_input;
@@ -64,7 +66,8 @@ pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use script::{Script, ScriptError};
+pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-pub use transcript::{Entry, Session, Transcript, TranscriptError};
+pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError};

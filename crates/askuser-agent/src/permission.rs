@@ -88,8 +88,13 @@ fn whose<'a>(tool: &'a str, consent: &Consent) -> &'a str {
 
 /// What came of asking for permission.
 pub(crate) enum Verdict {
-    Allowed { note: Option<String> },
+    Allowed {
+        note: Option<String>,
+    },
+    /// They were asked, and did not say yes.
     Refused(ToolResult),
+    /// It could not run anyway, so nobody was asked.
+    Invalid(ToolResult),
 }
 
 /// The options by their index: a recorded answer may have been given under other labels.
@@ -101,7 +106,7 @@ const ALWAYS_LABEL: &str = "Always here";
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Verdict, Stop> {
     let consent = match tool.consent(call, context) {
         Ok(consent) => consent,
-        Err(refused) => return Ok(Verdict::Refused(refused)),
+        Err(invalid) => return Ok(Verdict::Invalid(invalid)),
     };
     let shared = &context.shared;
     if shared.permissions().let_through(&call.name, &consent) {
@@ -111,7 +116,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Ok(set) => set,
         Err(violations) => {
             let why = format!("Not run: this cannot be shown to the user for permission ({violations}).");
-            return Ok(Verdict::Refused(ToolResult::error(why)));
+            return Ok(Verdict::Invalid(ToolResult::error(why)));
         }
     };
     let asked = context.ask_for(Purpose::Permission, &call.id, set, consent.context.clone()).await?;

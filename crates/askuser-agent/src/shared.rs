@@ -2,6 +2,7 @@
 
 use crate::model::Model;
 use crate::permission::Permissions;
+use crate::secrets::Secrets;
 use crate::tool::{Registry, Stop};
 use crate::transcript::{Entry, Transcript};
 use askuser::{Asker, Origin, Purpose, RequestKey};
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     pub(crate) cwd: PathBuf,
     pub(crate) allowed: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
+    pub(crate) secrets: Secrets,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
     pub(crate) transcript: Transcript,
@@ -50,6 +52,7 @@ impl Shared {
             cwd: std::env::current_dir().unwrap_or_default(),
             allowed: Vec::new(),
             protected: Vec::new(),
+            secrets: Secrets::none(),
             system: String::new(),
             permissions: Arc::default(),
             transcript: Transcript::in_memory(),

@@ -3,89 +3,24 @@
 //! A process may be killed at any byte. What is read back is every whole line; the next word is then found by
 //! [`History`], which the running loop uses as well, so that there is no second way to go on.
 
+mod entry;
 mod history;
 mod questions;
+mod repair;
 
+use entry::Line;
+pub use entry::{Entry, Halt};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 
-use crate::event::Usage;
-use crate::message::Block;
 use crate::permission::PermissionMode;
-use crate::tool::ToolResult;
 use askuser::{Purpose, Request};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Something that happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[allow(missing_docs)]
-pub enum Entry {
-    /// The first line.
-    Session { id: String, cwd: PathBuf, version: String },
-    /// The person said something.
-    User { text: String },
-    /// The model answered.
-    Assistant { content: Vec<Block>, usage: Usage },
-    /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.
-    Asked {
-        id: String,
-        #[serde(default)]
-        purpose: Option<Purpose>,
-        questions: Value,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request: Option<Box<Request>>,
-    },
-    /// What came of it.
-    Outcome {
-        id: String,
-        #[serde(default)]
-        purpose: Option<Purpose>,
-        outcome: Value,
-    },
-    /// A tool that acts is about to run.
-    Started { id: String },
-    /// What came of a call.
-    Result { id: String, name: String, result: ToolResult },
-    /// The person stopped the turn.
-    Interrupted,
-    /// The conversation begins anew.
-    Cleared,
-    /// The mode has changed.
-    Mode { mode: PermissionMode },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Line {
-    /// Milliseconds since 1970.
-    at: u64,
-    /// The calls that lead to the subagent it is about, the outermost first. Old sessions have a text: subagents had no
-    /// subagents, so it is the id of one call.
-    #[serde(default, rename = "task", deserialize_with = "read_tasks", skip_serializing_if = "Vec::is_empty")]
-    tasks: Vec<String>,
-    #[serde(flatten)]
-    entry: Entry,
-}
-
-fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Tasks {
-        Path(Vec<String>),
-        Call(String),
-    }
-    Ok(match Tasks::deserialize(deserializer)? {
-        Tasks::Path(path) => path,
-        Tasks::Call(call) => vec![call],
-    })
-}
 
 /// A session's record. Clones write to the same one.
 #[derive(Clone, Debug)]
@@ -169,33 +104,16 @@ impl Transcript {
     /// # Errors
     /// Where there is no such session, another process has it open, or the file is damaged.
     pub fn open(folder: &Path, id: &str) -> Result<Transcript, TranscriptError> {
-        let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
-        // A name, not a path.
-        if id.is_empty() || id.contains(['/', '\\', '.']) {
-            return Err(missing());
-        }
-        let path = folder.join(format!("{id}.jsonl"));
+        let (path, mut file) = open_file(folder, id)?;
         let failed = |source| TranscriptError::File { path: path.clone(), source };
-        let mut file = match private().open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
-            Err(error) => return Err(failed(error)),
-        };
-        if take(&file) == Taken::ByAnother {
-            return Err(TranscriptError::InUse { id: id.to_owned() });
-        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let mut lines = Vec::new();
-        for (i, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-            let line: Line = serde_json::from_slice(line).map_err(|error| TranscriptError::Damaged {
-                path: path.clone(),
-                line: i + 1,
-                fact: error.to_string(),
-            })?;
-            lines.push(line);
-        }
+        let mut lines = entry::read(&bytes[..whole]).map_err(|bad| TranscriptError::Damaged {
+            path: path.clone(),
+            line: bad.line,
+            fact: bad.fact,
+        })?;
         let last = serde_json::from_slice::<Line>(&bytes[whole..]).ok();
         let lacks_only_its_end = last.is_some();
         lines.extend(last);
@@ -281,8 +199,12 @@ impl Transcript {
     pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
-        for line in inner.lines.iter().filter(|line| line.tasks == tasks) {
-            history.apply(&line.entry);
+        for line in inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)) {
+            match line.tasks.get(tasks.len()) {
+                None => history.apply(&line.entry),
+                Some(call) if line.entry.has_effect() => history.has_begun(call),
+                Some(_) => {}
+            }
         }
         history
     }
@@ -313,6 +235,17 @@ impl Transcript {
     pub(crate) fn has_started(&self, tasks: &[String], wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
         self.inner().lines.iter().any(|line| started(line) && line.tasks == tasks)
+    }
+
+    /// Whether a call that is still open has asked something or begun to act, itself or through a subagent.
+    pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
+        self.inner().lines.iter().any(|line| match &line.entry {
+            Entry::Asked { id, .. } | Entry::Started { id } if line.tasks == tasks => id == call,
+            entry => {
+                let below = line.tasks.strip_prefix(tasks).and_then(|below| below.first());
+                entry.has_effect() && below.is_some_and(|task| task == call)
+            }
+        })
     }
 
     /// The mode that was written last.
@@ -378,6 +311,25 @@ impl Inner {
 impl From<Inner> for Transcript {
     fn from(inner: Inner) -> Transcript {
         Transcript(Arc::new(Mutex::new(inner)))
+    }
+}
+
+/// Opens the file of a session, for this process alone.
+fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError> {
+    let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
+    // A name, not a path.
+    if id.is_empty() || id.contains(['/', '\\', '.']) {
+        return Err(missing());
+    }
+    let path = folder.join(format!("{id}.jsonl"));
+    let file = match private().open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
+        Err(source) => return Err(TranscriptError::File { path, source }),
+    };
+    match take(&file) {
+        Taken::ByUs => Ok((path, file)),
+        Taken::ByAnother => Err(TranscriptError::InUse { id: id.to_owned() }),
     }
 }
 

@@ -34,7 +34,7 @@ impl Tool for Act {
 
     fn run<'a>(&'a self, call: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
         note(&self.0, format!("act {}", call.id));
-        Box::pin(async { Ok(ToolResult::ok("done")) })
+        Box::pin(async { Ok(crate::tool::ToolResult::ok("done")) })
     }
 }
 

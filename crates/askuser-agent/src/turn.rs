@@ -1,26 +1,19 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
 use crate::agent::Agent;
-use crate::asking::Exclusive;
+use crate::calls::run_calls;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
-use crate::permission::{self, PermissionMode, Verdict};
+use crate::permission::PermissionMode;
 use crate::shared::{Retries, Shared};
-use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
+use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
-use askuser::{Closed, Purpose, Request};
-use futures_util::FutureExt;
-use futures_util::stream::{self, StreamExt};
-use serde_json::json;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use askuser::{Closed, Request};
+use futures_util::stream::StreamExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
-
-/// How many tools that only look run beside each other.
-const MAX_PARALLEL: usize = 8;
 
 /// More than any answer needs.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
@@ -83,8 +76,6 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
     }
 }
 
-// ---- the model's turn ----
-
 /// An answer as far as it has come.
 #[derive(Default)]
 struct Response {
@@ -110,7 +101,7 @@ impl Response {
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
         if self.size > MAX_RESPONSE_BYTES {
-            let message = format!("the answer has more than {MAX_RESPONSE_BYTES} bytes, at most {MAX_RESPONSE_BYTES}");
+            let message = format!("the answer is longer than {MAX_RESPONSE_BYTES} bytes");
             return Err(ModelError::new(FailureKind::Protocol, message));
         }
         Ok(())
@@ -253,143 +244,7 @@ fn given_up(error: ModelError) -> Failure {
     }
 }
 
-// ---- the tools' turn ----
-
-async fn run_calls(
-    agent: &mut Agent,
-    calls: &[ToolCall],
-    events: &EventSender,
-    abort: &CancellationToken,
-) -> Result<(), Stop> {
-    let shared = agent.shared.clone();
-    let context = shared.context(events, abort);
-    let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
-    let mut rest = calls;
-    while !rest.is_empty() {
-        // Tools that only look run beside each other; whatever asks or acts runs alone and in its turn.
-        let beside = rest.iter().take_while(looks_only).count().max(1);
-        let (now, later) = rest.split_at(beside);
-        rest = later;
-        if abort.is_cancelled() {
-            return Err(Stop::Interrupted);
-        }
-        let runs: Vec<_> = now.iter().map(|call| run_call(call, &context)).collect();
-        let runs = stream::iter(runs).buffer_unordered(MAX_PARALLEL);
-        tokio::pin!(runs);
-        loop {
-            let ended = tokio::select! {
-                // What has just been done or answered is kept, even if the turn is stopped in the same moment.
-                biased;
-                ended = runs.next() => ended,
-                () = abort.cancelled() => return Err(Stop::Interrupted),
-            };
-            let Some((call, result)) = ended else { break };
-            let (id, name, result) = (call.id.clone(), call.name.clone(), result?);
-            agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone() })?;
-            context.emit(AgentEvent::ToolResult { id, name, result });
-        }
-    }
-    Ok(())
-}
-
-async fn run_call<'a>(call: &'a ToolCall, context: &ToolContext) -> (&'a ToolCall, Result<ToolResult, Stop>) {
-    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
-    context.emit(AgentEvent::ToolStart { id, name, input });
-    (call, try_call(call, context).await)
-}
-
-async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
-    context.wait_until_taken().await?;
-    let shared = &context.shared;
-    let mode = shared.permissions().mode;
-    let Some(tool) = shared.tools.get(&call.name).cloned() else {
-        let offered = shared.tools.offered(mode, context.asker.is_some());
-        let names: Vec<String> = offered.into_iter().map(|tool| tool.name).collect();
-        return Ok(ToolResult::error(format!(
-            "There is no tool {:?}. The tools are: {}.",
-            call.name,
-            names.join(", ")
-        )));
-    };
-    if shared.transcript.has_started(&shared.tasks, &call.id) {
-        let mut output = String::from(
-            "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
-             do it again.",
-        );
-        if let Some(note) = permission::recorded_note(call, context) {
-            output.push_str(&noted(&note));
-        }
-        return Ok(ToolResult::error(output));
-    }
-    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
-    let is_answered = tool.access() == Access::Ask && shared.recorded_question(&call.id).is_some();
-    if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
-        context.keep_waiting(Purpose::Question, &call.id)?;
-        context.keep_waiting(Purpose::Plan, &call.id)?;
-        return Ok(not_now(&*tool, context));
-    }
-    // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
-    let _exclusive = match tool.access() {
-        Access::Read => return run_tool(&*tool, call, context).await,
-        Access::Ask | Access::Act => shared.exclusive.lock().await,
-    };
-    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
-    if tool.access() == Access::Ask {
-        return run_tool(&*tool, call, context).await;
-    }
-    let note = match permission::obtain(&*tool, call, context).await? {
-        Verdict::Allowed { note } => note,
-        Verdict::Refused(result) => return Ok(result),
-    };
-    shared.append(&Entry::Started { id: call.id.clone() })?;
-    shared.transcript.sync()?;
-    let mut result = run_tool(&*tool, call, context).await?;
-    if let Some(note) = note {
-        result.output.push_str(&noted(&note));
-    }
-    Ok(result)
-}
-
-fn noted(note: &str) -> String {
-    format!("\n\nThe user allowed this, and noted: {note}")
-}
-
-/// A tool that panics has failed; the turn goes on, and whoever runs it.
-async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
-    let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
-    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool failed badly. It may have taken effect in part.")))
-}
-
-fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
-    let name = tool.definition().name;
-    match tool.access() {
-        Access::Act => ToolResult::error(format!(
-            "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
-        )),
-        Access::Ask if context.asker.is_none() => ToolResult::error(format!(
-            "{name} is not available: nobody can be asked in this run. Do not assume an answer."
-        ))
-        .with_details(
-            json!({"status": "unavailable", "answers": [], "via": null, "reason": "nobody can be asked in this run"}),
-        ),
-        Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
-    }
-}
-
 impl Shared {
-    fn context(self: &Arc<Shared>, events: &EventSender, abort: &CancellationToken) -> ToolContext {
-        ToolContext {
-            cwd: self.cwd.clone(),
-            allowed: self.allowed.clone(),
-            protected: self.protected.clone(),
-            abort: abort.clone(),
-            asker: self.asker.clone(),
-            shared: self.clone(),
-            events: events.clone(),
-            exclusive: Exclusive::Free,
-        }
-    }
-
     /// What the model is told, with what is true only now.
     fn system_now(&self) -> String {
         match self.permissions().mode {

@@ -120,6 +120,13 @@ fn agent_arguments(command: Command) -> Command {
         )
         .arg(Arg::new("resume").long("resume").value_name("ID").help("Take up this session"))
         .arg(
+            Arg::new("repair-transcript")
+                .long("repair-transcript")
+                .action(ArgAction::SetTrue)
+                .requires("resume")
+                .help("Cut a damaged session off before its first damaged line, and keep a copy"),
+        )
+        .arg(
             Arg::new("plan")
                 .long("plan")
                 .action(ArgAction::SetTrue)

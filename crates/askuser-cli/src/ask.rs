@@ -1,21 +1,25 @@
 //! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output.
 
-use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Status, report};
+use crate::docs::write;
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Status, Violations, report};
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::json::harmless;
 use askuser_cli::source;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use clap::ArgMatches;
+use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let set = source::question_set(args, settings)?;
-    if stdout_is_closed() {
-        return Err(Failure::new("standard output is closed, so nobody would read the answer")
-            .hint("redirect it to a file, or to /dev/null if only the exit code matters"));
-    }
+    let set = match source::question_set(args, settings)? {
+        Ok(set) => set,
+        Err(violations) => {
+            print_rejection(&violations, settings)?;
+            return Err(source::invalid(violations));
+        }
+    };
     let request = request(set, settings);
     // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
     let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
@@ -94,22 +98,16 @@ fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Res
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
 }
 
+/// Whoever asked for a format reads why nothing was asked where they would read the answer: a model can correct itself by it.
+fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {
+    let text = match settings.format {
+        Some(Format::Text) => report::rejection(violations),
+        Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
+        Some(Format::Record) | None => return Ok(()),
+    };
+    write(&format!("{text}\n"))
+}
+
 fn first_line(failure: &Failure) -> String {
     failure.message.lines().next().unwrap_or_default().to_owned()
-}
-
-/// Whether this process was started without a standard output. The runtime puts /dev/null in its place, open for reading
-/// too, which no shell does.
-#[cfg(unix)]
-fn stdout_is_closed() -> bool {
-    use rustix::fs::OFlags;
-    let flags = rustix::fs::fcntl_getfl(std::io::stdout()).unwrap_or(OFlags::WRONLY);
-    let device = |stat: rustix::fs::Stat| stat.st_rdev;
-    flags.contains(OFlags::RDWR)
-        && rustix::fs::fstat(std::io::stdout()).ok().map(device) == rustix::fs::stat("/dev/null").ok().map(device)
-}
-
-#[cfg(not(unix))]
-fn stdout_is_closed() -> bool {
-    false
 }

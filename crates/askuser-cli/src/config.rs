@@ -2,7 +2,7 @@
 //!
 //! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
@@ -47,7 +47,11 @@ impl fmt::Display for Origin {
 
 /// Every setting with its value and origin, in the order of the table.
 #[derive(Clone, Debug)]
-pub struct Layers(Vec<(String, Origin)>);
+pub struct Layers {
+    values: Vec<(String, Origin)>,
+    /// What was ignored, and why.
+    warnings: Vec<String>,
+}
 
 /// What the layers are made from.
 pub struct Sources<'a> {
@@ -61,18 +65,19 @@ pub struct Sources<'a> {
 impl Layers {
     /// The bottom layer.
     pub fn defaults() -> Layers {
-        Layers(SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect())
+        let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
+        Layers { values, warnings: Vec::new() }
     }
 
     pub fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
         let mut layers = Layers::defaults();
         if let Some(path) = &sources.user {
-            layers.lay_file(path, false)?;
+            layers.lay_file(path, By::User)?;
         }
         if let Some(path) = &sources.project {
-            layers.lay_file(path, true)?;
+            layers.lay_file(path, By::Anybody)?;
         }
-        for (setting, slot) in SETTINGS.iter().zip(&mut layers.0) {
+        for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             let name = variable(setting);
             if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
                 *slot = (value, Origin::Environment(name));
@@ -84,18 +89,21 @@ impl Layers {
         Ok(layers)
     }
 
-    /// From this user, this folder, this environment and these flags.
+    /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
     pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
         let environment = |name: &str| std::env::var(name).ok();
-        Layers::lay(&Sources {
+        let layers = Layers::lay(&Sources {
             user: user_file(environment),
             project: std::env::current_dir().ok().and_then(|folder| project_file(&folder)),
             environment: &environment,
             flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
-        })
+        })?;
+        layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
+        Ok(layers)
     }
 
-    fn lay_file(&mut self, path: &Path, project: bool) -> Result<(), Failure> {
+    /// Lays a file that `by` has written.
+    fn lay_file(&mut self, path: &Path, by: By) -> Result<(), Failure> {
         let shown = path.display();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
@@ -106,10 +114,11 @@ impl Layers {
                 return Err(Failure::new(format!("{shown}: unknown setting {key}"))
                     .hint(format!("the settings are {}", names.join(", "))));
             };
-            if project && SETTINGS[i].by == By::User {
-                return Err(Failure::new(format!("{shown}: {key} cannot be set by a project's file")).hint(
-                    "whether and how you are asked is yours to say: use your own file, the environment or a flag",
+            if by == By::Anybody && SETTINGS[i].by == By::User {
+                self.warnings.push(format!(
+                    "{shown}: {key} is ignored, a project's file cannot set it; use your own file, the environment or a flag"
                 ));
+                continue;
             }
             let value = match value {
                 Value::String(text) => text.clone(),
@@ -121,14 +130,14 @@ impl Layers {
                 ("answers", Some(folder)) => folder.join(value).display().to_string(),
                 _ => value,
             };
-            self.0[i] = (value, Origin::File(path.to_owned()));
+            self.values[i] = (value, Origin::File(path.to_owned()));
         }
         Ok(())
     }
 
     /// Name, value and origin of each setting.
     pub fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
-        SETTINGS.iter().zip(&self.0).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
+        SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
     }
 
     fn read<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
@@ -209,6 +218,7 @@ impl Layers {
                 _ => None,
             })?,
             on_question: self.read("on_question", |v| Some((v != "none").then(|| v.to_owned())))?,
+            pass_env: self.read("pass_env", |v| Some(names(v)))?,
             notify: self.read("notify", switch)?,
             format: self.read("format", |v| match v {
                 "auto" => Some(None),
@@ -286,6 +296,8 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     pub permissions: Permit,
     pub on_question: Option<String>,
+    /// Variables with keys that commands get all the same.
+    pub pass_env: Vec<String>,
     pub notify: bool,
 }
 
@@ -315,6 +327,13 @@ pub fn project_file(folder: &Path) -> Option<PathBuf> {
     let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
     let depth = folder.ancestors().position(is_root).unwrap_or(0);
     folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+}
+
+fn names(list: &str) -> Vec<String> {
+    match list {
+        "none" => Vec::new(),
+        list => list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+    }
 }
 
 fn switch(value: &str) -> Option<bool> {
@@ -391,12 +410,31 @@ mod tests {
         assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
     }
 
+    /// Everything a project may say. Whoever adds a setting says here on purpose that it belongs to projects; none of these
+    /// says who answers, what runs, or where a key goes.
+    const OF_PROJECTS: [&str; 7] = ["plain", "repair", "confirm", "theme", "color", "format", "max_tokens"];
+
     #[test]
-    fn a_project_cannot_say_who_answers_in_the_users_place() {
-        for line in ["headless = \"recommended\"", "answers = \"a.json\"", "timeout = \"1s\"", "arm = \"0\""] {
-            assert!(lay(None, Some(line), &[], &[]).unwrap_err().message.contains("cannot be set by a project's file"));
-            assert!(lay(Some(line), None, &[], &[]).is_ok());
+    fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {
+        for setting in SETTINGS {
+            let line = format!("{} = \"1\"", setting.name);
+            let origin = |layers: &Layers| layers.rows().find(|row| row.0.name == setting.name).unwrap().2.clone();
+            let layers = lay(None, Some(&line), &[], &[]).unwrap();
+            let is_set = origin(&layers) != Origin::Default;
+            assert_eq!(is_set, OF_PROJECTS.contains(&setting.name), "{}", setting.name);
+            let warned =
+                layers.warnings.iter().any(|warning| warning.contains(&format!(": {} is ignored", setting.name)));
+            assert_eq!(warned, !is_set, "{}: {:?}", setting.name, layers.warnings);
+            let layers = lay(Some(&line), None, &[], &[]).unwrap();
+            assert!(origin(&layers) != Origin::Default && layers.warnings.is_empty(), "{} is the user's", setting.name);
         }
+    }
+
+    #[test]
+    fn a_projects_model_does_not_send_a_key_to_the_users_address() {
+        let user = Some("base_url = \"http://127.0.0.1:1/v1\"");
+        let settings = lay(user, Some("model = \"anthropic/y\""), &[], &[]).unwrap().settings().unwrap();
+        assert_eq!(settings.model, None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub fn harmless(json: &serde_json::Value) -> String {
     let acts = |c: char| {
         c.is_control()
             || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+            // Fillers that are drawn as nothing.
+            || matches!(c, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}')
             || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}')
     };
     if !text.contains(acts) {
@@ -27,6 +29,12 @@ pub fn harmless(json: &serde_json::Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn fillers_that_are_drawn_as_nothing_are_spelled_out() {
+        let value = json!("\u{115f}\u{1160}\u{17b4}\u{17b5}\u{3164}\u{ffa0}");
+        assert_eq!(harmless(&value), r#""\u115f\u1160\u17b4\u17b5\u3164\uffa0""#);
+    }
 
     #[test]
     fn json_on_a_terminal_has_nothing_invisible_and_means_the_same() {

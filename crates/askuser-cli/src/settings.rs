@@ -21,6 +21,7 @@ impl Setting {
             "base_url" => "base-url",
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
+            "pass_env" => "pass-env",
             name => name,
         }
     }
@@ -42,8 +43,8 @@ pub enum Of {
 pub enum By {
     /// Anybody, a project's file included.
     Anybody,
-    /// The user alone. Whether they are asked, how long, and who answers in their place is theirs to say: a repository,
-    /// or an agent that can write to it, must not.
+    /// The user alone: whatever says who answers, what runs, or where a key goes. A repository, or an agent that can write
+    /// to it, has no say in that.
     User,
 }
 
@@ -103,17 +104,17 @@ pub const SETTINGS: &[Setting] = &[
             "How to print the result; auto is text on a terminal, else json",
         ),
     ),
+    // Requests carry a key: which provider gets them, and where they go, is the user's to say.
     of(
         Of::Agent,
         setting(
             "model",
             "PROVIDER/NAME",
             "none",
-            Anybody,
+            User,
             "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…",
         ),
     ),
-    // Requests carry a key: where they go is the user's to say.
     of(Of::Agent, setting("base_url", "URL", "none", User, "Where the provider is, instead of where it usually is")),
     of(
         Of::Agent,
@@ -141,6 +142,10 @@ pub const SETTINGS: &[Setting] = &[
     ),
     of(
         Of::Agent,
-        setting("notify", "", "true", Anybody, "Ring and notify when a question waits and the terminal has no focus"),
+        setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
+    ),
+    of(
+        Of::Agent,
+        setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     ),
 ];

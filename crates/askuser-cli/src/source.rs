@@ -13,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 /// More than any valid input can need.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads the question set that the arguments name.
-pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Failure> {
+/// Reads the question set that the arguments name; inside, what is wrong with it.
+pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Result<QuestionSet, Violations>, Failure> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
         Some(question) => {
@@ -24,9 +24,9 @@ pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSe
             // In the quick form a description may be left out: whoever types it knows what the labels mean.
             let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
             let rules = rules(limits.map_err(Failure::new)?, settings);
-            QuestionSet::new([quick_question(question, args)], &rules).map_err(invalid)
+            Ok(QuestionSet::new([quick_question(question, args)], &rules))
         }
-        None => parse(&text(args)?, settings).map_err(invalid),
+        None => Ok(parse(&text(args)?, settings)),
     }
 }
 
@@ -64,7 +64,12 @@ pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {error}"));
     reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::new(format!("{name}: more than {MAX_BYTES} bytes, at most {MAX_BYTES}")));
+        return Err(Failure::new(format!("{name}: longer than {MAX_BYTES} bytes")));
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        return Err(Failure::new(format!(
+            "{name}: begins with a byte order mark (BOM), must be UTF-8 text without one"
+        )));
     }
     String::from_utf8(bytes).map_err(|error| {
         Failure::new(format!("{name}: not UTF-8 at byte {}, must be UTF-8 text", error.utf8_error().valid_up_to()))
@@ -116,6 +121,18 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_called_that() {
+        let failure = read("in.json", "\u{feff}{}".as_bytes()).unwrap_err();
+        assert_eq!(failure.message, "in.json: begins with a byte order mark (BOM), must be UTF-8 text without one");
+    }
+
+    #[test]
+    fn too_long_an_input_does_not_claim_to_be_within_its_limit() {
+        let failure = read("in.json", std::io::repeat(b'x')).unwrap_err();
+        assert_eq!(failure.message, "in.json: longer than 1048576 bytes");
+    }
 
     #[test]
     fn toml_reads_like_json_in_the_order_of_the_file() {

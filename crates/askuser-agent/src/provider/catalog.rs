@@ -42,6 +42,11 @@ pub enum Protocol {
     Gemini,
 }
 
+/// Every environment variable that a key of a built-in provider may be in.
+pub fn key_variables() -> impl Iterator<Item = &'static str> {
+    PROVIDERS.iter().flat_map(|provider| provider.key_variables.iter().copied())
+}
+
 /// All built-in providers.
 pub const PROVIDERS: &[Provider] = &[
     Provider {

@@ -22,5 +22,5 @@ mod retry_after;
 mod sse;
 mod target;
 
-pub use catalog::{Hosting, PROVIDERS, Protocol, Provider};
+pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables};
 pub use connect::{ConnectError, DEFAULT_MAX_TOKENS, ProviderConfig, connect};

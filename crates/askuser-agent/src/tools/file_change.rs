@@ -5,6 +5,7 @@
 
 use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
 use super::folder::Opened;
+use super::sensitive;
 use crate::message::ToolCall;
 use crate::tool::{Consent, ToolContext, ToolResult};
 use askuser::{Context, sanitize};
@@ -13,7 +14,6 @@ use similar::{ChangeTag, TextDiff};
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -143,7 +143,7 @@ impl Change {
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
-        let sensitive = is_sensitive(&self.path, &context.protected);
+        let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
         let shown = self.path.display();
         let diff = self.diff();
         let Diff { added, removed, .. } = diff;
@@ -252,52 +252,6 @@ fn with_separators(number: usize) -> String {
 fn has_unprintable(text: &str) -> bool {
     let text = text.replace('\t', "    ").replace("\r\n", "\n");
     sanitize::block(&text) != text
-}
-
-/// Whether a change of this file could run code or weaken a safeguard of the user.
-fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
-    const FOLDERS: [&str; 11] =
-        [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
-    /// A folder and its parent: the user's settings and permissions.
-    const NESTED: [[&str; 2]; 6] = [
-        [".config", "askuser"],
-        ["share", "askuser"],
-        ["state", "askuser"],
-        [".config", "fish"],
-        [".config", "autostart"],
-        [".config", "systemd"],
-    ];
-    const FILES: [&str; 22] = [
-        "askuser.toml",
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".bash_logout",
-        ".bash_aliases",
-        ".profile",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".zlogout",
-        ".kshrc",
-        ".cshrc",
-        ".tcshrc",
-        "config.fish",
-        ".envrc",
-        ".gitconfig",
-        ".gitmodules",
-        ".mcp.json",
-        ".npmrc",
-        ".pre-commit-config.yaml",
-    ];
-    // Some file systems ignore case. The working folder may itself be inside a sensitive one.
-    let real = path.absolute();
-    let names: Vec<String> = real.iter().map(|name| name.to_string_lossy().to_lowercase()).collect();
-    protected.iter().any(|folder| real.starts_with(folder))
-        || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
-        || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
-        || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
 }
 
 #[cfg(all(test, unix))]

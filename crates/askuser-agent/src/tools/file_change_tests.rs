@@ -19,6 +19,23 @@ fn sensitive_files_are_asked_about_one_by_one() {
         ".config/askuser/settings",
         ".cargo/config.toml",
         ".npmrc",
+        // What led to code that runs by itself.
+        ".githooks/pre-commit",
+        ".github/workflows/ci.yml",
+        ".devcontainer/devcontainer.json",
+        ".config/anything/at-all",
+        ".local/bin/ls",
+        ".vimrc",
+        ".gdbinit",
+        ".netrc",
+        "a/.hidden/b",
+        "lefthook.yml",
+        "AGENTS.md",
+        "docs/CLAUDE.md",
+        "sitecustomize.py",
+        // A bare repository, file by file.
+        "x/HEAD",
+        "x/config",
     ];
     for path in places {
         let consent = consent(&test, path, "x").unwrap();
@@ -87,9 +104,25 @@ fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
 }
 
 #[test]
+fn a_hook_in_a_bare_repository_is_asked_for() {
+    let test = TestFolder::new().with_file("bare/HEAD", "ref: refs/heads/main").with_file("bare/objects/x", "");
+    assert!(!consent(&test, "bare/hooks/post-checkout", "x").unwrap().edits_here);
+    assert!(consent(&test, "hooks/post-checkout", "x").unwrap().edits_here);
+}
+
+#[test]
+fn a_working_folder_below_a_hidden_one_is_an_ordinary_folder() {
+    let mut test = TestFolder::new();
+    test.context.cwd = test.path(".worktrees/one");
+    std::fs::create_dir_all(&test.context.cwd).unwrap();
+    assert!(consent(&test, "src/main.rs", "x").unwrap().edits_here);
+    assert!(!consent(&test, ".env", "x").unwrap().edits_here);
+}
+
+#[test]
 fn names_that_only_look_sensitive_are_not() {
     let test = TestFolder::new();
-    for path in [".gitignore", ".github/workflows/ci.yml", "git/config", "docs/askuser.toml.md"] {
+    for path in ["gitignore", "github/workflows/ci.yml", "config/routes.rb", "docs/askuser.toml.md", "src/hooks/x.ts"] {
         assert!(consent(&test, path, "x").unwrap().edits_here, "{path}");
     }
 }

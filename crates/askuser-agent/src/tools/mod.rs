@@ -16,6 +16,7 @@ mod grep;
 mod head_tail;
 mod process;
 mod read;
+mod sensitive;
 mod task;
 mod walk;
 mod write;

@@ -27,8 +27,8 @@ pub(crate) struct ProcessGroup {
     finished: bool,
 }
 
-/// Runs `text` in a shell, with standard output and standard error in one pipe.
-pub(crate) fn spawn_shell(text: &str, cwd: &Path) -> io::Result<(ProcessGroup, ChildStdout)> {
+/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
+pub(crate) fn spawn_shell(text: &str, cwd: &Path, withheld: &[String]) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = on_path("bash").unwrap_or_else(|| "sh".into());
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
@@ -44,6 +44,7 @@ pub(crate) fn spawn_shell(text: &str, cwd: &Path) -> io::Result<(ProcessGroup, C
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat");
+        withheld.iter().for_each(|variable| _ = command.env_remove(variable));
     });
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessSession);

@@ -1,6 +1,6 @@
 //! A conversation, made from what happened, and what comes next in it.
 
-use super::Entry;
+use super::{Entry, Halt};
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
@@ -11,6 +11,10 @@ pub(crate) struct History {
     pub(crate) messages: Vec<Message>,
     /// Results of the calls of the last message, until all are there.
     results: HashMap<String, ToolResult>,
+    /// Which of them let no later call of that message run.
+    halts: HashMap<String, Halt>,
+    /// Those of its calls that asked something or began to act.
+    begun: HashSet<String>,
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
     /// back its answer.
     ids: HashSet<String>,
@@ -29,43 +33,61 @@ pub(crate) enum Next {
     Calls(Vec<ToolCall>),
 }
 
-/// What the model reads of a call that the person stopped.
-const INTERRUPTED: &str = "The user interrupted this before it had finished.";
+/// What the model reads of a call that has no result because of something else.
+struct GivenUp {
+    begun: &'static str,
+    /// It had not begun, or it only looked.
+    no_effect: &'static str,
+}
 
-/// What the model reads of a call that was cut off and not taken up again.
-const CUT_OFF: &str = "This was cut off before it had finished.";
+/// The person stopped it.
+const INTERRUPTED: GivenUp = GivenUp {
+    begun: "The user interrupted this before it had finished.",
+    no_effect: "The user interrupted before this had any effect: nothing was asked or changed by it.",
+};
+
+/// It was cut off and not taken up again.
+const CUT_OFF: GivenUp = GivenUp {
+    begun: "This was cut off before it had finished.",
+    no_effect: "This was cut off before it had any effect: nothing was asked or changed by it.",
+};
 
 impl History {
     /// Takes in what happened.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::User { text } => {
-                self.give_up_open_calls(CUT_OFF);
+                self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
                 self.messages.push(Message::User { text: text.clone() });
             }
             Entry::Assistant { content, .. } => {
-                self.give_up_open_calls(CUT_OFF);
+                self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
+                self.halts.clear();
+                self.begun.clear();
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.messages.push(message);
             }
-            Entry::Result { id, result, .. } => {
+            Entry::Result { id, result, halt, .. } => {
+                self.halts.extend(halt.map(|halt| (id.clone(), halt)));
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
             Entry::Interrupted => {
-                self.give_up_open_calls(INTERRUPTED);
+                self.give_up_open_calls(&INTERRUPTED);
                 self.stopped = true;
             }
             Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
-            Entry::Session { .. }
-            | Entry::Asked { .. }
-            | Entry::Outcome { .. }
-            | Entry::Started { .. }
-            | Entry::Mode { .. } => {}
+            Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
+            Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
         }
+    }
+
+    /// A call has asked something or begun to act, itself or through a subagent.
+    pub(crate) fn has_begun(&mut self, call: &str) {
+        self.begun.insert(call.to_owned());
     }
 
     pub(crate) fn next(&self) -> Next {
@@ -80,6 +102,12 @@ impl History {
                 if open.is_empty() { Next::User } else { Next::Calls(open) }
             }
         }
+    }
+
+    /// Why a call of the last message does not run, if an earlier one of that message is the reason.
+    pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
+        let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
+        earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
     }
 
     /// Whether the person stopped it.
@@ -119,11 +147,12 @@ impl History {
         self.messages.push(Message::Results { results });
     }
 
-    fn give_up_open_calls(&mut self, why: &str) {
+    fn give_up_open_calls(&mut self, why: &GivenUp) {
         let Some(message) = self.messages.last() else { return };
         let open: Vec<String> = self.open(message).map(|call| call.id.clone()).collect();
         for id in open {
-            self.results.insert(id, ToolResult::error(why));
+            let words = if self.begun.contains(&id) { why.begun } else { why.no_effect };
+            self.results.insert(id, ToolResult::error(words));
         }
         self.close_calls();
     }

@@ -5,6 +5,7 @@ mod conversation;
 mod crash;
 mod events;
 mod failing;
+mod halting;
 mod old_sessions;
 mod order;
 mod permission;

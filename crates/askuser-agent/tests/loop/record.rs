@@ -45,6 +45,26 @@ async fn a_damaged_line_is_a_clear_error_and_the_file_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_a_copy_is_kept() {
+    let folder = tempdir().unwrap();
+    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
+    let path = folder.path().join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap();
+    assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text, "what is whole is left alone");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(2, "{\"at\":");
+    let damaged = lines.join("\n") + "\n";
+    fs::write(&path, &damaged).unwrap();
+    let copy = Transcript::repair(folder.path(), &id).unwrap().unwrap();
+    assert_eq!(fs::read_to_string(copy).unwrap(), damaged);
+    assert_eq!(fs::read_to_string(&path).unwrap(), lines[..2].join("\n") + "\n");
+    let agent = Agent::new(calling([])).with_transcript(Transcript::open(folder.path(), &id).unwrap());
+    assert_eq!(agent.messages(), [Message::User { text: "go".into() }]);
+    assert_eq!(Transcript::list(folder.path()).len(), 1, "the copy is no session");
+}
+
+#[tokio::test]
 async fn a_session_is_open_once() {
     let folder = tempdir().unwrap();
     let first = Transcript::create(folder.path(), folder.path()).unwrap();

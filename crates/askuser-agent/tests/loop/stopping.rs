@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const INTERRUPTED: &str = "The user interrupted this before it had finished.";
+const NOT_BEGUN: &str = "The user interrupted before this had any effect: nothing was asked or changed by it.";
 
 #[tokio::test]
 async fn words_that_were_read_stay_and_calls_that_were_not_run_do_not() {
@@ -58,7 +59,7 @@ async fn a_tool_is_dropped_and_what_comes_after_it_does_not_begin() {
     let seen = requests.all().pop().unwrap();
     let Message::Results { results } = &seen.messages[2] else { panic!("{seen:#?}") };
     let read: Vec<_> = results.iter().map(|result| (result.id.as_str(), result.output.as_str())).collect();
-    assert_eq!(read, [("call_1_1", INTERRUPTED), ("call_1_2", INTERRUPTED)]);
+    assert_eq!(read, [("call_1_1", INTERRUPTED), ("call_1_2", NOT_BEGUN)]);
 }
 
 #[tokio::test]
@@ -129,7 +130,7 @@ async fn an_answer_given_in_the_moment_of_stopping_is_kept() {
     let seen = requests.all().pop().unwrap();
     let Message::Results { results } = &seen.messages[2] else { panic!("{seen:#?}") };
     assert!(results[0].output.contains("Selected: SQLite"), "{results:?}");
-    assert_eq!(results[1].output, INTERRUPTED);
+    assert_eq!(results[1].output, NOT_BEGUN);
 }
 
 #[tokio::test]
@@ -194,4 +195,35 @@ async fn a_subagent_that_was_let_go_is_taken_up_where_it_was() {
     assert_eq!(person.asked().len(), 1);
     let own: Vec<_> = requests.all().into_iter().filter(|seen| seen.task.is_some()).collect();
     assert_eq!(own.len(), 2, "its answered turn is not asked of the model again");
+}
+
+#[tokio::test]
+async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
+    let act = |at: &str| json!({"name": "Act", "input": {"at": at, "forever": true}});
+    let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});
+    let calls = json!([task, act("never")]);
+    let script = json!({
+        "turns": [{ "calls": calls }, {"text": "done"}],
+        "tasks": {"audit": [{"calls": [act("audit")]}, {"text": "audited"}]},
+    });
+    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let transcript = askuser_agent::Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    let allow = || Permissions::new(PermissionMode::Allow);
+    let mut agent = Agent::new(self::script(script))
+        .with_tools(registry(&log))
+        .with_permissions(allow())
+        .with_transcript(transcript);
+    let mut run = agent.run("go");
+    until(&mut run, &log, "begin Act audit").await;
+    run.stopper().cancel();
+    collect(run).await;
+    let read = |agent: &Agent| match agent.messages().last() {
+        Some(Message::Results { results }) => results.iter().map(|r| r.output.clone()).collect::<Vec<_>>(),
+        last => panic!("{last:?}"),
+    };
+    assert_eq!(read(&agent), [INTERRUPTED, NOT_BEGUN]);
+    drop(agent);
+    let transcript = askuser_agent::Transcript::open(folder.path(), &id).unwrap();
+    assert_eq!(read(&Agent::new(calling([])).with_transcript(transcript)), [INTERRUPTED, NOT_BEGUN], "read back");
 }

@@ -152,3 +152,41 @@ fn an_empty_session_is_not_the_one_to_go_on_with() {
     assert_eq!(place.sessions().len(), 2);
     assert_eq!(output(&mut place.agent(&script, &["-p", "go on", "--continue"])).1, "Two.\n");
 }
+
+#[test]
+fn a_command_that_prints_the_keys_prints_nothing() {
+    let place = Place::new();
+    let command = "echo \"<$ANTHROPIC_API_KEY>\"; env; tr '\\0' '\\n' </proc/$PPID/environ; true";
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let run = |args: &[&str]| {
+        let mut agent = place.agent(&script, &[&["-p", "hi", "--permissions", "allow"], args].concat());
+        agent.env("ANTHROPIC_API_KEY", "sk-ant-very-secret").env("OPENAI_API_KEY", "sk-very-secret");
+        assert_eq!(output(&mut agent).0, 0);
+        let session = place.sessions().pop().unwrap();
+        let text = std::fs::read_to_string(&session).unwrap();
+        std::fs::remove_file(session).unwrap();
+        assert!(!text.contains("very-secret"), "{text}");
+        text
+    };
+    assert!(run(&[]).contains("<>"), "the command has no key");
+    assert!(run(&["--pass-env", "ANTHROPIC_API_KEY"]).contains("<[key removed]>"), "the command was given the key");
+}
+
+#[test]
+fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "one"}, {"text": "two"}]});
+    output(&mut place.agent(&script, &["-p", "hi"]));
+    let path = place.sessions().pop().unwrap();
+    let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+    lines.insert(lines.len() - 1, "not json".into());
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id]));
+    let hint = format!("hint: `askuser agent --resume {id} --repair-transcript` cuts it off before that line");
+    assert!(code == 2 && stderr.contains(&hint), "{stderr}");
+    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id, "--repair-transcript"]));
+    assert!(code == 0 && stderr.contains("a copy of the whole is "), "{stderr}");
+    let kept = std::fs::read_to_string(path.with_extension("damaged-1")).unwrap();
+    assert_eq!(kept, lines.join("\n") + "\n");
+}

@@ -47,6 +47,22 @@ fn every_violation_is_reported_at_once() {
 }
 
 #[test]
+fn a_model_reads_the_rejection_where_it_would_read_the_answer() {
+    let json = question(&[("/header", json!("Thirteen char"))]).to_string();
+    let in_format = |format: &str| Stage::new().run(&["ask", "--format", format, "--json", &json]);
+    let ended = in_format("json");
+    assert_eq!(ended.code, Some(2));
+    let violation = json!({"path": "questions[0].header", "fact": "13 characters", "limit": "at most 12"});
+    assert_eq!(ended.json(), json!({"status": "invalid", "violations": [violation]}));
+    let ended = in_format("text");
+    assert_eq!(ended.code, Some(2));
+    let expected = "Invalid AskUserQuestion input; nothing was asked. Correct this and call again:\n\
+                    - questions[0].header: 13 characters, at most 12\n";
+    assert_eq!(ended.stdout, expected);
+    assert!(ended.stderr.starts_with("askuser: invalid input, nothing was asked"), "{}", ended.stderr);
+}
+
+#[test]
 fn counts_are_named() {
     check_says(&ask(&json!({"questions": []})), "questions: 0 questions, at least 1");
     let five: Vec<Value> =
@@ -87,10 +103,10 @@ fn a_folder_is_no_file() {
 #[test]
 fn more_than_a_mebibyte_is_refused() {
     let stage = Stage::new().file("big.json", " ".repeat((1 << 20) + 1));
-    let expected = "askuser: big.json: more than 1048576 bytes, at most 1048576\n";
+    let expected = "askuser: big.json: longer than 1048576 bytes\n";
     check(&stage.run(&["ask", "big.json"]), expected);
     let stdin = " ".repeat((1 << 20) + 1);
-    check_says(&stage.run_with(&["ask", "-"], stdin.as_bytes()), "standard input: more than 1048576 bytes");
+    check_says(&stage.run_with(&["ask", "-"], stdin.as_bytes()), "standard input: longer than 1048576 bytes");
 }
 
 #[test]
@@ -99,7 +115,7 @@ fn an_endless_stdin_is_refused() {
     let ended = stage.shell("askuser ask - </dev/zero >out 2>err; echo $? >code").finish();
     assert_eq!(ended.modes, RESTORED);
     assert_eq!(stage.read("code").trim(), "2");
-    assert!(stage.read("err").contains("more than 1048576 bytes"), "{}", stage.read("err"));
+    assert!(stage.read("err").contains("longer than 1048576 bytes"), "{}", stage.read("err"));
 }
 
 #[test]

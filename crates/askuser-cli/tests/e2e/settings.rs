@@ -38,6 +38,7 @@ base_url     none            default
 max_tokens   none            default
 permissions  ask             default
 on_question  none            default
+pass_env     none            default
 notify       true            default
 ";
     let ended = Stage::new().run(&["config"]);
@@ -117,11 +118,12 @@ fn a_setting_of_the_environment_takes_effect() {
 
 #[test]
 fn a_project_cannot_answer_in_the_users_place() {
-    for line in ["headless = \"recommended\"", "answers = \"a.json\""] {
-        let stage = Stage::new().file("askuser.toml", line);
+    for (name, line) in [("headless", "headless = \"recommended\""), ("answers", "answers = \"a.json\"")] {
+        let stage = Stage::new().file("askuser.toml", line).file("a.json", r#"{"Database": "SQLite"}"#);
         let ended = stage.run(&["ask", &example("database")]);
-        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
-        assert!(ended.stderr.contains("cannot be set by a project's file\nhint: "), "{}", ended.stderr);
+        assert_eq!(ended.code, Some(3), "{}", ended.stderr);
+        let warning = format!("askuser.toml: {name} is ignored, a project's file cannot set it;");
+        assert!(ended.stderr.contains(&warning), "{}", ended.stderr);
     }
 }
 

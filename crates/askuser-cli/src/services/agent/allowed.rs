@@ -26,8 +26,11 @@ struct File {
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
 impl File {
-    /// A file that cannot be read allows nothing.
+    /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
+        for path in self.file.parent().into_iter().chain([&*self.file]) {
+            session::trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
+        }
         match fs::read(&self.file) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
@@ -45,10 +48,10 @@ impl Allowed for File {
 
     fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
-            fs::create_dir_all(folder)?;
+            private_folder(folder)?;
         }
         // Another session may be adding to it at this moment. Where there are no locks, that is a risk to take.
-        let lock = fs::File::create(self.file.with_extension("lock"))?;
+        let lock = private_file(&self.file.with_extension("lock"))?;
         let _ = lock.lock();
         let mut rules = self.read()?;
         let tools = rules.0.entry(self.folder.clone()).or_default();
@@ -57,9 +60,56 @@ impl Allowed for File {
     }
 }
 
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_can_write_allows_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let state = tempfile::tempdir().unwrap();
+        let folder = state.path().join("askuser");
+        let rules = File { file: folder.join("allowed.json"), folder: "/a".into() };
+        rules.insert("Bash", "ls").unwrap();
+        let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for (path, private) in [(&rules.file, 0o600), (&folder, 0o700)] {
+            assert!(rules.contains("Bash", "ls"));
+            set_mode(path, private | 0o022);
+            assert!(!rules.contains("Bash", "ls") && rules.insert("Bash", "rm").is_err(), "{}", path.display());
+            set_mode(path, private);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_lock_and_its_folder_are_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let state = tempfile::tempdir().unwrap();
+        let rules = File { file: state.path().join("askuser/allowed.json"), folder: "/a".into() };
+        rules.insert("Bash", "ls").unwrap();
+        let mode = |name: &str| fs::metadata(state.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode("askuser"), mode("askuser/allowed.lock"), mode("askuser/allowed.json")),
+            (0o700, 0o600, 0o600)
+        );
+    }
 
     #[test]
     fn what_is_allowed_in_a_folder_is_allowed_there_only_and_for_good() {

@@ -11,7 +11,7 @@ mod system;
 
 use askuser::{Limits, Origin};
 use askuser_agent::tools::AskUserQuestion;
-use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Transcript, provider, tools};
+use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Secrets, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
@@ -27,6 +27,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
     let args = command.get_matches_from(words);
     let settings = Layers::detect(&args)?.settings()?;
+    keep_memory_private();
     // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
@@ -49,6 +50,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .with_permissions(permissions)
         .allowing(folders)
         .protecting(session::protected())
+        .keeping_from_tools(secrets(&settings))
         .with_deadline(settings.timeout)
         .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
@@ -69,6 +71,21 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             app::run(agent, surface, opening, &settings)
         }
         (None, None) => Ok(failure::exit::BAD_INPUT),
+    }
+}
+
+/// The keys of all providers, whichever is used.
+fn secrets(settings: &Settings) -> Secrets {
+    Secrets::in_variables(provider::key_variables(), |name| std::env::var(name).ok(), &settings.pass_env)
+}
+
+/// Commands run as the same user: they must not read the keys from this process's memory or its /proc/PID/environ.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the kernel refuses, the variables are still withheld and the values blotted out.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 
@@ -128,7 +145,12 @@ fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
     let here =
         || std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")));
     let transcript = match args.get_one::<String>("resume") {
-        Some(id) => session::open(id)?,
+        Some(id) => {
+            if args.get_flag("repair-transcript") {
+                session::repair(id)?;
+            }
+            session::open(id)?
+        }
         None if args.get_flag("continue") => session::last(&here()?)?,
         None => return session::new(&here()?),
     };
@@ -137,4 +159,14 @@ fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
         return Ok(transcript);
     }
     Err(Failure::new(format!("session {} worked in {}, which is no folder any more", transcript.id(), cwd.display())))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn a_command_cannot_read_the_agents_memory() {
+        use rustix::process::{DumpableBehavior, dumpable_behavior};
+        super::keep_memory_private();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
 }

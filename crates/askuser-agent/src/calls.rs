@@ -1,0 +1,220 @@
+//! The tools' turn: the calls of one message, each with its permission, until all have a result.
+//!
+//! Tools that only look run beside each other; whatever asks or acts runs alone and in its turn. Where a question was not
+//! answered or a permission not given, the later calls of that message do not run. That is written down with the result, so
+//! it holds after a crash as well.
+
+use crate::agent::Agent;
+use crate::asking::Exclusive;
+use crate::event::AgentEvent;
+use crate::event_channel::EventSender;
+use crate::message::ToolCall;
+use crate::permission::{self, Verdict};
+use crate::shared::Shared;
+use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
+use crate::transcript::{Entry, Halt};
+use askuser::Purpose;
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
+use serde_json::json;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// How many tools that only look run beside each other.
+const MAX_PARALLEL: usize = 8;
+
+/// What came of a call, and whether the later ones of its message may run.
+struct Ended {
+    result: ToolResult,
+    halt: Option<Halt>,
+}
+
+impl From<ToolResult> for Ended {
+    fn from(result: ToolResult) -> Ended {
+        Ended { result, halt: None }
+    }
+}
+
+impl Halt {
+    /// What the model reads of a call that did not run.
+    fn words(self) -> &'static str {
+        match self {
+            Halt::NotAnswered => {
+                "Not run: a question before it in the same message was not answered. Read what came of the question, then \
+                 decide anew."
+            }
+            Halt::NotAllowed => {
+                "Not run: a call before it in the same message was not allowed. Read why, then decide anew."
+            }
+        }
+    }
+}
+
+pub(crate) async fn run_calls(
+    agent: &mut Agent,
+    calls: &[ToolCall],
+    events: &EventSender,
+    abort: &CancellationToken,
+) -> Result<(), Stop> {
+    let shared = agent.shared.clone();
+    let context = shared.context(events, abort);
+    let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
+    let mut rest = calls;
+    while !rest.is_empty() {
+        // Tools that only look run beside each other; whatever asks or acts runs alone and in its turn.
+        let beside = rest.iter().take_while(looks_only).count().max(1);
+        let (now, later) = rest.split_at(beside);
+        rest = later;
+        if abort.is_cancelled() {
+            return Err(Stop::Interrupted);
+        }
+        if let Some(halt) = now.first().and_then(|first| agent.history.halted(&first.id)) {
+            for call in now {
+                announce(call, &context);
+                finish(agent, call, ToolResult::error(halt.words()).into(), &context)?;
+            }
+            continue;
+        }
+        let runs: Vec<_> = now.iter().map(|call| run_call(call, &context)).collect();
+        let runs = stream::iter(runs).buffer_unordered(MAX_PARALLEL);
+        tokio::pin!(runs);
+        loop {
+            let ended = tokio::select! {
+                // What has just been done or answered is kept, even if the turn is stopped in the same moment.
+                biased;
+                ended = runs.next() => ended,
+                () = abort.cancelled() => return Err(Stop::Interrupted),
+            };
+            let Some((call, ended)) = ended else { break };
+            finish(agent, call, ended?, &context)?;
+        }
+    }
+    Ok(())
+}
+
+fn announce(call: &ToolCall, context: &ToolContext) {
+    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+    context.emit(AgentEvent::ToolStart { id, name, input });
+}
+
+fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContext) -> Result<(), Stop> {
+    let Ended { result, halt } = ended;
+    let result = context.shared.secrets.blot(result);
+    let (id, name) = (call.id.clone(), call.name.clone());
+    agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
+    context.emit(AgentEvent::ToolResult { id, name, result });
+    Ok(())
+}
+
+async fn run_call<'a>(call: &'a ToolCall, context: &ToolContext) -> (&'a ToolCall, Result<Ended, Stop>) {
+    announce(call, context);
+    (call, try_call(call, context).await)
+}
+
+async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
+    context.wait_until_taken().await?;
+    let shared = &context.shared;
+    let mode = shared.permissions().mode;
+    let Some(tool) = shared.tools.get(&call.name).cloned() else {
+        let offered = shared.tools.offered(mode, context.asker.is_some());
+        let names: Vec<String> = offered.into_iter().map(|tool| tool.name).collect();
+        return Ok(ToolResult::error(format!(
+            "There is no tool {:?}. The tools are: {}.",
+            call.name,
+            names.join(", ")
+        ))
+        .into());
+    };
+    if shared.transcript.has_started(&shared.tasks, &call.id) {
+        let mut output = String::from(
+            "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
+             do it again.",
+        );
+        if let Some(note) = permission::recorded_note(call, context) {
+            output.push_str(&noted(&note));
+        }
+        return Ok(ToolResult::error(output).into());
+    }
+    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
+    let is_answered = tool.access() == Access::Ask && shared.recorded_question(&call.id).is_some();
+    if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
+        context.keep_waiting(Purpose::Question, &call.id)?;
+        context.keep_waiting(Purpose::Plan, &call.id)?;
+        let asks_nobody = tool.access() == Access::Ask && context.asker.is_none();
+        let halt = asks_nobody.then_some(Halt::NotAnswered);
+        return Ok(Ended { result: not_now(&*tool, context), halt });
+    }
+    // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
+    let _exclusive = match tool.access() {
+        Access::Read => return ended(run_tool(&*tool, call, context).await?, &*tool, call, context),
+        Access::Ask | Access::Act => shared.exclusive.lock().await,
+    };
+    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
+    if tool.access() == Access::Ask {
+        return ended(run_tool(&*tool, call, context).await?, &*tool, call, context);
+    }
+    let note = match permission::obtain(&*tool, call, context).await? {
+        Verdict::Allowed { note } => note,
+        Verdict::Refused(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
+        Verdict::Invalid(result) => return Ok(result.into()),
+    };
+    shared.append(&Entry::Started { id: call.id.clone() })?;
+    shared.transcript.sync()?;
+    let mut result = run_tool(&*tool, call, context).await?;
+    if let Some(note) = note {
+        result.output.push_str(&noted(&note));
+    }
+    ended(result, &*tool, call, context)
+}
+
+/// A call that has run. Whatever it asked has to be answered before the later calls of its message run: a tool that asks, by
+/// its very nature; any other, if it did ask.
+fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
+    let answered = match context.shared.recorded_question(&call.id) {
+        Some(outcome) => outcome["status"] == "answered",
+        None => tool.access() != Access::Ask,
+    };
+    Ok(Ended { result, halt: (!answered).then_some(Halt::NotAnswered) })
+}
+
+fn noted(note: &str) -> String {
+    format!("\n\nThe user allowed this, and noted: {note}")
+}
+
+/// A tool that panics has failed; the turn goes on, and whoever runs it.
+async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
+    let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
+    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool failed badly. It may have taken effect in part.")))
+}
+
+fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
+    let name = tool.definition().name;
+    match tool.access() {
+        Access::Act => ToolResult::error(format!(
+            "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
+        )),
+        Access::Ask if context.asker.is_none() => ToolResult::error(format!(
+            "{name} is not available: nobody can be asked in this run. Do not assume an answer."
+        ))
+        .with_details(
+            json!({"status": "unavailable", "answers": [], "via": null, "reason": "nobody can be asked in this run"}),
+        ),
+        Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
+    }
+}
+
+impl Shared {
+    fn context(self: &Arc<Shared>, events: &EventSender, abort: &CancellationToken) -> ToolContext {
+        ToolContext {
+            cwd: self.cwd.clone(),
+            allowed: self.allowed.clone(),
+            protected: self.protected.clone(),
+            abort: abort.clone(),
+            asker: self.asker.clone(),
+            shared: self.clone(),
+            events: events.clone(),
+            exclusive: Exclusive::Free,
+        }
+    }
+}

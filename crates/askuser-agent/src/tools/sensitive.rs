@@ -1,0 +1,81 @@
+//! Which files are asked for one by one, also where edits are accepted. The rule: whatever is hidden, runs by itself,
+//! configures a tool or steers an agent.
+//!
+//! *Hidden* is any name below the allowed folder that begins with a dot. The rest has plain names, which are listed here.
+//! Deliberately absent: what runs only when somebody builds or starts the project (Makefile, package.json, build.rs, sources).
+
+use super::confined_path::ConfinedPath;
+use std::path::{Path, PathBuf};
+
+/// Files with plain names that run by themselves, configure a tool or steer an agent, in lower case.
+const FILES: [&str; 25] = [
+    // Read by agents, this one included.
+    "agents.md",
+    "claude.md",
+    "gemini.md",
+    "skill.md",
+    "askuser.toml",
+    // Run by git, by continuous integration, or by whoever enters the folder.
+    "lefthook.yml",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "lefthook.json",
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    "mise.toml",
+    // Run by every Python, shell or editor that starts.
+    "sitecustomize.py",
+    "usercustomize.py",
+    "config.fish",
+    "_vimrc",
+    "_netrc",
+    // Of a bare repository, which any folder becomes file by file: its config names commands that git runs.
+    "head",
+    "config",
+    "config.worktree",
+    "commondir",
+    "gitdir",
+    "packed-refs",
+];
+
+/// Folders that are sensitive even if the working folder is inside of them.
+const FOLDERS: [&str; 11] =
+    [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
+
+/// The same, with the folder they are in: the user's settings and permissions.
+const NESTED: [[&str; 2]; 6] = [
+    [".config", "askuser"],
+    ["share", "askuser"],
+    ["state", "askuser"],
+    [".config", "fish"],
+    [".config", "autostart"],
+    [".config", "systemd"],
+];
+
+/// Whether a change of this file has to be asked for: it is hidden, runs by itself, configures a tool or steers an agent, or
+/// it is in a folder that is `protected`.
+pub(crate) fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
+    let real = path.absolute();
+    // Some file systems ignore case.
+    let lower =
+        |path: &Path| -> Vec<String> { path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect() };
+    let (names, below) = (lower(&real), lower(&path.relative));
+    protected.iter().any(|folder| real.starts_with(folder))
+        || below.iter().any(|name| name.starts_with('.'))
+        || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
+        || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
+        || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
+        || is_in_bare_repository(path)
+}
+
+/// Whether it is among a repository's own files, such as its hooks.
+fn is_in_bare_repository(path: &ConfinedPath) -> bool {
+    let real = path.absolute();
+    let mut folders = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&path.root));
+    folders.any(|folder| {
+        folder.join("HEAD").symlink_metadata().is_ok()
+            && ["objects", "refs", "commondir"].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+    })
+}

@@ -1,0 +1,119 @@
+//! The lines of a transcript: what can happen, and how it is written. Serialised names stay when Rust names change.
+
+use crate::event::Usage;
+use crate::message::Block;
+use crate::permission::PermissionMode;
+use crate::tool::ToolResult;
+use askuser::{Purpose, Request};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Entry {
+    /// The first line.
+    Session { id: String, cwd: PathBuf, version: String },
+    /// The person said something.
+    User { text: String },
+    /// The model answered.
+    Assistant { content: Vec<Block>, usage: Usage },
+    /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.
+    Asked {
+        id: String,
+        #[serde(default)]
+        purpose: Option<Purpose>,
+        questions: Value,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Box<Request>>,
+    },
+    /// What came of it.
+    Outcome {
+        id: String,
+        #[serde(default)]
+        purpose: Option<Purpose>,
+        outcome: Value,
+    },
+    /// A tool that acts is about to run.
+    Started { id: String },
+    /// What came of a call, and why the later calls of its message do not run, if they do not.
+    Result {
+        id: String,
+        name: String,
+        result: ToolResult,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        halt: Option<Halt>,
+    },
+    /// The person stopped the turn.
+    Interrupted,
+    /// The conversation begins anew.
+    Cleared,
+    /// The mode has changed.
+    Mode { mode: PermissionMode },
+}
+
+impl Entry {
+    /// Whether somebody has seen it, or something has begun to act.
+    pub(super) fn has_effect(&self) -> bool {
+        matches!(self, Entry::Asked { .. } | Entry::Started { .. })
+    }
+}
+
+/// Why the later calls of a message do not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Halt {
+    /// A question before them has no answer: it was dismissed, declined, to be discussed, or nobody was there.
+    NotAnswered,
+    /// A call before them was not allowed.
+    NotAllowed,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// Milliseconds since 1970.
+    pub(super) at: u64,
+    /// The calls that lead to the subagent it is about, the outermost first. Old sessions have a text: subagents had no
+    /// subagents, so it is the id of one call.
+    #[serde(default, rename = "task", deserialize_with = "read_tasks", skip_serializing_if = "Vec::is_empty")]
+    pub(super) tasks: Vec<String>,
+    #[serde(flatten)]
+    pub(super) entry: Entry,
+}
+
+fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Tasks {
+        Path(Vec<String>),
+        Call(String),
+    }
+    Ok(match Tasks::deserialize(deserializer)? {
+        Tasks::Path(path) => path,
+        Tasks::Call(call) => vec![call],
+    })
+}
+
+/// A line that cannot be read.
+pub(super) struct BadLine {
+    /// Its number, from one.
+    pub(super) line: usize,
+    /// The byte it begins at.
+    pub(super) start: usize,
+    pub(super) fact: String,
+}
+
+/// Reads whole lines, up to the first one that cannot be.
+pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
+    let (mut lines, mut start) = (Vec::new(), 0);
+    for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        if text != b"\n" {
+            let bad = |error: serde_json::Error| BadLine { line: i + 1, start, fact: error.to_string() };
+            lines.push(serde_json::from_slice(text).map_err(bad)?);
+        }
+        start += text.len();
+    }
+    Ok(lines)
+}
