@@ -208,3 +208,16 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
         assert_eq!(std::fs::read_to_string(&file).unwrap(), then);
     }
 }
+
+#[tokio::test]
+async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_there() {
+    use askuser::PolicyFirst;
+    use askuser::policy::{Answers, Policy};
+    let log = Log::default();
+    let answers = Answers::parse(&json!({"/Run .*/": "PostgreSQL"})).unwrap();
+    let person = Person::new([pick("Allow once")]);
+    let asker = PolicyFirst { policy: Policy { answers: Some(answers), headless: None }, person: person.clone() };
+    let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(Arc::new(asker));
+    finish(&mut agent, "go").await;
+    assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
+}

@@ -28,6 +28,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let args = command.get_matches_from(words);
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
+    failure::outlive_file_size_limit();
     // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
