@@ -27,7 +27,10 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let mut store = |resolution: &Resolution| {
         if piped {
             let result = print(request.set(), resolution, settings);
-            let told = result.as_ref().map(|()| ()).map_err(|failure| first_line(failure));
+            let told = match &result {
+                Ok(()) => Ok(()),
+                Err(failure) => Err(first_line(failure)),
+            };
             printed = Some(result);
             return told;
         }
