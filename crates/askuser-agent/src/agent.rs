@@ -10,6 +10,7 @@ use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use askuser::{Asker, Origin};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -67,6 +68,13 @@ impl Agent {
     /// Keeping these keys from its tools.
     pub fn keeping_from_tools(self, secrets: Secrets) -> Agent {
         self.change(|shared| shared.secrets = secrets)
+    }
+
+    /// Running every command through this program, which gets the words of the command after its own. Its standard input is a
+    /// pipe that ends with this process: it has to end the command and all its descendants then, and to end as the command
+    /// ends. Without one, commands outlive a process that is killed with SIGKILL.
+    pub fn supervised_by(self, words: Vec<OsString>) -> Agent {
+        self.change(|shared| shared.supervisor = words)
     }
 
     /// Told this about its task.

@@ -98,10 +98,26 @@ fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -> io::Resul
 fn fill(mut file: File, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
     file.write_all(content)?;
     if let FilePermissions::LikeOld(metadata) = permissions {
+        keep_owner(&file, metadata);
         file.set_permissions(plain_permissions(metadata))?;
     }
     // Without it, a crash after the rename could leave an empty file in place of the old one.
     file.sync_all()
+}
+
+/// Gives the file to whom the old one belonged. Only root can; for anybody else the file is theirs, as it was before or as
+/// the folder lets them.
+fn keep_owner(file: &File, old: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let differs = |new: Metadata| (new.uid(), new.gid()) != (old.uid(), old.gid());
+        if file.metadata().is_ok_and(differs) && fchown(file, Some(old.uid()), Some(old.gid())).is_err() {
+            let _ = fchown(file, None, Some(old.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, old);
 }
 
 /// The permissions without set-user-id and the like, which writing to a file clears as well.
@@ -150,6 +166,21 @@ mod tests {
         let old = fs::metadata(&path).unwrap();
         replace(&path, b"new", FilePermissions::LikeOld(&old)).unwrap();
         assert_eq!(mode(&path), 0o755);
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_that_root_replaces_stays_theirs() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let us = fs::metadata(&path).unwrap().uid();
+        // Only root can give a file away; for anybody else it stays their own.
+        let owner = if chown(&path, Some(12345), Some(12345)).is_ok() { 12345 } else { us };
+        let old = fs::metadata(&path).unwrap();
+        replace(&path, b"new", FilePermissions::LikeOld(&old)).unwrap();
+        let new = fs::metadata(&path).unwrap();
+        assert_eq!((new.uid(), new.gid(), fs::read(&path).unwrap()), (owner, old.gid(), b"new".to_vec()));
     }
 
     #[test]

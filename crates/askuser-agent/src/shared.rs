@@ -6,6 +6,7 @@ use crate::secrets::Secrets;
 use crate::tool::{Registry, Stop};
 use crate::transcript::{Entry, Transcript};
 use askuser::{Asker, Origin, Purpose, RequestKey};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) allowed: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) secrets: Secrets,
+    /// The program that runs commands, with its arguments; empty if they are run by this process.
+    pub(crate) supervisor: Vec<OsString>,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
     pub(crate) transcript: Transcript,
@@ -53,6 +56,7 @@ impl Shared {
             allowed: Vec::new(),
             protected: Vec::new(),
             secrets: Secrets::none(),
+            supervisor: Vec::new(),
             system: String::new(),
             permissions: Arc::default(),
             transcript: Transcript::in_memory(),

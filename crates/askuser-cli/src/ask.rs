@@ -3,7 +3,7 @@
 use crate::docs::write;
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Status, Violations, report};
 use askuser_cli::config::{Format, Settings};
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{Failure, exit, outlive_file_size_limit};
 use askuser_cli::json::harmless;
 use askuser_cli::source;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
@@ -13,6 +13,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    outlive_file_size_limit();
     let set = match source::question_set(args, settings)? {
         Ok(set) => set,
         Err(violations) => {

@@ -38,6 +38,12 @@ impl Failure {
     }
 }
 
+/// A limit on the size of files is an error of the write that hits it, which can be told; by default it would end the process.
+pub fn outlive_file_size_limit() {
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+}
+
 /// Tells the operator something on the way; nothing has gone wrong for good.
 pub fn notice(program: &str, words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{program}: {}", sanitize::block(words));

@@ -6,17 +6,22 @@ use crate::config::{Settings, Surface};
 use crate::failure::Failure;
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
-use askuser::{Asker, Decision, PolicyFirst, Request};
+use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
 use askuser_terminal::{Options, Presentation};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who may be asked here, in order.
 pub struct Surfaces {
     policy: Policy,
     person: bool,
     answers_file: String,
+    tell: Option<Tell>,
 }
+
+/// How the operator is told something.
+type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Surfaces {
     /// The chain that the settings describe.
@@ -31,7 +36,13 @@ impl Surfaces {
             false => Policy::default(),
         };
         let answers_file = settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string();
-        Ok(Surfaces { policy, person: settings.via.contains(&Surface::Terminal), answers_file })
+        Ok(Surfaces { policy, person: settings.via.contains(&Surface::Terminal), answers_file, tell: None })
+    }
+
+    /// Telling the operator, once, that answers written beforehand match a question without fitting it, so that the person is
+    /// asked.
+    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Surfaces {
+        Surfaces { tell: Some(Box::new(tell)), ..self }
     }
 
     /// What the policy knows of a request, for whoever asks at a terminal themselves.
@@ -53,7 +64,12 @@ impl Surfaces {
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
             (false, Some(Headless::Fail), _) => None,
-            (_, _, Some(person)) => Some(Arc::new(PolicyFirst { policy: self.policy, person })),
+            (_, _, Some(person)) => Some(Arc::new(Told {
+                chain: PolicyFirst { policy: self.policy, person },
+                answers_file: self.answers_file,
+                tell: self.tell,
+                was_told: AtomicBool::new(false),
+            })),
             (_, _, None) => Some(Arc::new(self.policy)),
         }
     }
@@ -71,6 +87,36 @@ impl Surfaces {
     /// The rule that is used instead of asking, if there is one.
     pub fn headless(&self) -> Option<Headless> {
         self.policy.headless
+    }
+}
+
+/// The policy and a person, and a word to the operator when the answers do not fit.
+struct Told {
+    chain: PolicyFirst<Arc<dyn Asker>>,
+    answers_file: String,
+    tell: Option<Tell>,
+    was_told: AtomicBool,
+}
+
+impl Asker for Told {
+    fn decide(&self, request: &Request) -> Decision {
+        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply(request.set()))
+            && !self.was_told.swap(true, Ordering::Relaxed)
+        {
+            tell(&format!(
+                "{} does not fit a question it matches, so the person is asked: {violations}",
+                self.answers_file
+            ));
+        }
+        self.chain.decide(request)
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.chain.ask(request)
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.chain.close(key, why);
     }
 }
 
@@ -107,4 +153,39 @@ pub fn terminal_options(settings: &Settings) -> Options {
     options.flash = settings.flash;
     options.key_delay = settings.arm;
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::input::QuestionInput;
+    use askuser::{QuestionSet, Resolution, Rules};
+    use std::sync::Mutex;
+
+    struct Somebody;
+
+    impl Asker for Somebody {
+        fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+            Box::pin(std::future::ready(Ok(Resolution::unavailable("gone").into())))
+        }
+    }
+
+    #[test]
+    fn answers_that_do_not_fit_ask_the_person_and_the_operator_is_told_once() {
+        let answers = Answers::parse(&serde_json::json!({"/Run .*/": "PostgreSQL"})).unwrap();
+        let policy = Policy { answers: Some(answers), headless: None };
+        let surfaces = Surfaces { policy, person: true, answers_file: "a.json".into(), tell: None };
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let list = told.clone();
+        let surfaces = surfaces.telling(move |words| list.lock().unwrap().push(words.to_owned()));
+        let chain = surfaces.chain(Some(Arc::new(Somebody))).unwrap();
+        let question = QuestionInput::new("Run it?", "Bash").option("Allow", "Yes").option("Deny", "No");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        let request = Request::new(RequestKey::new("session", "call"), set);
+        for _ in 0..2 {
+            assert!(matches!(chain.decide(&request), Decision::Ask(known) if known.is_empty()));
+        }
+        let told = told.lock().unwrap();
+        assert!(told.len() == 1 && told[0].starts_with("a.json does not fit a question it matches"), "{told:?}");
+    }
 }

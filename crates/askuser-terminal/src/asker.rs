@@ -8,7 +8,7 @@ use crate::{Options, ask};
 use askuser::{AskError, Asker, Asking, Closed, Delivery, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Asks on the controlling terminal. There is one, so questions that come together are asked one after the other, in the
@@ -26,15 +26,30 @@ use std::thread;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Dropping the last clone waits until the terminal is given back, so that a program may end right after an answer.
 #[derive(Clone, Debug)]
 pub struct TerminalAsker {
     queue: QuestionQueue,
+    _restored: Arc<WaitUntilRestored>,
+}
+
+/// Waits for the thread that asks to be done with the terminal.
+#[derive(Debug)]
+struct WaitUntilRestored(Arc<Prompts>);
+
+impl Drop for WaitUntilRestored {
+    fn drop(&mut self) {
+        let running = |state: &mut State| state.running;
+        drop(self.0.idle.wait_while(self.0.state(), running).unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 impl TerminalAsker {
     /// An asker with these options.
     pub fn new(options: Options) -> TerminalAsker {
-        let prompts = Arc::new(Prompts { options, state: Mutex::default() });
+        let prompts = Arc::new(Prompts { options, state: Mutex::default(), idle: Condvar::new() });
+        let restored = Arc::new(WaitUntilRestored(prompts.clone()));
         let queue = QuestionQueue::new(move |queue, event| match event {
             QueueEvent::Asked(_) => prompts.start(queue),
             QueueEvent::Detached(key) => drop(prompts.take_closer(&key)),
@@ -45,7 +60,7 @@ impl TerminalAsker {
             }
             _ => {}
         });
-        TerminalAsker { queue }
+        TerminalAsker { queue, _restored: restored }
     }
 }
 
@@ -63,6 +78,8 @@ impl Asker for TerminalAsker {
 struct Prompts {
     options: Options,
     state: Mutex<State>,
+    /// Notified when the thread that asks ends.
+    idle: Condvar,
 }
 
 #[derive(Default)]
@@ -105,6 +122,7 @@ impl Prompts {
             let mut state = self.state();
             let Some(request) = queue.pending().first().cloned() else {
                 state.running = false;
+                self.idle.notify_all();
                 return;
             };
             let signal = match close_signal() {

@@ -136,14 +136,13 @@ enum Exit {
 }
 
 async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
-    let (mut group, mut pipe) =
-        match process::spawn_shell(input.command, &context.cwd, context.shared.secrets.withheld()) {
-            Ok(spawned) => spawned,
-            Err(error) => {
-                let cwd = context.cwd.display();
-                return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
-            }
-        };
+    let (mut group, mut pipe) = match process::spawn_shell(input.command, context) {
+        Ok(spawned) => spawned,
+        Err(error) => {
+            let cwd = context.cwd.display();
+            return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
+        }
+    };
     let mut output = HeadTail::new(MAX_OUTPUT);
     let exit = tokio::select! {
         biased;

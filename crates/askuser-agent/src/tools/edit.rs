@@ -1,12 +1,14 @@
 //! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
 //! mark, which models do not see, are adapted to the file.
 
+use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use serde::Deserialize;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 /// Replaces a string in a file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,14 +45,20 @@ impl Tool for Edit {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move { Ok(edit(call, context).unwrap_or_else(|rejected| rejected)) })
+        Box::pin(async move {
+            let (own_call, own_context) = (call.clone(), context.clone());
+            let work = move |cancel: &CancellationToken| {
+                edit(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
+            };
+            Ok(blocking::run(context, work).await?.unwrap_or_else(|error| error))
+        })
     }
 }
 
-fn edit(call: &ToolCall, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+fn edit(call: &ToolCall, context: &ToolContext, cancel: &CancellationToken) -> Result<ToolResult, ToolResult> {
     let _lock = file_change::change_lock();
     let Plan { change, count, .. } = plan(call, context)?;
-    change.apply()?;
+    change.apply(cancel)?;
     let output = format!("Edited {} ({count} replacement{}).", change.path.display(), s(count));
     Ok(change.result(NAME, output))
 }

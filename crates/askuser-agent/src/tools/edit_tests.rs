@@ -168,7 +168,7 @@ fn edits_at_the_same_time_are_all_made() {
     std::thread::scope(|scope| {
         for n in 0..40 {
             let (test, call) = (&test, call(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || edit(&call, &test.context).unwrap());
+            scope.spawn(move || edit(&call, &test.context, &CancellationToken::new()).unwrap());
         }
     });
     assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());

@@ -16,6 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// The longest text in a call, in bytes.
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
@@ -116,8 +117,11 @@ pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
 }
 
 impl Change {
-    /// Writes the file.
-    pub(crate) fn apply(&self) -> Result<(), ToolResult> {
+    /// Writes the file, unless nobody waits for it any more.
+    pub(crate) fn apply(&self, cancel: &CancellationToken) -> Result<(), ToolResult> {
+        if cancel.is_cancelled() {
+            return Err(ToolResult::error(format!("{} was not changed: stopped before.", self.path.display())));
+        }
         let written = self.path.open_parent(MissingFolders::Create).and_then(|(folder, name)| match name {
             Some(name) => {
                 let original = self.original.as_ref().map(|original| &original.metadata);

@@ -1,15 +1,17 @@
 //! A shell command and all processes it starts, as one process group that can be stopped.
 //!
 //! It runs in its own session, so it cannot read from the terminal: keys belong to the prompt. When the [`ProcessGroup`]
-//! is dropped, nothing of the group is left running. A process that leaves the group on purpose (a daemon) is out of
-//! reach.
+//! is dropped, nothing of the group is left running. A process that leaves the group on purpose (a daemon) is ended by the
+//! supervisor, if the agent has one.
 //!
 //! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
 //! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
 
+use crate::tool::ToolContext;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdout;
@@ -25,26 +27,33 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
+    /// Its supervisor ends everything once this is closed.
+    _lifeline: Option<io::PipeWriter>,
 }
 
 /// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
-pub(crate) fn spawn_shell(text: &str, cwd: &Path, withheld: &[String]) -> io::Result<(ProcessGroup, ChildStdout)> {
+pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = on_path("bash").unwrap_or_else(|| "sh".into());
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
-    let mut command = CommandWrap::with_new(shell, |command| {
+    let words: Vec<OsString> =
+        context.shared.supervisor.iter().cloned().chain([shell.into(), "-c".into(), text.into()]).collect();
+    let (stdin, lifeline) = match context.shared.supervisor.is_empty() {
+        true => (Stdio::null(), None),
+        false => io::pipe().map(|(reader, writer)| (Stdio::from(reader), Some(writer)))?,
+    };
+    let mut command = CommandWrap::with_new(&words[0], |command| {
         command
-            .arg("-c")
-            .arg(text)
-            .current_dir(cwd)
-            .stdin(Stdio::null())
+            .args(&words[1..])
+            .current_dir(&context.cwd)
+            .stdin(stdin)
             .stdout(stdout)
             .stderr(stderr)
             // Nobody could answer a prompt or leave a pager.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat");
-        withheld.iter().for_each(|variable| _ = command.env_remove(variable));
+        context.shared.secrets.withheld().iter().for_each(|variable| _ = command.env_remove(variable));
     });
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessSession);
@@ -54,7 +63,7 @@ pub(crate) fn spawn_shell(text: &str, cwd: &Path, withheld: &[String]) -> io::Re
     let child = command.spawn()?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
     drop(command);
-    Ok((ProcessGroup { id: child.id(), child, finished: false }, output))
+    Ok((ProcessGroup { id: child.id(), child, finished: false, _lifeline: lifeline }, output))
 }
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Write: creates a file, or replaces its whole content.
 
+use super::blocking;
 use super::file_change::{self, Change, Original};
 use super::s;
 use crate::message::ToolCall;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
 
 /// Writes a file.
 #[derive(Clone, Debug, Default)]
@@ -54,12 +56,23 @@ impl Tool for Write {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move { Ok(self.write(call, context).unwrap_or_else(|rejected| rejected)) })
+        Box::pin(async move {
+            let (tool, own_call, own_context) = (self.clone(), call.clone(), context.clone());
+            let work = move |cancel: &CancellationToken| {
+                tool.write(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
+            };
+            Ok(blocking::run(context, work).await?.unwrap_or_else(|error| error))
+        })
     }
 }
 
 impl Write {
-    fn write(&self, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, ToolResult> {
+    fn write(
+        &self,
+        call: &ToolCall,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<ToolResult, ToolResult> {
         let _lock = file_change::change_lock();
         let change = plan(call, context)?;
         let shown = change.path.display();
@@ -69,7 +82,7 @@ impl Write {
                 "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
             )));
         }
-        change.apply()?;
+        change.apply(cancel)?;
         let lines = change.new_content.lines().count();
         let did = if change.original.is_some() { "Replaced" } else { "Created" };
         Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::{TestFolder, write};
+use crate::tools::fixtures::{TestFolder, call, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult {
@@ -160,4 +160,26 @@ async fn an_agreed_write_is_made() {
     test.consent(&tool, input.clone()).unwrap();
     assert!(test.run(&tool, input).await.success);
     assert_eq!(test.text("file"), "new");
+}
+
+#[tokio::test]
+async fn writing_does_not_hold_up_the_runtime() {
+    let test = TestFolder::new();
+    let lock = file_change::change_lock();
+    let tool = Write::default();
+    let mut writing = Box::pin(test.run(&tool, json!({"path": "a", "content": "x"})));
+    // Somebody else changes a file: whoever waits for that must not keep everything else from going on.
+    assert!(futures_util::FutureExt::now_or_never(&mut writing).is_none());
+    drop(lock);
+    assert!(writing.await.success);
+    assert_eq!(test.text("a"), "x");
+}
+
+#[tokio::test]
+async fn what_was_stopped_before_it_was_written_is_not_written_later() {
+    let test = TestFolder::new();
+    let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context).unwrap();
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    assert!(change.apply(&cancel).is_err() && !test.path("a").exists());
 }

@@ -227,3 +227,16 @@ async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
         assert_eq!(log.count("end Act it"), 2);
     }
 }
+
+#[tokio::test]
+async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_there() {
+    use askuser::PolicyFirst;
+    use askuser::policy::{Answers, Policy};
+    let log = Log::default();
+    let answers = Answers::parse(&json!({"/Run .*/": "PostgreSQL"})).unwrap();
+    let person = Person::new([pick("Allow once")]);
+    let asker = PolicyFirst { policy: Policy { answers: Some(answers), headless: None }, person: person.clone() };
+    let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(Arc::new(asker));
+    finish(&mut agent, "go").await;
+    assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
+}

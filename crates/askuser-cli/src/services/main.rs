@@ -2,6 +2,8 @@
 //! for those (`delegate.rs`), so a user only ever calls `askuser COMMAND`.
 
 mod agent;
+#[cfg(unix)]
+mod supervise;
 
 use askuser_cli::failure::{self, Failure};
 use std::process::ExitCode;
@@ -14,6 +16,8 @@ fn run() -> Result<u8, Failure> {
     let mut words = std::env::args_os().skip(1).peekable();
     match words.peek().and_then(|word| word.to_str()) {
         Some("agent") => agent::run(words),
+        #[cfg(unix)]
+        Some("supervise") => supervise::run(words.skip(1)),
         _ => Err(Failure::new("askuser-services has no command of that name")
             .hint("call `askuser COMMAND`; it starts askuser-services where that is needed")),
     }

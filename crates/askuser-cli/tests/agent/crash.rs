@@ -105,3 +105,58 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         assert_eq!(all.len(), 3, "killed after {step} events: {all:?}");
     }
 }
+
+/// A command in a session of its own that writes its process id and stays.
+#[cfg(target_os = "linux")]
+const DAEMON: &str = "setsid sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 </dev/null &";
+
+/// Waits until the daemon has written its process id.
+#[cfg(target_os = "linux")]
+fn pid_in(place: &Place, name: &str) -> String {
+    loop {
+        let text = std::fs::read_to_string(place.folder().join(name)).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            return pid.to_owned();
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until a process does not run any more; one that has ended may wait for its parent to take note.
+#[cfg(target_os = "linux")]
+fn wait_until_gone(pid: &str) {
+    let runs = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+    };
+    while runs() {
+        std::thread::yield_now();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn commands_end_with_an_agent_that_is_killed_and_so_does_what_left_their_session() {
+    let place = Place::new();
+    let command = format!("{DAEMON} echo $$ >shell; trap '' TERM; while :; do sleep 600; done");
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
+    let (daemon, shell) = (pid_in(&place, "pid"), pid_in(&place, "shell"));
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    wait_until_gone(&daemon);
+    wait_until_gone(&shell);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_the_session_of_a_command_ends_with_the_command() {
+    let place = Place::new();
+    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done; echo ran; exit 3");
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
+    wait_until_gone(&pid_in(&place, "pid"));
+    let entries = Place::entries(&place.sessions()[0]);
+    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
+    assert_eq!(result["result"]["output"], "ran\n\nExit code 3");
+}

@@ -190,3 +190,18 @@ fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
     let kept = std::fs::read_to_string(path.with_extension("damaged-1")).unwrap();
     assert_eq!(kept, lines.join("\n") + "\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
+    let place = Place::new();
+    let script = place.write("script.json", &json!({"turns": [{"text": "x".repeat(100_000)}]}).to_string());
+    let mut shell = std::process::Command::new("sh");
+    let binary = env!("CARGO_BIN_EXE_askuser");
+    shell.args(["-c", "ulimit -f 8; exec \"$0\" agent --script \"$1\" -p hi", binary]).arg(script);
+    let askuser = place.askuser(&[]);
+    shell.env_clear().current_dir(place.folder());
+    askuser.get_envs().for_each(|(name, value)| _ = value.map(|value| shell.env(name, value)));
+    let (code, _, stderr) = output(&mut shell);
+    assert!(code == 2 && stderr.contains("the transcript cannot be written, so nothing more is done"), "{stderr}");
+}

@@ -294,7 +294,7 @@ fn a_question_calls_somebody_who_looks_elsewhere_and_nobody_else() {
     };
     assert_eq!(run(b"\x1b[O", &[]), (true, true));
     assert_eq!(run(b"\x1b[I", &[]), (false, true));
-    let mut quiet = start(&stage(turns()).file("askuser.toml", "notify = false"), &["hello"]);
+    let mut quiet = start(&stage(turns()).file("config/askuser/askuser.toml", "notify = false"), &["hello"]);
     quiet.wait_for("╭─ Database ─╮");
     quiet.keys("<enter>");
     quiet.wait_for("ok");

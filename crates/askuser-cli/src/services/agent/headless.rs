@@ -80,7 +80,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
     let person = announced(settings.on_question.as_deref(), person);
-    let agent = match Surfaces::of(settings)?.chain(person) {
+    let agent = match Surfaces::of(settings)?.telling(|words| failure::notice("askuser", words)).chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };

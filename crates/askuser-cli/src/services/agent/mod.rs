@@ -28,6 +28,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let args = command.get_matches_from(words);
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
+    failure::outlive_file_size_limit();
     // Whatever can be wrong is found before a session is begun.
     let (model, script) = model(&args, &settings)?;
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
@@ -51,6 +52,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .allowing(folders)
         .protecting(session::protected())
         .keeping_from_tools(secrets(&settings))
+        .supervised_by(supervisor())
         .with_deadline(settings.timeout)
         .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
@@ -71,6 +73,14 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             app::run(agent, surface, opening, &settings)
         }
         (None, None) => Ok(failure::exit::BAD_INPUT),
+    }
+}
+
+/// What ends commands when this process is gone: itself, under another name. Without a path to itself there is none.
+fn supervisor() -> Vec<OsString> {
+    match std::env::current_exe() {
+        Ok(program) if cfg!(unix) && program.is_file() => vec![program.into(), "supervise".into()],
+        _ => Vec::new(),
     }
 }
 

@@ -1,0 +1,130 @@
+//! `askuser-services supervise PROGRAM …`: runs one command of the agent, and ends it with all its descendants when the agent
+//! is gone, killed with SIGKILL included. Started by the agent, never typed.
+//!
+//! Standard input is a pipe that only the agent holds: its end is the agent's end. On Linux this process adopts orphans
+//! (a subreaper), so a descendant that starts a session of its own stays a descendant. Out of reach: what another service
+//! starts on request (systemd-run, docker, at), what runs as another user, and all of it if this process is killed as well.
+//! Elsewhere only the process group is ended.
+
+use askuser_cli::failure::Failure;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process, kill_process_group, wait};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::{emulate_default_handler, pipe};
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long descendants in sessions of their own may go on after the command has ended.
+const BACKGROUND_GRACE: Duration = Duration::from_millis(200);
+/// How long a process may take to end after SIGTERM. Shorter than the agent's own patience.
+const GRACE: Duration = Duration::from_millis(700);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Runs the command in `words`, and ends as it ends.
+pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("cannot supervise a command: {error}"));
+    let program = words.next().ok_or_else(|| Failure::new("supervise: no command, must name one"))?;
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(getpid())).map_err(|error| failed(error.into()))?;
+    let (mut signalled, handler) = UnixStream::pair().map_err(failed)?;
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        pipe::register(signal, handler.try_clone().map_err(failed)?).map_err(failed)?;
+    }
+    let child = Command::new(program).args(words).stdin(Stdio::null()).spawn().map_err(failed)?;
+    thread::spawn(|| {
+        // Nothing is ever written to it.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        end(Whom::All);
+        if getpgrp() == getpid() {
+            let _ = kill_process_group(getpid(), Signal::KILL);
+        }
+        std::process::exit(1);
+    });
+    // The agent stops the group; what has left the group is stopped here.
+    thread::spawn(move || {
+        while signalled.read(&mut [0]).is_ok_and(|bytes| bytes > 0) {
+            end(Whom::OutsideOfOurGroup);
+        }
+    });
+    let status = wait_for(child.id()).map_err(failed)?;
+    let deadline = Instant::now() + BACKGROUND_GRACE;
+    while !descendants(Whom::OutsideOfOurGroup).is_empty() && Instant::now() < deadline {
+        thread::sleep(POLL_INTERVAL);
+    }
+    end(Whom::OutsideOfOurGroup);
+    if let Some(signal) = status.terminating_signal() {
+        let _ = emulate_default_handler(signal);
+        return Ok(128u8.saturating_add(signal as u8));
+    }
+    Ok(status.exit_status().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Waits for the command; orphans that end meanwhile are taken note of, and forgotten.
+fn wait_for(child: u32) -> io::Result<WaitStatus> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => return Ok(status),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Which descendants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whom {
+    All,
+    OutsideOfOurGroup,
+}
+
+/// SIGTERM, then SIGKILL, until none is left or nothing helps.
+fn end(whom: Whom) {
+    let start = Instant::now();
+    let signal = |signal: Signal| descendants(whom).into_iter().for_each(|pid| _ = kill_process(pid, signal));
+    signal(Signal::TERM);
+    // A stopped process cannot handle SIGTERM.
+    signal(Signal::CONT);
+    while !descendants(whom).is_empty() && start.elapsed() < 3 * GRACE {
+        if start.elapsed() > GRACE {
+            signal(Signal::KILL);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// A process: its id, its parent, its group.
+struct Process {
+    id: i32,
+    parent: i32,
+    group: i32,
+}
+
+/// The descendants of this process that still run.
+fn descendants(whom: Whom) -> Vec<Pid> {
+    let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = folders.filter_map(|folder| std::fs::read_to_string(folder.path().join("stat")).ok());
+    let processes: Vec<Process> = stats.filter_map(|stat| parse(&stat)).collect();
+    let (us, group) = (getpid().as_raw_nonzero().get(), getpgrp().as_raw_nonzero().get());
+    let mut found = vec![us];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        found.extend(processes.iter().filter(|process| process.parent == parent).map(|process| process.id));
+        next += 1;
+    }
+    let is_meant = |process: &&Process| {
+        process.id != us && found.contains(&process.id) && (whom == Whom::All || process.group != group)
+    };
+    processes.iter().filter(is_meant).filter_map(|process| Pid::from_raw(process.id)).collect()
+}
+
+/// Reads `/proc/PID/stat`: `pid (any name) state parent group …`. A process that has ended is none.
+fn parse(stat: &str) -> Option<Process> {
+    let (id, rest) = stat.split_once(' ')?;
+    let mut fields = rest.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    (!matches!(state, "Z" | "X")).then_some(Process { id: id.parse().ok()?, parent, group })
+}
