@@ -64,11 +64,11 @@ impl Surfaces {
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
             (false, Some(Headless::Fail), _) => None,
-            (_, _, Some(person)) => Some(Arc::new(Told {
+            (_, _, Some(person)) => Some(Arc::new(MisfitNotice {
                 chain: PolicyFirst { policy: self.policy, person },
                 answers_file: self.answers_file,
                 tell: self.tell,
-                was_told: AtomicBool::new(false),
+                was_noticed: AtomicBool::new(false),
             })),
             (_, _, None) => Some(Arc::new(self.policy)),
         }
@@ -91,17 +91,17 @@ impl Surfaces {
 }
 
 /// The policy and a person, and a word to the operator when the answers do not fit.
-struct Told {
+struct MisfitNotice {
     chain: PolicyFirst<Arc<dyn Asker>>,
     answers_file: String,
     tell: Option<Tell>,
-    was_told: AtomicBool,
+    was_noticed: AtomicBool,
 }
 
-impl Asker for Told {
+impl Asker for MisfitNotice {
     fn decide(&self, request: &Request) -> Decision {
         if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply(request.set()))
-            && !self.was_told.swap(true, Ordering::Relaxed)
+            && !self.was_noticed.swap(true, Ordering::Relaxed)
         {
             tell(&format!(
                 "{} does not fit a question it matches, so the person is asked: {violations}",
