@@ -186,6 +186,7 @@ impl Layers {
                 "auto" => Some(None),
                 "dark" => Some(Some(Background::Dark)),
                 "light" => Some(Some(Background::Light)),
+                "contrast" => Some(Some(Background::Contrast)),
                 _ => None,
             })?,
             depth: self.read("color", |v| match v {

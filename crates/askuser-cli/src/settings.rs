@@ -91,7 +91,13 @@ pub const SETTINGS: &[Setting] = &[
         "Show the answered prompt in the colour of success for this long; 0 is off",
     ),
     setting("confirm", "boxed|inline|none", "inline", Anybody, "What to leave in the scrollback"),
-    setting("theme", "auto|dark|light", "auto", Anybody, "Colours for a dark or a light background"),
+    setting(
+        "theme",
+        "auto|dark|light|contrast",
+        "auto",
+        Anybody,
+        "Colours for a dark or a light background, or no colours but the terminal's own",
+    ),
     setting("color", "auto|none|16|256|truecolor", "auto", Anybody, "How many colours to use"),
     of(
         Of::Results,
