@@ -73,9 +73,11 @@ impl Layers {
             layers.lay_file(path, true)?;
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.0) {
-            let name = variable(setting);
-            if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
-                *slot = (value, Origin::Environment(name));
+            // The old name first, so that the new one wins.
+            for name in setting.old_name().map(variable_of).into_iter().chain([variable(setting)]) {
+                if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
+                    *slot = (value, Origin::Environment(name));
+                }
             }
             if let Some(value) = (sources.flag)(setting.name) {
                 *slot = (value, Origin::Flag(setting.flag()));
@@ -101,7 +103,8 @@ impl Layers {
             std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
         let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
         for (key, value) in table.as_object().into_iter().flatten() {
-            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key) else {
+            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
+            else {
                 let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
                 return Err(Failure::new(format!("{shown}: unknown setting {key}"))
                     .hint(format!("the settings are {}", names.join(", "))));
@@ -141,7 +144,7 @@ impl Layers {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
                 ("via", _) => "policy, terminal or both, with a comma between them",
-                ("flash", _) => "a duration of at most 1s",
+                ("success_flash", _) => "a duration of at most 1s",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
                 (_, choices) => choices,
@@ -174,8 +177,9 @@ impl Layers {
             })?,
             plain: self.read("plain", switch)?,
             repair: self.read("repair", switch)?,
-            arm: self.read("arm", duration)?,
-            flash: self.read("flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
+            key_delay: self.read("key_delay", duration)?,
+            success_flash: self
+                .read("success_flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
             confirm: self.read("confirm", |v| match v {
                 "boxed" => Some(Confirm::Boxed),
                 "inline" => Some(Confirm::Inline),
@@ -216,6 +220,7 @@ impl Layers {
                 "text" => Some(Some(Format::Text)),
                 "json" => Some(Some(Format::Json)),
                 "record" => Some(Some(Format::Record)),
+                "value" => Some(Some(Format::Value)),
                 _ => None,
             })?,
         })
@@ -256,6 +261,8 @@ pub enum Format {
     Text,
     Json,
     Record,
+    /// The answer alone: one line per choice, typed text as it is.
+    Value,
 }
 
 /// What an agent may do without asking.
@@ -276,8 +283,8 @@ pub struct Settings {
     pub via: Vec<Surface>,
     pub plain: bool,
     pub repair: bool,
-    pub arm: Duration,
-    pub flash: Duration,
+    pub key_delay: Duration,
+    pub success_flash: Duration,
     pub confirm: Confirm,
     pub background: Option<Background>,
     pub depth: Option<ColorDepth>,
@@ -292,7 +299,11 @@ pub struct Settings {
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
 pub fn variable(setting: &Setting) -> String {
-    format!("ASKUSER_{}", setting.name.to_uppercase())
+    variable_of(setting.name)
+}
+
+fn variable_of(name: &str) -> String {
+    format!("ASKUSER_{}", name.to_uppercase())
 }
 
 /// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
@@ -383,13 +394,22 @@ mod tests {
         let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s"), ("ASKUSER_COLOR", "256")];
         let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();
         check(&layers, "timeout", "4m", "flag, --timeout");
-        check(&layers, "arm", "3s", "environment, ASKUSER_ARM");
+        check(&layers, "key_delay", "3s", "environment, ASKUSER_ARM");
         check(&layers, "color", "256", "environment, ASKUSER_COLOR");
         check(&layers, "repair", "true", "project.toml");
         check(&layers, "theme", "dark", "project.toml");
         check(&layers, "confirm", "none", "user.toml");
         check(&layers, "format", "auto", "default");
         assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
+    }
+
+    #[test]
+    fn the_old_names_of_settings_are_still_read_and_the_new_ones_win() {
+        let layers = lay(Some("arm = \"1s\"\nflash = \"0\""), None, &[], &[]).unwrap();
+        check(&layers, "key_delay", "1s", "user.toml");
+        check(&layers, "success_flash", "0", "user.toml");
+        let both = [("ASKUSER_ARM", "2s"), ("ASKUSER_KEY_DELAY", "3s")];
+        check(&lay(None, None, &both, &[]).unwrap(), "key_delay", "3s", "environment, ASKUSER_KEY_DELAY");
     }
 
     #[test]

@@ -21,7 +21,18 @@ impl Setting {
             "base_url" => "base-url",
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
+            "key_delay" => "key-delay",
+            "success_flash" => "success-flash",
             name => name,
+        }
+    }
+
+    /// The name it had in earlier versions, still read from files, variables and flags.
+    pub fn old_name(&self) -> Option<&'static str> {
+        match self.name {
+            "key_delay" => Some("arm"),
+            "success_flash" => Some("flash"),
+            _ => None,
         }
     }
 }
@@ -77,14 +88,14 @@ pub const SETTINGS: &[Setting] = &[
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(
-        "arm",
+        "key_delay",
         "DURATION",
         "250ms",
         User,
         "Ignore Enter, Space and digits for this long after the first frame; 0 is off",
     ),
     setting(
-        "flash",
+        "success_flash",
         "DURATION",
         "80ms",
         User,
@@ -103,10 +114,10 @@ pub const SETTINGS: &[Setting] = &[
         Of::Results,
         setting(
             "format",
-            "auto|text|json|record",
+            "auto|text|json|record|value",
             "auto",
             Anybody,
-            "How to print the result; auto is text on a terminal, else json",
+            "How to print the result; auto is text on a terminal, else json; value is the answer alone",
         ),
     ),
     of(
