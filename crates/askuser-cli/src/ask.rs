@@ -42,7 +42,11 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         };
         return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
     }
-    Ok(code(&resolution))
+    let code = code(&resolution);
+    if code != exit::ANSWERED && matches!(settings.format, Some(Format::Record | Format::Value)) {
+        return Err(Failure::new(format!("no answer: {}", resolution.outcome().status_name())).code(code));
+    }
+    Ok(code)
 }
 
 /// Questions as a request of this very process.
@@ -91,7 +95,16 @@ fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Res
     let text = match format {
         Format::Text => report::prose(set, resolution),
         Format::Json => harmless(&report::json(set, resolution)),
+        // A script reads an answer or nothing; the exit code and standard error say why.
+        Format::Record | Format::Value if *resolution.outcome().status() != Status::Answered => return Ok(()),
         Format::Record => harmless(&report::record(set, resolution)),
+        Format::Value => {
+            let answers = resolution.outcome().answers().iter();
+            answers
+                .flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()))
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
     };
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
@@ -104,7 +117,7 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
     let text = match settings.format {
         Some(Format::Text) => report::rejection(violations),
         Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
-        Some(Format::Record) | None => return Ok(()),
+        Some(Format::Record | Format::Value) | None => return Ok(()),
     };
     write(&format!("{text}\n"))
 }

@@ -78,9 +78,11 @@ impl Layers {
             layers.lay_file(path, By::Anybody)?;
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
-            let name = variable(setting);
-            if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
-                *slot = (value, Origin::Environment(name));
+            // The old name first, so that the new one wins.
+            for name in setting.old_name().map(variable_of).into_iter().chain([variable(setting)]) {
+                if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
+                    *slot = (value, Origin::Environment(name));
+                }
             }
             if let Some(value) = (sources.flag)(setting.name) {
                 *slot = (value, Origin::Flag(setting.flag()));
@@ -109,7 +111,8 @@ impl Layers {
             std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
         let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
         for (key, value) in table.as_object().into_iter().flatten() {
-            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key) else {
+            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
+            else {
                 let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
                 return Err(Failure::new(format!("{shown}: unknown setting {key}"))
                     .hint(format!("the settings are {}", names.join(", "))));
@@ -150,7 +153,7 @@ impl Layers {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
                 ("via", _) => "policy, terminal or both, with a comma between them",
-                ("flash", _) => "a duration of at most 1s",
+                ("success_flash", _) => "a duration of at most 1s",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
                 (_, choices) => choices,
@@ -183,8 +186,9 @@ impl Layers {
             })?,
             plain: self.read("plain", switch)?,
             repair: self.read("repair", switch)?,
-            arm: self.read("arm", duration)?,
-            flash: self.read("flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
+            key_delay: self.read("key_delay", duration)?,
+            success_flash: self
+                .read("success_flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
             confirm: self.read("confirm", |v| match v {
                 "boxed" => Some(Confirm::Boxed),
                 "inline" => Some(Confirm::Inline),
@@ -195,6 +199,7 @@ impl Layers {
                 "auto" => Some(None),
                 "dark" => Some(Some(Background::Dark)),
                 "light" => Some(Some(Background::Light)),
+                "contrast" => Some(Some(Background::Contrast)),
                 _ => None,
             })?,
             depth: self.read("color", |v| match v {
@@ -225,6 +230,7 @@ impl Layers {
                 "text" => Some(Some(Format::Text)),
                 "json" => Some(Some(Format::Json)),
                 "record" => Some(Some(Format::Record)),
+                "value" => Some(Some(Format::Value)),
                 _ => None,
             })?,
         })
@@ -265,6 +271,8 @@ pub enum Format {
     Text,
     Json,
     Record,
+    /// The answer alone: one line per choice, typed text as it is.
+    Value,
 }
 
 /// What an agent may do without asking.
@@ -285,8 +293,8 @@ pub struct Settings {
     pub via: Vec<Surface>,
     pub plain: bool,
     pub repair: bool,
-    pub arm: Duration,
-    pub flash: Duration,
+    pub key_delay: Duration,
+    pub success_flash: Duration,
     pub confirm: Confirm,
     pub background: Option<Background>,
     pub depth: Option<ColorDepth>,
@@ -303,7 +311,11 @@ pub struct Settings {
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
 pub fn variable(setting: &Setting) -> String {
-    format!("ASKUSER_{}", setting.name.to_uppercase())
+    variable_of(setting.name)
+}
+
+fn variable_of(name: &str) -> String {
+    format!("ASKUSER_{}", name.to_uppercase())
 }
 
 /// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
@@ -401,7 +413,7 @@ mod tests {
         let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s"), ("ASKUSER_COLOR", "256")];
         let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();
         check(&layers, "timeout", "4m", "flag, --timeout");
-        check(&layers, "arm", "3s", "environment, ASKUSER_ARM");
+        check(&layers, "key_delay", "3s", "environment, ASKUSER_ARM");
         check(&layers, "color", "256", "environment, ASKUSER_COLOR");
         check(&layers, "repair", "true", "project.toml");
         check(&layers, "theme", "dark", "project.toml");
@@ -413,6 +425,15 @@ mod tests {
     /// Everything a project may say. Whoever adds a setting says here on purpose that it belongs to projects; none of these
     /// says who answers, what runs, or where a key goes.
     const OF_PROJECTS: [&str; 7] = ["plain", "repair", "confirm", "theme", "color", "format", "max_tokens"];
+
+    #[test]
+    fn the_old_names_of_settings_are_still_read_and_the_new_ones_win() {
+        let layers = lay(Some("arm = \"1s\"\nflash = \"0\""), None, &[], &[]).unwrap();
+        check(&layers, "key_delay", "1s", "user.toml");
+        check(&layers, "success_flash", "0", "user.toml");
+        let both = [("ASKUSER_ARM", "2s"), ("ASKUSER_KEY_DELAY", "3s")];
+        check(&lay(None, None, &both, &[]).unwrap(), "key_delay", "3s", "environment, ASKUSER_KEY_DELAY");
+    }
 
     #[test]
     fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {

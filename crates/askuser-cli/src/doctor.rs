@@ -66,8 +66,15 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let background = match options.theme.background {
         Background::Dark => "a dark background",
         Background::Light => "a light background",
+        Background::Unknown => "a background that the terminal is asked for",
+        Background::Contrast => "any background",
     };
-    report.line("", &format!("{colours}, for {background}"));
+    let why = match (settings.background, environment("COLORFGBG")) {
+        (Some(_), _) => "by the setting theme".to_owned(),
+        (None, Some(value)) => format!("because COLORFGBG is {value}"),
+        (None, None) => "because COLORFGBG is not set".to_owned(),
+    };
+    report.line("", &format!("{colours}, for {background}, {why}"));
     let presentation = match options.presentation {
         Presentation::Screen => "drawn inline",
         Presentation::Line if settings.plain => "line by line, by the setting plain",

@@ -22,7 +22,18 @@ impl Setting {
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
             "pass_env" => "pass-env",
+            "key_delay" => "key-delay",
+            "success_flash" => "success-flash",
             name => name,
+        }
+    }
+
+    /// The name it had in earlier versions, still read from files, variables and flags.
+    pub fn old_name(&self) -> Option<&'static str> {
+        match self.name {
+            "key_delay" => Some("arm"),
+            "success_flash" => Some("flash"),
+            _ => None,
         }
     }
 }
@@ -78,30 +89,36 @@ pub const SETTINGS: &[Setting] = &[
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(
-        "arm",
+        "key_delay",
         "DURATION",
         "250ms",
         User,
         "Ignore Enter, Space and digits for this long after the first frame; 0 is off",
     ),
     setting(
-        "flash",
+        "success_flash",
         "DURATION",
         "80ms",
         User,
         "Show the answered prompt in the colour of success for this long; 0 is off",
     ),
     setting("confirm", "boxed|inline|none", "inline", Anybody, "What to leave in the scrollback"),
-    setting("theme", "auto|dark|light", "auto", Anybody, "Colours for a dark or a light background"),
+    setting(
+        "theme",
+        "auto|dark|light|contrast",
+        "auto",
+        Anybody,
+        "Colours for a dark or a light background, or no colours but the terminal's own",
+    ),
     setting("color", "auto|none|16|256|truecolor", "auto", Anybody, "How many colours to use"),
     of(
         Of::Results,
         setting(
             "format",
-            "auto|text|json|record",
+            "auto|text|json|record|value",
             "auto",
             Anybody,
-            "How to print the result; auto is text on a terminal, else json",
+            "How to print the result; auto is text on a terminal, else json; value is the answer alone",
         ),
     ),
     // Requests carry a key: which provider gets them, and where they go, is the user's to say.

@@ -150,8 +150,8 @@ pub fn terminal_options(settings: &Settings) -> Options {
         options.theme.depth = depth;
     }
     options.confirm = settings.confirm;
-    options.flash = settings.flash;
-    options.key_delay = settings.arm;
+    options.flash = settings.success_flash;
+    options.key_delay = settings.key_delay;
     options
 }
 

@@ -7,7 +7,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 fn options() -> Options {
-    Options { key_delay: Duration::ZERO, flash: Duration::ZERO, ..Options::detect() }
+    let detected = Options::detect();
+    // A known background: these terminals reply to no question about it.
+    let theme = crate::Theme { background: crate::Background::Dark, ..detected.theme };
+    Options { key_delay: Duration::ZERO, flash: Duration::ZERO, theme, ..detected }
 }
 
 fn request(call: &str, set: QuestionSet) -> Request {

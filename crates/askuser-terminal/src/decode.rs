@@ -2,11 +2,12 @@
 //!
 //! A state machine that takes one byte at a time, so it does not matter how reads split the stream. Sequences that are no
 //! keys of ours (mouse reports, replies, function keys) are dropped as a whole: an unknown sequence never turns into typed
-//! characters. Memory is bounded. There is no clock here: the caller decides when a lone escape byte has waited long
+//! characters. One reply is read: the background colour (OSC 11), where it was asked for. Memory is bounded. There is no clock here: the caller decides when a lone escape byte has waited long
 //! enough and calls [`Decoder::flush`].
 
 mod keys;
 
+use crate::view::Background;
 use askuser::{Key, KeyCode, Mods};
 use keys::{ascii_key, csi_key, ss3_key};
 
@@ -49,6 +50,19 @@ pub struct Decoder {
     params: Vec<u8>,
     /// What has been pasted so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
+    background: Reply,
+}
+
+/// The terminal's reply about its background colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reply {
+    /// Nobody asked.
+    #[default]
+    NotAsked,
+    /// It may come, and may come in parts.
+    Expected,
+    /// It came.
+    Came(Background),
 }
 
 /// Key sequences have at most some thirty bytes; longer sequences are dropped.
@@ -74,7 +88,7 @@ enum State {
     Escape { lead: Lead },
     /// Inside `ESC [ …`, `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
-    /// Inside a control string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL.
+    /// Inside a control string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL. Its first bytes are in `params`.
     ControlString { after_esc: bool },
     /// This many more bytes belong to a report and are dropped.
     Skip { left: u8 },
@@ -124,6 +138,8 @@ impl Decoder {
         match self.state {
             State::Ground => false,
             State::Paste { .. } => self.paste.ends_with(&[ETX]),
+            // A reply that comes in parts must not end up as typed text.
+            State::ControlString { .. } if self.background == Reply::Expected => false,
             _ => true,
         }
     }
@@ -156,16 +172,58 @@ impl Decoder {
             State::Escape { lead } => self.after_escape(byte, lead, out),
             State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
             State::ControlString { after_esc } => match byte {
-                b'\\' if after_esc => self.state = State::Ground,
-                BEL | CAN | SUB => self.state = State::Ground,
+                b'\\' if after_esc => self.end_string(),
+                BEL => self.end_string(),
+                CAN | SUB => self.state = State::Ground,
+                // No reply has control characters: this was Alt-], and Ctrl-C must be heard.
+                0x00..=0x1f if byte != ESC && self.background == Reply::Expected => {
+                    self.state = State::Ground;
+                    self.step(byte, out);
+                }
                 // Any other sequence ends the string.
                 _ if after_esc => self.after_escape(byte, Lead::None, out),
-                _ => self.state = State::ControlString { after_esc: byte == ESC },
+                _ => {
+                    if byte != ESC && self.params.len() <= MAX_PARAM_BYTES {
+                        self.params.push(byte);
+                    }
+                    self.state = State::ControlString { after_esc: byte == ESC };
+                }
             },
             State::Skip { left } => {
                 self.state = if left > 1 { State::Skip { left: left - 1 } } else { State::Ground };
             }
             State::Paste { matched } => self.in_paste(byte, matched, out),
+        }
+    }
+
+    /// Tells that the terminal was asked for its background colour.
+    pub(crate) fn expect_background(&mut self) {
+        self.background = Reply::Expected;
+    }
+
+    /// Whether the background colour was asked for and has not come.
+    pub(crate) fn expects_background(&self) -> bool {
+        self.background == Reply::Expected
+    }
+
+    /// Whether the background is there to be taken.
+    pub(crate) fn has_background(&self) -> bool {
+        matches!(self.background, Reply::Came(_))
+    }
+
+    /// Takes the background, once the reply is there.
+    pub(crate) fn take_background(&mut self) -> Option<Background> {
+        let Reply::Came(background) = self.background else { return None };
+        self.background = Reply::NotAsked;
+        Some(background)
+    }
+
+    fn end_string(&mut self) {
+        self.state = State::Ground;
+        if self.background == Reply::Expected
+            && let Some(background) = background_of(&self.params)
+        {
+            self.background = Reply::Came(background);
         }
     }
 
@@ -228,7 +286,10 @@ impl Decoder {
         self.emit_esc(lead, out);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
-            b']' | b'P' | b'_' | b'^' | b'X' => self.state = State::ControlString { after_esc: false },
+            b']' | b'P' | b'_' | b'^' | b'X' => {
+                self.params.clear();
+                self.state = State::ControlString { after_esc: false };
+            }
             _ => self.plain_byte(byte, Lead::Escape, out),
         }
     }
@@ -326,6 +387,18 @@ impl Decoder {
         let room = MAX_PASTE_BYTES - self.paste.len();
         self.paste.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
+}
+
+/// The background of `11;rgb:ffff/ffff/ffff`, in two or four digits a colour: the brighter half is light.
+fn background_of(reply: &[u8]) -> Option<Background> {
+    let colours = std::str::from_utf8(reply).ok()?.strip_prefix("11;rgb:")?;
+    let share = |digits: &str| {
+        let most = 16f64.powi(i32::try_from(digits.len()).ok().filter(|count| (1..=4).contains(count))?) - 1.0;
+        Some(f64::from(u16::from_str_radix(digits, 16).ok()?) / most)
+    };
+    let [r, g, b] = <[f64; 3]>::try_from(colours.split('/').map(share).collect::<Option<Vec<_>>>()?).ok()?;
+    let luma = 0.299 * r + 0.587 * g + 0.114 * b;
+    Some(if luma > 0.5 { Background::Light } else { Background::Dark })
 }
 
 #[cfg(test)]

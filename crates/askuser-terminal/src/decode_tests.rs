@@ -356,3 +356,32 @@ proptest! {
         prop_assert_eq!(chars, 1, "{:?}", out);
     }
 }
+
+#[test]
+fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed() {
+    for (reply, expected) in [
+        ("\x1b]11;rgb:ffff/ffff/ffff\x1b\\", Some(Background::Light)),
+        ("\x1b]11;rgb:1e/1e/2e\x07", Some(Background::Dark)),
+        ("\x1b]11;nonsense\x07", None),
+        ("\x1b]11;rgb:\u{e9}/0/0\x07", None),
+    ] {
+        for split in 1..reply.len() {
+            let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+            decoder.expect_background();
+            decoder.feed(&reply.as_bytes()[..split], &mut inputs);
+            // The device flushes only what is waiting.
+            if split > 1 && decoder.is_waiting() {
+                panic!("{reply:?} would be cut at {split}");
+            }
+            decoder.feed(&reply.as_bytes()[split..], &mut inputs);
+            assert_eq!((decoder.take_background(), inputs), (expected, vec![]), "{reply:?} at {split}");
+        }
+    }
+}
+
+#[test]
+fn a_reply_that_nobody_asked_for_is_dropped() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.feed(b"\x1b]11;rgb:ffff/ffff/ffff\x07", &mut inputs);
+    assert_eq!((decoder.take_background(), inputs), (None, vec![]));
+}

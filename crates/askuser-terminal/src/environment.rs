@@ -109,7 +109,8 @@ fn background(get: impl Fn(&str) -> Option<String>) -> Background {
     let value = get("COLORFGBG").unwrap_or_default();
     match value.rsplit(';').next().and_then(|number| number.parse::<u8>().ok()) {
         Some(7 | 9..=15) => Background::Light,
-        _ => Background::Dark,
+        Some(0..=6 | 8) => Background::Dark,
+        _ => Background::Unknown,
     }
 }
 
@@ -141,13 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn the_background_is_what_colorfgbg_says_and_dark_otherwise() {
+    fn the_background_is_what_colorfgbg_says_and_unknown_otherwise() {
         let check = |value, expected| assert_eq!(read(&[("COLORFGBG", value)]).theme.background, expected, "{value}");
         check("0;15", Background::Light);
         check("0;default;7", Background::Light);
         check("15;0", Background::Dark);
         check("15;8", Background::Dark);
-        check("nonsense", Background::Dark);
+        check("nonsense", Background::Unknown);
+        check("", Background::Unknown);
     }
 
     #[test]

@@ -7,18 +7,20 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Confirm, Role, closed_lines, context_lines, not_stored_lines};
-use crate::{Options, editor};
+use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, context_lines, not_stored_lines};
+use crate::{Options, Window, editor};
 use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Auto-wrap off, so that a character wider than expected does not break the frame, and bracketed paste on.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
+/// How long a reply of the terminal may take, even over a slow link.
+const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// Written if the process panics: clears the frame from the cursor on and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
@@ -36,7 +38,16 @@ pub(crate) fn ask(
     let painter = Painter::new(options.charset);
     // The context is printed into the scrollback, so the session does not show it.
     let session = PromptSession::from_prompt(prompt, options.theme);
-    let mut screen = InlinePrompt { device, painter, session, options, size, type_ahead };
+    let mut screen = InlinePrompt {
+        device,
+        painter,
+        session,
+        options,
+        theme: options.theme,
+        asked_background: None,
+        size,
+        type_ahead,
+    };
     let ended = screen.run(context);
     screen.close(ended, store)
 }
@@ -46,6 +57,10 @@ struct InlinePrompt<'a> {
     painter: Painter,
     session: PromptSession,
     options: &'a Options,
+    /// The theme of the options, with the background that the terminal told.
+    theme: Theme,
+    /// When the terminal was asked for its background.
+    asked_background: Option<Instant>,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
@@ -69,12 +84,13 @@ impl InlinePrompt<'_> {
         // A prompt that was killed may have left rows below.
         self.painter.raw(CLEAR_BELOW);
         if let Some(context) = context {
-            self.painter.print(&context_lines(context, &self.options.theme, self.room().0));
+            self.painter.print(&context_lines(context, &self.theme, self.room().0));
             self.painter.raw(b"\r\n");
         }
         self.painter.raw(ENTER);
         self.repaint()?;
         self.session.first_frame_shown(Instant::now());
+        self.ask_background()?;
         let mut inputs = Vec::new();
         loop {
             let timeout = self.session.next_wake().map(|at| at.saturating_duration_since(Instant::now()));
@@ -119,7 +135,30 @@ impl InlinePrompt<'_> {
             if let Some(end) = end {
                 return Ok(end);
             }
+            if let Some(background) = self.device.take_background() {
+                self.theme.background = background;
+                self.session.set_theme(self.theme);
+            }
             self.repaint()?;
+        }
+    }
+
+    /// Asks for the background where nothing is known about it and it would change a colour.
+    fn ask_background(&mut self) -> io::Result<()> {
+        let Theme { background, depth, .. } = self.theme;
+        let replies = self.options.window == Window::Titled && depth != ColorDepth::None;
+        if background == Background::Unknown && replies {
+            self.device.ask_background()?;
+            self.asked_background = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Takes a reply that may still come, so that it does not reach the shell. Whoever has not replied by now never will.
+    fn drain_reply(&mut self) -> io::Result<()> {
+        match self.asked_background.take() {
+            Some(asked) if asked.elapsed() < REPLY_PATIENCE => self.device.drain_reply(),
+            _ => Ok(()),
         }
     }
 
@@ -176,7 +215,7 @@ impl InlinePrompt<'_> {
         let view = self.session.view(columns, rows);
         self.painter.paint(view.lines(), view.size().0, view.caret());
         if view.caret().is_none() {
-            self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.options.theme.colour(role)));
+            self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
         }
         let viewport = view.viewport().clone();
         self.session.set_viewport(viewport);
@@ -210,7 +249,8 @@ impl InlinePrompt<'_> {
     fn leave_screen(&mut self) -> io::Result<()> {
         self.painter.erase();
         self.painter.raw(LEAVE);
-        self.flush()
+        self.flush()?;
+        self.drain_reply()
     }
 
     /// Another program may have written to the screen: paint everything anew from where the cursor is.
@@ -239,7 +279,7 @@ impl InlinePrompt<'_> {
                 // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
                 let _ = match store(&resolution) {
                     Ok(()) => self.show_outcome(resolution.outcome()),
-                    Err(why) => self.show_end(&not_stored_lines(&why, &self.options.theme, self.room().0)),
+                    Err(why) => self.show_end(&not_stored_lines(&why, &self.theme, self.room().0)),
                 };
                 let _ = self.restore();
                 Ok(resolution)
@@ -257,12 +297,13 @@ impl InlinePrompt<'_> {
             End::TerminalGone => Ok(terminal_gone(self.session.prompt(), Via::Terminal)),
             End::Closed(why) => {
                 let lines = match &why {
-                    Some(why) if self.options.confirm != Confirm::None => {
-                        closed_lines(why, &self.options.theme, self.room().0)
-                    }
+                    Some(why) if self.options.confirm != Confirm::None => closed_lines(why, &self.theme, self.room().0),
                     _ => Vec::new(),
                 };
-                self.show_end(&lines).and_then(|()| self.restore()).map_err(failed)?;
+                // Whoever closed it may end the process at any moment: the modes go back without waiting for a reply.
+                self.show_end(&lines).map_err(&failed)?;
+                self.painter.raw(LEAVE);
+                self.flush().map_err(failed)?;
                 match why {
                     Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
                     _ => Err(AskError::Withdrawn),
@@ -301,7 +342,8 @@ impl InlinePrompt<'_> {
 
     fn restore(&mut self) -> io::Result<()> {
         self.painter.raw(LEAVE);
-        self.flush()
+        self.flush()?;
+        self.drain_reply()
     }
 }
 

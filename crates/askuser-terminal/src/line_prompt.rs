@@ -8,7 +8,7 @@ mod text;
 
 pub(crate) use driver::ask;
 
-use askuser::prompt::{Effect, Event, InputMode, Page, PromptOptions, TextField};
+use askuser::prompt::{Action, Effect, Event, InputMode, Page, PromptOptions, TextField};
 use askuser::{Key, KeyCode, Prompt, QuestionSet};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -86,11 +86,11 @@ impl LinePrompt {
         match word {
             "" => self.reject_line(),
             "y" | "yes" if review => self.press(KeyCode::Enter),
-            "?" | "h" | "help" => self.press(KeyCode::Char('?')),
+            "?" | "h" | "help" => self.act(Action::Help),
             "b" | "back" => self.press(KeyCode::Left),
             "f" | "forward" => self.press(KeyCode::Right),
-            "c" => self.press(KeyCode::Char('c')),
-            "d" => self.press(KeyCode::Char('d')),
+            "c" => self.act(Action::Discuss),
+            "d" => self.act(Action::Decline),
             "q" | "quit" | "cancel" => self.press(KeyCode::Esc),
             _ => match (numbers(word), word.strip_prefix('n').and_then(numbers)) {
                 (Some(rows), _) if review => self.change(&rows),
@@ -121,7 +121,7 @@ impl LinePrompt {
             for row in 0..=other {
                 // Other is decided by its text, which is asked for next.
                 let is_picked = self.prompt.draft(i).is_picked(row);
-                if if row == other { is_picked && !wanted(row) } else { is_picked != wanted(row) } {
+                if is_picked != (wanted(row) && row != other) {
                     self.focus(row);
                     self.press(KeyCode::Char(' '));
                 }
@@ -151,7 +151,7 @@ impl LinePrompt {
             && let Some(TextField::Note(row)) = self.fields.pop_front()
         {
             self.focus(row);
-            return self.press(KeyCode::Char('n'));
+            return self.act(Action::Note);
         }
         effect
     }
@@ -169,7 +169,13 @@ impl LinePrompt {
         self.stop_deadline();
         self.prompt.update(Event::Edited(text.to_owned()), self.now);
         // Too long: refused, and the next text says why.
-        if self.prompt.notice().is_some() { Effect::Continue } else { self.press(KeyCode::Enter) }
+        if self.prompt.notice().is_some() {
+            return Effect::Continue;
+        }
+        let multi = self.prompt.current().is_some_and(|(question, _)| question.is_multi_select());
+        let effect = self.press(KeyCode::Enter);
+        // The line that asked for Other has confirmed the question, too.
+        if field == TextField::Other && multi { self.press(KeyCode::Enter) } else { effect }
     }
 
     /// Moves to a row without choosing it.
@@ -198,6 +204,10 @@ impl LinePrompt {
     /// Stops the deadline and clears the last notice, by a key that changes nothing else.
     fn stop_deadline(&mut self) {
         self.press(KeyCode::Home);
+    }
+
+    fn act(&mut self, action: Action) -> Effect {
+        self.prompt.update(Event::Act(action), self.now)
     }
 
     fn press(&mut self, code: KeyCode) -> Effect {

@@ -262,6 +262,11 @@ impl TtyMode {
         self.press(&if focus < row { "<down>" } else { "<up>" }.repeat(focus.abs_diff(row)));
     }
 
+    /// Asks by name for what is a key on some rows only.
+    fn act(&mut self, action: Action) {
+        self.0.update(Event::Act(action), Duration::ZERO);
+    }
+
     /// Types over what is in the field.
     fn write(&mut self, text: &str) {
         self.key(Key::plain(KeyCode::End));
@@ -274,7 +279,7 @@ impl Surface for TtyMode {
     fn answer(&mut self, intent: &Intent) -> Effect {
         for (row, note) in &intent.notes {
             self.focus(*row);
-            self.press("n");
+            self.act(Action::Note);
             self.write(note);
             self.press("<enter>");
         }
@@ -293,8 +298,11 @@ impl Surface for TtyMode {
         }
         self.focus(*intent.rows.last().expect("something to answer"));
         if intent.rows.contains(&other) {
-            self.press("<enter>");
+            self.press("x");
             self.write(&intent.other);
+            if multi {
+                self.press("<enter>");
+            }
         }
         self.press("<enter>")
     }
@@ -314,8 +322,14 @@ impl Surface for TtyMode {
                 Effect::Continue => self.press("<esc>"),
                 ended => ended,
             },
-            Finish::Decline(words) => self.press(&format!("d{words}<enter>")),
-            Finish::Discuss(words) => self.press(&format!("c{words}<enter>")),
+            Finish::Decline(words) => {
+                self.act(Action::Decline);
+                self.press(&format!("{words}<enter>"))
+            }
+            Finish::Discuss(words) => {
+                self.act(Action::Discuss);
+                self.press(&format!("{words}<enter>"))
+            }
         }
     }
 }

@@ -384,7 +384,8 @@ fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
 
 #[test]
 fn an_arrow_key_costs_at_most_sixty_bytes() {
-    let costs = costs(database(), "<down><down><down><up><up><up>?<esc><down>");
+    // Among the options. On Other most keys mean something else, and the footer says so.
+    let costs = costs(database(), "<down><down><up><up><down><up>?<esc><down>");
     let arrows = costs.iter().take(6).chain(costs.last());
     assert!(arrows.clone().all(|bytes| (1..=60).contains(bytes)), "{costs:?}");
 }

@@ -167,6 +167,11 @@ impl PromptSession {
         View::new(&self.prompt, self.context.as_deref(), &self.theme, self.phase, columns, rows)
     }
 
+    /// Changes the colours.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
     /// Tells the prompt what is on the screen.
     pub(crate) fn set_viewport(&mut self, viewport: askuser::prompt::Viewport) {
         self.prompt.look(viewport);

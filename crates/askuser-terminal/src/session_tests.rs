@@ -32,7 +32,7 @@ fn the_clock_starts_with_the_first_frame() {
     assert_eq!(session.tick(shown + Duration::from_secs(29)), Effect::Continue);
     let Effect::Finish(outcome) = session.tick(shown + Duration::from_secs(30)) else { panic!("the time is up") };
     assert_eq!(outcome.status(), &Status::TimedOut);
-    assert!(draw(&mut session, shown).contains("Time ran out"));
+    assert!(draw(&mut session, shown).contains("Timed out"));
 }
 
 #[test]

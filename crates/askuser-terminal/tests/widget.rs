@@ -89,7 +89,7 @@ fn a_program_may_show_the_end_too() {
     let mut terminal = Terminal::new(TestBackend::new(60, 18)).expect("a terminal");
     let widget = PromptWidget::new(Theme::default()).phase(PromptPhase::Expired);
     terminal.draw(|frame| frame.render_stateful_widget(widget, frame.area(), &mut prompt)).expect("a frame");
-    assert!(terminal.backend().to_string().contains("Time ran out"));
+    assert!(terminal.backend().to_string().contains("Timed out"));
 }
 
 #[test]

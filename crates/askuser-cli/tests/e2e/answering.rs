@@ -170,20 +170,22 @@ fn the_review_shows_every_answer() {
         terminal.wait_for(text);
         terminal.keys(keys);
     }
-    terminal.wait_for("enter submit");
+    terminal.wait_for("enter send");
     let expected = "
 ╭─ Review ─╮  Check your answers before they are sent
 │  ✔ Auth Method  ✔ Providers  [Review]
 │
-│  Which authentication method should we use?
-│    ✔ JWT
+│    1. Which authentication method should we use?
+│      ✔ JWT
 │
-│  Which OAuth providers should we support?
-│    ✔ Google
-│    ✔ GitHub
+│    2. Which OAuth providers should we support?
+│      ✔ Google
+│      ✔ GitHub
+│
+│  > Send these answers
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  enter submit  •  ←→ questions  •  esc cancel  •  ? keys";
+  ↑↓ navigate • enter send • 1-2 change • ←→ questions • esc cancel • ? keys";
     assert_eq!(terminal.screen(), expected);
 }
 
@@ -251,7 +253,7 @@ fn typing_under_other_looks_as_the_proposal_draws_it() {
 │      Alternative with workspaces support
 │
 │  > ○ Other
-│      Please specify: bun█
+│      Please specify: bun
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
   enter done  •  esc back  •  alt-enter new line  •  ctrl-g editor";

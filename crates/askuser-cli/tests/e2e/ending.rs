@@ -45,7 +45,7 @@ fn escape_asks_once_more_before_a_mark_is_lost() {
     terminal.keys("<space>");
     terminal.wait_for("● PostgreSQL");
     terminal.keys("<esc>");
-    terminal.wait_for("Cancel and lose this?");
+    terminal.wait_for("Discard your answers?");
     terminal.keys("<esc>");
     let ended = terminal.finish();
     assert_eq!(ended.status(), ("cancelled".into(), 1));
@@ -59,9 +59,9 @@ fn another_key_goes_back_from_cancelling_and_is_not_taken_for_an_answer() {
     terminal.keys("<space>");
     terminal.wait_for("● PostgreSQL");
     terminal.keys("<esc>");
-    terminal.wait_for("Cancel and lose this?");
+    terminal.wait_for("Discard your answers?");
     terminal.keys("3");
-    terminal.wait_gone("Cancel and lose this?");
+    terminal.wait_gone("Discard your answers?");
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().picks(), json!([["PostgreSQL (Recommended)"]]));
 }
@@ -73,7 +73,7 @@ fn a_cancelled_set_keeps_the_answers_given_so_far() {
     terminal.keys("2");
     terminal.wait_for("Question 2 of 2");
     terminal.keys("<esc>");
-    terminal.wait_for("Cancel and lose this?");
+    terminal.wait_for("Discard your answers?");
     terminal.keys("<esc>");
     let ended = terminal.finish();
     assert_eq!(ended.status(), ("cancelled".into(), 1));
@@ -84,7 +84,7 @@ fn a_cancelled_set_keeps_the_answers_given_so_far() {
 fn declining_needs_no_reason() {
     let mut terminal = asked(&[]);
     terminal.keys("d");
-    terminal.wait_for("You decline to answer.");
+    terminal.wait_for("Decline this question?");
     terminal.keys("<enter>");
     check(&terminal.finish(), nothing("declined"), "\n✘ Declined");
 }
@@ -93,7 +93,7 @@ fn declining_needs_no_reason() {
 fn a_reason_for_declining_is_part_of_the_result() {
     let mut terminal = asked(&[]);
     terminal.keys("d");
-    terminal.wait_for("You decline to answer.");
+    terminal.wait_for("Decline this question?");
     terminal.keys("not yours to ask");
     terminal.wait_for("not yours to ask█");
     terminal.keys("<enter>");
@@ -117,9 +117,9 @@ fn a_wish_to_talk_first_is_part_of_the_result() {
 fn escape_while_declining_goes_back_and_declines_nothing() {
     let mut terminal = asked(&[]);
     terminal.keys("d");
-    terminal.wait_for("You decline to answer.");
+    terminal.wait_for("Decline this question?");
     terminal.keys("<esc>");
-    terminal.wait_gone("You decline to answer.");
+    terminal.wait_gone("Decline this question?");
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().status(), ("answered".into(), 0));
 }

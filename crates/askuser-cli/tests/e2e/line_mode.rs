@@ -246,7 +246,7 @@ fn sigterm_ends_it() {
 fn time_runs_out() {
     let ended = converse(ask(&dumb(), "database", &["--timeout", "1s"]), &[]);
     assert_eq!(ended.json(), json!({"status": "timed_out", "answers": [], "via": "line"}));
-    assert!(ended.screen.contains("Time limit: 1 s") && ended.screen.contains("Time ran out: no answer"));
+    assert!(ended.screen.contains("Time limit: 1 s") && ended.screen.contains("Timed out, no answer sent"));
 }
 
 #[test]

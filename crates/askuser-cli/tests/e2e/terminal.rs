@@ -351,9 +351,12 @@ impl Terminal {
         at(self.shared.lock().parser.screen())
     }
 
-    /// Waits until a text is on the screen.
+    /// Waits until a text is on the screen; `█` at its end stands for the terminal's own cursor.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str) {
+        if let Some(text) = text.strip_suffix('█') {
+            return self.wait_behind(text);
+        }
         self.wait_until(text, |screen| screen.contains(text));
     }
 
@@ -384,7 +387,7 @@ impl Terminal {
         let held = self.shared.wait(PATIENCE, |seen| {
             let screen = seen.parser.screen();
             let (row, column) = screen.cursor_position();
-            screen.contents_between(row, 0, row, column).ends_with(text)
+            !screen.hide_cursor() && screen.contents_between(row, 0, row, column).ends_with(text)
         });
         assert!(held, "the cursor is never behind {text:?}\n{}", self.shown());
     }

@@ -81,7 +81,7 @@ fn time_runs_out_and_nothing_is_chosen() {
     let ended = ask(&["--timeout", "1s"]).finish();
     assert_eq!(ended.json(), json!({"status": "timed_out", "answers": [], "via": "terminal"}));
     assert_eq!((ended.code, ended.modes), (Some(1), RESTORED));
-    assert!(ended.screen.contains("⚠ Time ran out: no answer"), "{}", ended.screen);
+    assert!(ended.screen.contains("⚠ Timed out, no answer sent"), "{}", ended.screen);
 }
 
 #[test]
@@ -93,9 +93,9 @@ fn time_that_runs_out_leaves_nothing_where_no_confirmation_is_wanted() {
 #[test]
 fn the_time_left_is_shown_and_counts_down() {
     let terminal = ask(&["--timeout", "3s"]);
-    terminal.wait_for("3 s left, any key holds");
-    terminal.wait_for("2 s left, any key holds");
-    terminal.wait_for("1 s left, any key holds");
+    terminal.wait_for("3 s left · press any key to stop the clock");
+    terminal.wait_for("2 s left · press any key to stop the clock");
+    terminal.wait_for("1 s left · press any key to stop the clock");
     assert_eq!(terminal.finish().status(), ("timed_out".into(), 1));
 }
 
@@ -103,10 +103,10 @@ fn the_time_left_is_shown_and_counts_down() {
 fn a_key_holds_the_time() {
     let started = Instant::now();
     let mut terminal = ask(&["--timeout", "2s"]);
-    terminal.wait_for("left, any key holds");
+    terminal.wait_for("left · press any key to stop the clock");
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
-    terminal.wait_gone("any key holds");
+    terminal.wait_gone("stop the clock");
     thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));

@@ -128,6 +128,20 @@ impl Device {
         self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
+    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Never known: it is not asked for.
+    pub(crate) fn take_background(&mut self) -> Option<crate::view::Background> {
+        None
+    }
+
+    /// There is no reply to come.
+    pub(crate) fn drain_reply(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Does nothing for a while.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
         std::thread::sleep(duration);

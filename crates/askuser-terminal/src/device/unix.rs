@@ -20,6 +20,7 @@ use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
 use super::{TtyMode, WakeSource};
 use crate::decode::Decoder;
+use crate::view::Background;
 use askuser::Closed;
 
 /// The size of one read.
@@ -115,6 +116,17 @@ impl Device {
     /// Replaces the wake source and returns the previous one.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
+    }
+
+    /// Asks the terminal for its background colour. The reply ends a wait as [`DeviceEvent::Woken`], if it comes.
+    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
+        self.decoder.expect_background();
+        self.write(b"\x1b]11;?\x1b\\")
+    }
+
+    /// The background, once the terminal has told it.
+    pub(crate) fn take_background(&mut self) -> Option<Background> {
+        self.decoder.take_background()
     }
 
     /// Why the prompt is to close, where somebody said.

@@ -26,7 +26,7 @@ impl LinePrompt {
             let _ = writeln!(out, "{}.", notice.text);
         }
         match (self.prompt.mode(), self.prompt.page()) {
-            (InputMode::Leaving, _) => out.push_str("Cancel and lose what you answered? (y/n): "),
+            (InputMode::Leaving, _) => out.push_str("Discard your answers? (y/n): "),
             (InputMode::Help, _) => out.push_str(HELP),
             (InputMode::Typing(TextField::Other), _) => out.push_str("Please specify (empty to go back): "),
             (InputMode::Typing(TextField::Note(row)), _) => {

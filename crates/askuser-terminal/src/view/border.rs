@@ -48,7 +48,10 @@ fn marks(
     room: usize,
 ) -> (String, String) {
     let times = match left.map(clock) {
-        Some(left) => vec![format!(" {left} left, any key holds "), format!(" {left} left "), String::new()],
+        Some(left) => {
+            let stop = format!(" {left} left {} press any key to stop the clock ", signs.dot);
+            vec![stop, format!(" {left} left "), String::new()]
+        }
         None => vec![String::new()],
     };
     let below = viewport.total - viewport.offset - viewport.height;

@@ -1,5 +1,6 @@
 //! The lines that stay in the scrollback: the closing lines after a prompt, and the context before it.
 
+use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use askuser::{Answer, Closed, Context, Outcome, QuestionSet, Status, report, sanitize};
@@ -72,7 +73,7 @@ pub fn closing_lines(
         Status::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
         Status::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
         Status::Discuss { message } => (theme.signs.bullet, Role::Primary, said("Talk first", message.as_deref())),
-        Status::TimedOut => (theme.signs.warning, Role::Warning, "Time ran out: no answer".to_owned()),
+        Status::TimedOut => (theme.signs.warning, Role::Warning, TIMED_OUT.to_owned()),
         Status::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };
     lines.extend(sentence(sign, role, &words, theme, columns));

@@ -100,14 +100,14 @@ impl<'a> View<'a> {
         let shown = offset..offset + height;
         let viewport = Viewport { offset, height, total, rows: content.rows };
         // Enter does not choose a row that is off the screen, so the footer does not offer it.
-        let focused = prompt.current().and_then(|(_, entry)| viewport.rows.get(entry.focus()));
+        let focused = prompt.current().and_then(|_| viewport.rows.get(prompt.focus()));
         let unread = focused.is_some_and(|row| row.start >= shown.end);
         if unread
             && prompt.mode() == InputMode::Choosing
             && content.footer_kind == FooterKind::Hints
             && !content.footer.is_empty()
         {
-            content.footer = vec![prompt_lines::read_on(theme)];
+            content.footer = vec![prompt_lines::read_on(theme, usize::from(columns))];
         }
         let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
             let column = (column as u16).min(columns.saturating_sub(1));
@@ -153,10 +153,9 @@ impl<'a> View<'a> {
 /// The first visible line of the body.
 fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
     let end = content.body.len() - height;
-    let target = match (content.caret, prompt.current()) {
-        (Some((line, _)), _) => line..line + 1,
-        (None, Some((_, entry))) => content.rows.get(entry.focus()).cloned().unwrap_or(0..0),
-        (None, None) => 0..0,
+    let target = match content.caret {
+        Some((line, _)) => line..line + 1,
+        None => content.rows.get(prompt.focus()).cloned().unwrap_or(0..0),
     };
     let offset = match prompt.scroll() {
         Scroll::At(line) => line,

@@ -11,12 +11,14 @@ pub(super) use keys::read_on;
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
 use super::{PromptPhase, Spacing};
-use askuser::prompt::{AnswerDraft, InputMode, Page, Prompt, TextField};
+use askuser::prompt::{AnswerDraft, InputMode, NoticeKind, Page, Prompt, TextField};
 use askuser::{Question, sanitize};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
 
+/// What is said when the deadline has passed.
+pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
 /// The columns between the border and the text.
 const INDENT: usize = 2;
 /// The fewest columns in which text is still readable.
@@ -79,7 +81,7 @@ pub(super) fn compose<'a>(
             composer.closing_field("What would you like to talk about first?", "Say: ")
         }
         InputMode::Typing(TextField::Decline) => {
-            composer.closing_field("You decline to answer.", "Reason (optional): ")
+            composer.closing_field("Decline this question?", "Reason (optional): ")
         }
         InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
     }
@@ -243,18 +245,21 @@ impl<'a> Composer<'a, '_> {
             (true, true) => signs.checkbox_on,
         };
         let confirmed = self.phase == PromptPhase::Confirmed && entry.is_picked(row);
-        let (text, mark) = match (confirmed, focused) {
+        let picked = entry.is_picked(row);
+        let (text, mark) = match (confirmed, focused || picked) {
             (true, _) => (Role::Success, Role::Success),
             (false, true) => (Role::Text, Role::Primary),
             (false, false) => (Role::Secondary, Role::Primary),
         };
+        let style = if focused { self.theme.focused(text) } else { self.style(text) };
+        let mark = if picked { self.style(mark).add_modifier(Modifier::BOLD) } else { self.style(mark) };
         let column = self.label_column();
         let room = self.room(column);
         for (i, range) in wrap(name, room, room).into_iter().enumerate() {
-            let label = Span::styled(&name[range], self.style(text));
+            let label = Span::styled(name[range].trim_end_matches(' '), style);
             let line = if i == 0 {
                 let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
-                let mark = Span::styled(sign, self.style(mark));
+                let mark = Span::styled(sign, mark);
                 self.bordered(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label])
             } else {
                 self.bordered(column, vec![label])
@@ -279,14 +284,16 @@ impl<'a> Composer<'a, '_> {
 
     fn footer(&mut self) {
         let notice = match (self.phase, self.prompt.mode(), self.prompt.notice()) {
-            (PromptPhase::Expired, ..) => {
-                Some((format!("{} Time ran out: no answer", self.theme.signs.warning), Role::Warning))
-            }
+            (PromptPhase::Expired, ..) => Some((format!("{} {TIMED_OUT}", self.theme.signs.warning), Role::Warning)),
             (_, InputMode::Leaving, _) => {
-                Some(("Cancel and lose this? Esc again cancels, any other key goes back".to_owned(), Role::Warning))
+                let words = ["Discard your answers? Esc again: discard", "any other key: keep"];
+                Some((words.join(&format!(" {} ", self.theme.signs.dot)), Role::Warning))
             }
             (_, InputMode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
-            (_, _, Some(notice)) => Some((notice.text.clone(), Role::Danger)),
+            (_, _, Some(notice)) => {
+                let role = if notice.kind == NoticeKind::Rejected { Role::Danger } else { Role::Text };
+                Some((notice.text.clone(), role))
+            }
             _ => None,
         };
         match notice {

@@ -25,13 +25,18 @@ pub enum Role {
     Danger,
 }
 
-/// Whether the terminal's background is dark or light.
+/// What is known about the terminal's background; it decides the colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Background {
+    /// Dark: the proposals' colours.
     #[default]
     Dark,
+    /// Light: darker ones, which reach a contrast of 4.5:1 on white.
     Light,
+    /// Unknown: the terminal's own foreground, and one grey that can be read on black and on white.
+    Unknown,
+    /// Whatever it is, no colour and no grey are wanted: the terminal's own foreground alone.
+    Contrast,
 }
 
 /// How many colours the terminal has.
@@ -60,11 +65,11 @@ pub struct Signs {
     pub box_bottom_right: &'static str,
     pub vertical: &'static str,
     pub horizontal: &'static str,
-    pub caret: &'static str,
     pub done: &'static str,
     pub not_done: &'static str,
     pub warning: &'static str,
     pub bullet: &'static str,
+    pub dot: &'static str,
     pub up: &'static str,
     pub down: &'static str,
     pub ellipsis: &'static str,
@@ -84,11 +89,11 @@ impl Signs {
         box_bottom_right: "╯",
         vertical: "│",
         horizontal: "─",
-        caret: "█",
         done: "✔",
         not_done: "✘",
         warning: "⚠",
         bullet: "•",
+        dot: "·",
         up: "↑",
         down: "↓",
         ellipsis: "…",
@@ -107,11 +112,11 @@ impl Signs {
         box_bottom_right: "+",
         vertical: "|",
         horizontal: "-",
-        caret: "_",
         done: "+",
         not_done: "x",
         warning: "!",
         bullet: "*",
+        dot: "-",
         up: "^",
         down: "v",
         ellipsis: "...",
@@ -145,79 +150,101 @@ impl Default for Theme {
     }
 }
 
-/// A role's colour: exact, and the name of one of the sixteen ANSI colours.
-struct RoleColor(u32, Color);
+/// A colour: exact, of the 256 (chosen by hand: the nearest one to a slate is a teal), and of the sixteen.
+struct RoleColor(u32, u8, Color);
+
+/// The one grey that reaches 4.5:1 on black and on white.
+const GREY: u8 = 243;
 
 impl Theme {
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
         let style = Style::new().fg(self.colour(role));
-        let style = match role {
-            Role::Chip if self.depth == ColorDepth::TrueColor || self.depth == ColorDepth::Ansi256 => {
-                style.bg(self.shade(chip_background(self.background))).add_modifier(Modifier::BOLD)
+        let style = match (palette(self.background), role) {
+            (Some(palette), Role::Chip) if self.has_exact_colours() => {
+                style.bg(self.shade(palette.chip_background)).add_modifier(Modifier::BOLD)
             }
-            Role::Chip => style.add_modifier(Modifier::BOLD),
+            (None, Role::Chip) => style.add_modifier(Modifier::BOLD | Modifier::REVERSED),
+            (None, Role::Text | Role::Primary | Role::Success | Role::Warning | Role::Danger) | (_, Role::Chip) => {
+                style.add_modifier(Modifier::BOLD)
+            }
             _ => style,
         };
         if self.dimmed { style.add_modifier(Modifier::DIM) } else { style }
     }
 
-    /// The foreground colour of a role.
-    pub fn colour(&self, role: Role) -> Color {
-        self.shade(role_color(role, self.background))
+    /// The style of the label under the cursor: where colours do not tell it from the others, it is underlined.
+    pub(crate) fn focused(&self, role: Role) -> Style {
+        let style = self.style(role);
+        match palette(self.background) {
+            Some(_) if self.has_exact_colours() => style,
+            _ => style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
+        }
     }
 
-    fn shade(&self, RoleColor(rgb, named): RoleColor) -> Color {
+    /// The foreground colour of a role.
+    pub fn colour(&self, role: Role) -> Color {
+        match palette(self.background) {
+            Some(palette) => self.shade((palette.colour)(role)),
+            None if role == Role::Muted && self.background == Background::Unknown && self.has_exact_colours() => {
+                Color::Indexed(GREY)
+            }
+            None => Color::Reset,
+        }
+    }
+
+    fn has_exact_colours(&self) -> bool {
+        matches!(self.depth, ColorDepth::Ansi256 | ColorDepth::TrueColor)
+    }
+
+    fn shade(&self, RoleColor(rgb, index, named): RoleColor) -> Color {
         let [_, r, g, b] = rgb.to_be_bytes();
         match self.depth {
             ColorDepth::None => Color::Reset,
             ColorDepth::Ansi16 => named,
-            ColorDepth::Ansi256 => Color::Indexed(nearest_256(r, g, b)),
+            ColorDepth::Ansi256 => Color::Indexed(index),
             ColorDepth::TrueColor => Color::Rgb(r, g, b),
         }
     }
 }
 
-fn role_color(role: Role, background: Background) -> RoleColor {
-    match (background, role) {
-        (Background::Dark, Role::Primary | Role::Chip) => RoleColor(0x818CF8, Color::LightBlue),
-        (Background::Dark, Role::Text) => RoleColor(0xF1F5F9, Color::White),
-        (Background::Dark, Role::Secondary) => RoleColor(0x94A3B8, Color::Gray),
-        (Background::Dark, Role::Muted) => RoleColor(0x64748B, Color::DarkGray),
-        (Background::Dark, Role::Success) => RoleColor(0x34D399, Color::LightGreen),
-        (Background::Dark, Role::Warning) => RoleColor(0xFBBF24, Color::LightYellow),
-        (Background::Dark, Role::Danger) => RoleColor(0xF87171, Color::LightRed),
-        (Background::Light, Role::Primary | Role::Chip) => RoleColor(0x4F46E5, Color::Blue),
-        (Background::Light, Role::Text) => RoleColor(0x0F172A, Color::Black),
-        (Background::Light, Role::Secondary) => RoleColor(0x334155, Color::Black),
-        (Background::Light, Role::Muted) => RoleColor(0x64748B, Color::DarkGray),
-        (Background::Light, Role::Success) => RoleColor(0x047857, Color::Green),
-        (Background::Light, Role::Warning) => RoleColor(0xB45309, Color::Yellow),
-        (Background::Light, Role::Danger) => RoleColor(0xDC2626, Color::Red),
-    }
+/// The colours for a background that is known.
+struct Palette {
+    colour: fn(Role) -> RoleColor,
+    chip_background: RoleColor,
 }
 
-fn chip_background(background: Background) -> RoleColor {
+fn palette(background: Background) -> Option<Palette> {
     match background {
-        Background::Dark => RoleColor(0x1E293B, Color::Reset),
-        Background::Light => RoleColor(0xE0E7FF, Color::Reset),
+        Background::Dark => Some(Palette { colour: dark, chip_background: RoleColor(0x1E293B, 235, Color::Reset) }),
+        Background::Light => Some(Palette { colour: light, chip_background: RoleColor(0xE0E7FF, 255, Color::Reset) }),
+        Background::Unknown | Background::Contrast => None,
     }
 }
 
-/// The nearest colour of the 6×6×6 cube and the grey ramp. The first sixteen are not used, because people redefine them.
-fn nearest_256(r: u8, g: u8, b: u8) -> u8 {
-    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    let level = |v: u8| (0..6u8).min_by_key(|&i| LEVELS[i as usize].abs_diff(v)).unwrap_or(0);
-    let distance = |(cr, cg, cb): (u8, u8, u8)| {
-        let square = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
-        square(cr, r) + square(cg, g) + square(cb, b)
-    };
-    let (lr, lg, lb) = (level(r), level(g), level(b));
-    let cube = distance((LEVELS[lr as usize], LEVELS[lg as usize], LEVELS[lb as usize]));
-    let average = (u16::from(r) + u16::from(g) + u16::from(b)) / 3;
-    let step = (average.saturating_sub(3) / 10).min(23) as u8;
-    let grey = 8 + 10 * step;
-    if distance((grey, grey, grey)) < cube { 232 + step } else { 16 + 36 * lr + 6 * lg + lb }
+fn dark(role: Role) -> RoleColor {
+    match role {
+        Role::Primary | Role::Chip => RoleColor(0x818CF8, 105, Color::LightBlue),
+        Role::Text => RoleColor(0xF1F5F9, 255, Color::White),
+        Role::Secondary => RoleColor(0x94A3B8, 247, Color::Gray),
+        Role::Muted => RoleColor(0x64748B, 243, Color::DarkGray),
+        Role::Success => RoleColor(0x34D399, 78, Color::LightGreen),
+        Role::Warning => RoleColor(0xFBBF24, 214, Color::LightYellow),
+        Role::Danger => RoleColor(0xF87171, 210, Color::LightRed),
+    }
+}
+
+/// Of the sixteen, only blue and red can be read on white everywhere; bold black is a grey in some terminals.
+fn light(role: Role) -> RoleColor {
+    match role {
+        Role::Primary | Role::Chip => RoleColor(0x4F46E5, 61, Color::Blue),
+        Role::Text => RoleColor(0x0F172A, 233, Color::Reset),
+        Role::Secondary => RoleColor(0x334155, 238, Color::Reset),
+        Role::Muted => RoleColor(0x64748B, 242, Color::Reset),
+        Role::Success => RoleColor(0x047857, 29, Color::Reset),
+        Role::Warning => RoleColor(0xB45309, 130, Color::Reset),
+        Role::Danger => RoleColor(0xDC2626, 160, Color::Red),
+    }
 }
 
 #[cfg(test)]
@@ -246,5 +273,109 @@ mod tests {
         check(ColorDepth::Ansi256, Role::Text, Color::Indexed(255));
         check(ColorDepth::Ansi16, Role::Success, Color::LightGreen);
         check(ColorDepth::None, Role::Danger, Color::Reset);
+    }
+
+    const ROLES: [Role; 8] = [
+        Role::Primary,
+        Role::Chip,
+        Role::Text,
+        Role::Secondary,
+        Role::Muted,
+        Role::Success,
+        Role::Warning,
+        Role::Danger,
+    ];
+
+    /// The RGB values of a colour that is ours; the first sixteen are the terminal's.
+    fn rgb(colour: Color) -> [u8; 3] {
+        const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+        match colour {
+            Color::Rgb(r, g, b) => [r, g, b],
+            Color::Indexed(i @ 232..) => [8 + 10 * (i - 232); 3],
+            Color::Indexed(i @ 16..) => [(i - 16) / 36, (i - 16) / 6 % 6, (i - 16) % 6].map(|l| LEVELS[usize::from(l)]),
+            colour => panic!("{colour:?} is the terminal's own"),
+        }
+    }
+
+    /// The contrast of WCAG 2.
+    fn contrast(a: Color, b: Color) -> f64 {
+        let luminance = |colour| {
+            let linear = rgb(colour).map(|v| {
+                let v = f64::from(v) / 255.0;
+                if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+            });
+            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    const EXACT: [ColorDepth; 2] = [ColorDepth::Ansi256, ColorDepth::TrueColor];
+    const BLACK: Color = Color::Rgb(0, 0, 0);
+    const WHITE: Color = Color::Rgb(255, 255, 255);
+
+    #[test]
+    fn every_text_on_a_light_background_reaches_a_contrast_of_four_and_a_half() {
+        for depth in EXACT {
+            let theme = Theme { background: Background::Light, depth, ..Theme::default() };
+            for role in ROLES {
+                let style = theme.style(role);
+                let reached = contrast(style.fg.unwrap(), style.bg.unwrap_or(WHITE));
+                assert!(reached >= 4.5, "{role:?} in {depth:?}: {reached:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_text_on_a_dark_background_can_be_read() {
+        for depth in EXACT {
+            let theme = Theme { depth, ..Theme::default() };
+            for role in ROLES {
+                let style = theme.style(role);
+                // The proposals' slate for descriptions and borders is a little below 4.5:1 on black.
+                let least = if role == Role::Muted { 4.3 } else { 4.5 };
+                let reached = contrast(style.fg.unwrap(), style.bg.unwrap_or(BLACK));
+                assert!(reached >= least, "{role:?} in {depth:?}: {reached:.2}");
+            }
+        }
+    }
+
+    #[test]
+    fn on_an_unknown_background_all_is_the_terminals_own_foreground_or_a_grey_that_reads_on_both() {
+        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+            let theme = Theme { background: Background::Unknown, depth, ..Theme::default() };
+            for role in ROLES {
+                match theme.style(role).fg {
+                    Some(Color::Reset) => {}
+                    Some(grey) => assert!(contrast(grey, BLACK) >= 4.5 && contrast(grey, WHITE) >= 4.5, "{role:?}"),
+                    None => panic!("{role:?} has no colour"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_contrast_theme_has_no_grey() {
+        let theme = Theme { background: Background::Contrast, ..Theme::default() };
+        assert!(ROLES.iter().all(|&role| theme.style(role).fg == Some(Color::Reset)));
+    }
+
+    #[test]
+    fn slate_does_not_turn_teal_in_256_colours() {
+        for background in [Background::Dark, Background::Light] {
+            let theme = Theme { background, depth: ColorDepth::Ansi256, ..Theme::default() };
+            for role in [Role::Text, Role::Secondary, Role::Muted] {
+                let [r, g, b] = rgb(theme.colour(role));
+                assert!(r == g && g == b, "{role:?} on {background:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_focused_label_is_more_than_a_cursor_where_colours_do_not_show_it() {
+        for depth in [ColorDepth::None, ColorDepth::Ansi16] {
+            let style = Theme { depth, ..Theme::default() }.focused(Role::Text);
+            assert!(style.add_modifier.contains(Modifier::BOLD | Modifier::UNDERLINED), "{depth:?}");
+        }
     }
 }

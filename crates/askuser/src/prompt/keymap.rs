@@ -10,6 +10,8 @@ pub enum KeyContext {
     Single,
     /// Among the options of a multi-select question.
     Multi,
+    /// On the row of Other, where a printable character starts the text.
+    Other,
     /// On the review page.
     Review,
     /// In a text field.
@@ -51,16 +53,19 @@ pub struct Binding {
     pub spelled: &'static str,
     /// What they do, for the help page.
     pub does: &'static str,
-    /// The footer's words for it, such as `("↑↓", "navigate")`.
+    /// The footer's words for it, such as `("↑↓", "navigate")`. The prompt knows what Enter does at the moment, and how
+    /// many digits there are.
     pub hint: Option<(&'static str, &'static str)>,
 }
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
-use KeyContext::{Multi, Review, Single, Typing};
+use KeyContext::{Multi, Other, Review, Single, Typing};
 
+/// Where letters are keys.
 const LIST: &[KeyContext] = &[Single, Multi];
-const PAGES: &[KeyContext] = &[Single, Multi, Review];
-const ALL: &[KeyContext] = &[Single, Multi, Review, Typing];
+const LETTERS: &[KeyContext] = &[Single, Multi, Review];
+const PAGES: &[KeyContext] = &[Single, Multi, Other, Review];
+const ALL: &[KeyContext] = &[Single, Multi, Other, Review, Typing];
 
 const fn key(code: KeyCode) -> Key {
     Key::plain(code)
@@ -106,33 +111,36 @@ const DIGITS: &[Key] = &[
 
 /// Every key of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[
-    row(
-        &[key(Up), key(Char('k')), Key::ctrl('p')],
-        LIST,
-        Action::Up,
-        "↑ ↓  k j  Ctrl-P Ctrl-N",
-        "move",
-        Some(("↑↓", "navigate")),
-    ),
-    row(&[key(Down), key(Char('j')), Key::ctrl('n')], LIST, Action::Down, "", "", None),
-    row(&[key(Up), key(Char('k')), Key::ctrl('p')], &[Review], Action::PageUp, "", "", None),
-    row(&[key(Down), key(Char('j')), Key::ctrl('n')], &[Review], Action::PageDown, "", "", None),
+    row(&[key(Up), Key::ctrl('p')], PAGES, Action::Up, "↑ ↓  k j  Ctrl-P Ctrl-N", "move", Some(("↑↓", "navigate"))),
+    row(&[key(Down), Key::ctrl('n')], PAGES, Action::Down, "", "", None),
+    row(&[key(Char('k'))], LETTERS, Action::Up, "", "", None),
+    row(&[key(Char('j'))], LETTERS, Action::Down, "", "", None),
+    row(&[key(Enter)], &[Single], Action::Enter, "Enter", "choose and go on; on Other: type", Some(("enter", ""))),
     row(
         &[key(Enter)],
-        &[Single],
+        &[Multi],
         Action::Enter,
         "Enter",
-        "choose and go on; on Other: type",
-        Some(("enter", "select")),
+        "confirm; with nothing ticked: tick; on Other: type",
+        Some(("enter", "")),
     ),
-    row(&[key(Enter)], &[Multi], Action::Enter, "Enter", "confirm; on Other: type", Some(("enter", "confirm"))),
-    row(&[key(Enter)], &[Review], Action::Enter, "Enter", "submit the answers", Some(("enter", "submit"))),
-    row(&[key(Enter)], &[Typing], Action::Enter, "Enter", "finish typing", Some(("enter", "done"))),
+    row(&[key(Enter)], &[Other], Action::Enter, "Enter", "type", Some(("enter", ""))),
+    row(&[key(Enter)], &[Review], Action::Enter, "Enter", "send, or change the answer", Some(("enter", ""))),
+    row(&[key(Enter)], &[Typing], Action::Enter, "Enter", "finish typing", Some(("enter", ""))),
     row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
-    row(DIGITS, &[Single], Action::Number(0), "1–9", "choose and go on; the last number is Other", None),
-    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", None),
-    row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", None),
+    row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
+    row(
+        DIGITS,
+        &[Single],
+        Action::Number(0),
+        "1–9",
+        "choose and go on; the last number is Other",
+        Some(("1-9", "choose")),
+    ),
+    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "toggle"))),
+    row(DIGITS, &[Other], Action::Number(0), "1–9", "choose that one; the last number is Other", None),
+    row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", Some(("1-9", "change"))),
     row(
         &[key(Left), key(BackTab), shift(Tab)],
         PAGES,
@@ -149,8 +157,8 @@ pub static TABLE: &[Binding] = &[
     row(&[key(PageUp)], &[Typing], Action::PageUp, "", "", None),
     row(&[key(PageDown)], &[Typing], Action::PageDown, "", "", None),
     row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
-    row(&[key(Char('c'))], PAGES, Action::Discuss, "c", "talk about it first", None),
-    row(&[key(Char('d'))], PAGES, Action::Decline, "d", "decline, with a reason if you like", None),
+    row(&[key(Char('c'))], LETTERS, Action::Discuss, "c", "talk about it first", Some(("c", "talk first"))),
+    row(&[key(Char('d'))], LETTERS, Action::Decline, "d", "decline, with a reason if you like", Some(("d", "decline"))),
     row(&[key(Esc)], PAGES, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),
     row(&[key(Esc)], &[Typing], Action::Escape, "Esc", "back to the options, text kept", Some(("esc", "back"))),
     row(
@@ -163,13 +171,13 @@ pub static TABLE: &[Binding] = &[
     ),
     row(
         &[Key::ctrl('g')],
-        &[Single, Multi, Typing],
+        &[Single, Multi, Other, Typing],
         Action::Editor,
         "Ctrl-G",
         "edit the text in $VISUAL or $EDITOR",
         Some(("ctrl-g", "editor")),
     ),
-    row(&[key(Char('?'))], PAGES, Action::Help, "?", "all keys", Some(("?", "keys"))),
+    row(&[key(Char('?'))], LETTERS, Action::Help, "?", "all keys", Some(("?", "keys"))),
     row(&[Key::ctrl('c')], ALL, Action::Interrupt, "Ctrl-C", "interrupt", None),
     edit(&[key(Backspace), shift(Backspace)], Edit::Backspace),
     edit(&[key(Delete), Key::ctrl('d')], Edit::Delete),
@@ -195,7 +203,9 @@ pub fn action(key: Key, context: KeyContext) -> Option<Action> {
     match (bound.map(|binding| &binding.action), key) {
         (Some(Action::Number(_)), Key { code: Char(c), .. }) => c.to_digit(10).map(|n| Action::Number(n as usize)),
         (Some(action), _) => Some(action.clone()),
-        (None, Key { code: Char(c), mods: Mods { ctrl: false, alt: false, .. } }) if context == Typing => {
+        (None, Key { code: Char(c), mods: Mods { ctrl: false, alt: false, .. } })
+            if matches!(context, Typing | Other) =>
+        {
             Some(Action::Edit(Edit::Insert(c)))
         }
         (None, _) => None,
@@ -232,6 +242,15 @@ mod tests {
         for key in [Key::ctrl('g'), Key::alt(Enter), Key::ctrl('j'), key(Esc)] {
             assert!(action(key, Typing).is_some(), "{key:?} while typing");
         }
+    }
+
+    #[test]
+    fn letters_on_the_row_of_other_are_text_and_digits_are_not() {
+        for c in "kjncd?xé".chars() {
+            assert_eq!(action(key(Char(c)), Other), Some(Action::Edit(Edit::Insert(c))));
+        }
+        assert_eq!(action(key(Char('2')), Other), Some(Action::Number(2)));
+        assert_eq!(action(key(Char(' ')), Other), Some(Action::Mark));
     }
 
     #[test]

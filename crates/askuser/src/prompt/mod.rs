@@ -12,7 +12,7 @@ mod state;
 mod update;
 
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
-pub use state::{AnswerDraft, InputMode, Notice, Page, Prompt, PromptOptions, Scroll, TextField, Viewport};
+pub use state::{AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Viewport};
 
 use crate::key::Key;
 use crate::outcome::Outcome;
@@ -24,6 +24,8 @@ pub enum Event {
     Key(Key),
     /// Text was pasted.
     Paste(String),
+    /// A surface without keys, such as line mode, asks for this by name.
+    Act(Action),
     /// The external editor came back with this text.
     Edited(String),
     /// Time has passed.

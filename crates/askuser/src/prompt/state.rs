@@ -6,6 +6,7 @@ use crate::question::{Question, QuestionSet};
 use crate::request::Request;
 use crate::sanitize;
 use crate::text::Text;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -76,8 +77,19 @@ pub struct AnswerDraft {
 pub struct Notice {
     /// What to do.
     pub text: String,
+    /// Whether the key was refused.
+    pub kind: NoticeKind,
     /// Until when it also shows as a red border.
     pub flash_until: Duration,
+}
+
+/// What a notice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// The key was taken; this is what the next one does.
+    Advice,
+    /// The key was refused, and why.
+    Rejected,
 }
 
 /// Where the view of a long page starts.
@@ -130,6 +142,8 @@ pub struct Prompt {
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
     pub(super) page: Page,
+    /// The row under the cursor of the review page: a question, or "Send" after the last of them.
+    pub(super) review_row: usize,
     pub(super) mode: InputMode,
     pub(super) discuss: Text,
     pub(super) decline: Text,
@@ -166,8 +180,9 @@ impl Prompt {
     /// A prompt at its first question.
     pub fn new(set: QuestionSet, options: PromptOptions) -> Prompt {
         let limit = set.limits().typed_chars();
-        let drafts = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
+        let drafts: Vec<_> = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
         Prompt {
+            review_row: drafts.len(),
             set,
             origin: None,
             known: Vec::new(),
@@ -254,6 +269,23 @@ impl Prompt {
         }
     }
 
+    /// The row under the cursor: an option, or Other after the last of them; on the review page a question, or "Send" after
+    /// the last of them.
+    pub fn focus(&self) -> usize {
+        match self.page {
+            Page::Question(i) => self.drafts[i].focus,
+            Page::Review => self.review_row,
+        }
+    }
+
+    /// The last row that the cursor can be on.
+    pub(super) fn last_row(&self) -> usize {
+        match self.page {
+            Page::Question(i) => self.drafts[i].other_row(),
+            Page::Review => self.drafts.len(),
+        }
+    }
+
     /// The answer to question `i` as it stands; `None` while there is none, or no such question.
     pub fn answer(&self, i: usize) -> Option<Answer> {
         self.drafts.get(i)?.answer(self.set.questions().get(i)?)
@@ -332,16 +364,49 @@ impl Prompt {
         match (self.mode, self.current()) {
             (InputMode::Typing(_), _) => KeyContext::Typing,
             (_, None) => KeyContext::Review,
+            (_, Some((_, draft))) if draft.focus == draft.other_row() => KeyContext::Other,
             (_, Some((question, _))) if question.is_multi_select() => KeyContext::Multi,
             (_, Some(_)) => KeyContext::Single,
         }
     }
 
-    /// The footer: keys and what they do here, most useful first.
-    pub fn hints(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    /// The footer: keys and what they do here and now, most useful first.
+    pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
-        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(|row| row.hint)
+        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(|row| {
+            let (key, word) = row.hint?;
+            Some(match row.action {
+                Action::Enter => (key.into(), self.enter_does()),
+                Action::Number(_) => (format!("1-{}", self.numbers()).into(), word),
+                _ => (key.into(), word),
+            })
+        })
+    }
+
+    /// How many rows have a number.
+    fn numbers(&self) -> usize {
+        match self.page {
+            Page::Question(i) => self.drafts[i].other_row() + 1,
+            Page::Review => self.drafts.len(),
+        }
+    }
+
+    /// What Enter does now, in a word.
+    fn enter_does(&self) -> &'static str {
+        match (self.mode, self.current()) {
+            (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
+            (InputMode::Typing(_), _) => "done",
+            (_, None) if self.review_row == self.drafts.len() => "send",
+            (_, None) => "change",
+            (_, Some((question, draft))) => match (question.is_multi_select(), draft.is_picked(draft.focus)) {
+                (true, true) => "confirm",
+                _ if draft.focus == draft.other_row() => "type",
+                (false, _) => "select",
+                (true, _) if draft.is_touched() => "confirm",
+                (true, _) => "tick",
+            },
+        }
     }
 
     /// The help page: keys and what they do here.
@@ -382,7 +447,7 @@ impl AnswerDraft {
     fn new(question: &Question, limit: usize) -> AnswerDraft {
         let options = question.options().len();
         AnswerDraft {
-            focus: 0,
+            focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
             picked: vec![false; options],
             other: Text::new(limit),
             other_picked: false,
@@ -398,11 +463,8 @@ impl AnswerDraft {
             let _ = self.other.set(text);
             self.other_picked = !self.other.is_blank();
         }
-        self.focus = self.picked.iter().position(|&picked| picked).unwrap_or(if self.other_picked {
-            self.picked.len()
-        } else {
-            0
-        });
+        let first = self.picked.iter().position(|&picked| picked);
+        self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
         if let Some(note) = &answer.note {
             let _ = self.notes[self.focus].set(note);
         }
@@ -421,6 +483,11 @@ impl AnswerDraft {
     /// Whether a row is picked.
     pub fn is_picked(&self, row: usize) -> bool {
         self.picked.get(row).copied().unwrap_or(self.other_picked && !self.other.is_blank())
+    }
+
+    /// Whether any row is picked.
+    pub(super) fn is_touched(&self) -> bool {
+        (0..=self.other_row()).any(|row| self.is_picked(row))
     }
 
     /// What is typed under Other, picked or not.

@@ -229,7 +229,7 @@ fn other_takes_an_answer_in_own_words() {
 
 #[test]
 fn other_is_one_of_several_choices_of_a_multi_select_question() {
-    check(features(), "15Storybook<enter>", "answered | Features: TypeScript + “Storybook”");
+    check(features(), "15Storybook<enter><enter>", "answered | Features: TypeScript + “Storybook”");
 }
 
 // ---- moving ----
@@ -257,8 +257,49 @@ fn moving_answers_nothing() {
 // ---- Enter ----
 
 #[test]
-fn enter_with_nothing_ticked_takes_the_focused_option() {
-    check(features(), "<down><enter>", "answered | Features: ESLint + Prettier");
+fn enter_with_nothing_ticked_ticks_the_focused_option_and_only_another_enter_sends_it() {
+    let ticked = "1 on ESLint + Prettier | Features: ESLint + Prettier ! Ticked. Enter again sends it";
+    check(features(), "<down><enter>", ticked);
+    check(features(), "<down><enter><enter>", "answered | Features: ESLint + Prettier");
+    check(auth(), "1<enter>", "2 on Google | Auth Method: OAuth 2.0; Providers: Google ! Ticked. Enter again goes on");
+}
+
+#[test]
+fn a_word_typed_on_other_is_its_text_and_declines_nothing() {
+    check(database(), "<down><down><down>deno<enter>", "answered | Database: “deno”");
+    check(features(), "<up><down><down><down><down>cdn?<enter>", "1 on Other | Features: “cdn?”");
+    check(database(), "<down><down><down><paste:bun><enter>", "answered | Database: “bun”");
+}
+
+#[test]
+fn digits_and_space_on_other_are_keys() {
+    check(database(), "<down><down><down>2", "answered | Database: MongoDB");
+    check(database(), "<down><down><down><space>", "1 on Other, other “█” | ");
+}
+
+#[test]
+fn a_word_typed_on_other_before_the_prompt_is_armed_is_ignored() {
+    let known = known(&database(), &[]);
+    let mut prompt = Prompt::new(database(), PromptOptions::default()).prefilled(&known);
+    prompt.drafts[0].focus = 3;
+    assert_eq!(prompt.update(Event::Key(Key::plain(KeyCode::Char('x'))), Duration::ZERO), Effect::Continue);
+    assert!(prompt.drafts[0].other.is_empty());
+}
+
+#[test]
+fn the_cursor_starts_on_the_recommended_option() {
+    let labels = ["SQLite", "PostgreSQL (Recommended)", "MongoDB"];
+    let set = set_of(&[question("Which database?", "Database", &labels, false)]);
+    check(set, "<enter>", "answered | Database: PostgreSQL");
+}
+
+#[test]
+fn a_mark_follows_the_cursor_so_that_what_is_marked_is_what_enter_sends() {
+    check(database(), "<space><down>", "1 on MongoDB | Database: MongoDB");
+    check(database(), "<space><down><enter>", "answered | Database: MongoDB");
+    // On an empty Other, Enter types and sends nothing.
+    check(database(), "<space><down><down><down>", "1 on Other | Database: SQLite");
+    check(database(), "<down>", "1 on MongoDB | ");
 }
 
 #[test]
@@ -495,7 +536,10 @@ fn notes_on_several_options_each_say_which() {
 
 #[test]
 fn a_note_on_other_goes_with_the_typed_text() {
-    check(database(), "4bun<esc>nfast<enter><enter><enter>", "answered | Database: “bun” (note: fast)");
+    let mut played = play(Prompt::new(database(), ARMED), "4bun<esc>");
+    assert_eq!(played.prompt.update(Event::Act(Action::Note), Duration::ZERO), Effect::Continue);
+    played.play("fast<enter><enter><enter>");
+    assert_eq!(played.line(), "answered | Database: “bun” (note: fast)");
 }
 
 #[test]
@@ -986,6 +1030,12 @@ fn pages_scroll_with_a_line_of_overlap_and_stop_at_the_ends() {
 }
 
 #[test]
+fn the_review_has_a_cursor_and_enter_changes_the_answer_under_it() {
+    check(three(), "111<up><up><enter>", "2 on a | One: a; Two: a; Three: a");
+    check(three(), "111<up><down><enter>", "answered | One: a; Two: a; Three: a");
+}
+
+#[test]
 fn arrows_scroll_the_review() {
     let mut played = play(Prompt::new(three(), ARMED), "111");
     played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
@@ -1076,10 +1126,16 @@ fn hints(set: QuestionSet, script: &str) -> String {
 
 #[test]
 fn the_footer_tells_what_can_be_done_here() {
-    assert_eq!(hints(database(), ""), "↑↓ navigate • enter select • n note • esc cancel • ? keys");
-    assert_eq!(hints(features(), ""), "↑↓ navigate • enter confirm • space toggle • n note • esc cancel • ? keys");
-    assert_eq!(hints(auth(), ""), "↑↓ navigate • enter select • ←→ questions • n note • esc cancel • ? keys");
-    assert_eq!(hints(three(), "111"), "enter submit • ←→ questions • esc cancel • ? keys");
+    let rest = "n note • c talk first • d decline • esc cancel • ? keys";
+    assert_eq!(hints(database(), ""), format!("↑↓ navigate • enter select • 1-4 choose • {rest}"));
+    assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space toggle • 1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space toggle • 1-5 toggle • {rest}"));
+    assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
+    assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • esc cancel");
+    assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • esc cancel");
+    let review = "←→ questions • c talk first • d decline • esc cancel • ? keys";
+    assert_eq!(hints(three(), "111"), format!("↑↓ navigate • enter send • 1-3 change • {review}"));
+    assert_eq!(hints(three(), "111<up>"), format!("↑↓ navigate • enter change • 1-3 change • {review}"));
     assert_eq!(hints(database(), "4"), "enter done • esc back • alt-enter new line • ctrl-g editor");
 }
 

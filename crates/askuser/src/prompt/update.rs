@@ -4,7 +4,7 @@
 //! that is not on the screen.
 
 use super::keymap::{Action, KeyContext, action};
-use super::state::{AnswerDraft, Arming, InputMode, Notice, Page, Prompt, Scroll, TextField};
+use super::state::{AnswerDraft, Arming, InputMode, Notice, NoticeKind, Page, Prompt, Scroll, TextField};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
@@ -31,6 +31,10 @@ impl Prompt {
                 self.held = true;
                 self.paste(text)
             }
+            Event::Act(action) => {
+                self.held = true;
+                self.act_by_name(action)
+            }
             Event::Edited(text) => self.edited(&text),
         }
     }
@@ -48,7 +52,7 @@ impl Prompt {
         }
         if self.is_arming() {
             self.put_off();
-            if is_armed_key(key) {
+            if is_armed_key(key) || matches!(action(key, self.context()), Some(Action::Edit(_))) {
                 return Effect::Continue;
             }
         }
@@ -67,6 +71,14 @@ impl Prompt {
             }
         }
         Effect::Continue
+    }
+
+    fn act_by_name(&mut self, action: Action) -> Effect {
+        self.notice = None;
+        match self.mode {
+            InputMode::Choosing | InputMode::Typing(_) if !self.is_arming() => self.act(action),
+            InputMode::Choosing | InputMode::Typing(_) | InputMode::Leaving | InputMode::Help => Effect::Continue,
+        }
     }
 
     /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it.
@@ -114,6 +126,11 @@ impl Prompt {
             (_, Action::Editor) => return self.edit_other(),
             (_, Action::Escape) if self.has_something_to_lose() => self.mode = InputMode::Leaving,
             (_, Action::Escape) => return self.finish(Status::Cancelled),
+            // A character on the row of Other.
+            (_, Action::Edit(edit @ Edit::Insert(_))) if self.context() == KeyContext::Other => {
+                self.type_into(TextField::Other);
+                self.edit(TextField::Other, edit);
+            }
             (_, Action::Edit(_)) => {}
         }
         Effect::Continue
@@ -122,10 +139,10 @@ impl Prompt {
     // ---- choosing ----
 
     fn enter(&mut self) -> Effect {
-        let Page::Question(i) = self.page else { return self.submit() };
-        let draft = &self.drafts[i];
+        let Page::Question(i) = self.page else { return self.enter_on_review() };
+        let (draft, multi) = (&self.drafts[i], self.set.questions()[i].is_multi_select());
         let focus = draft.focus;
-        if focus == draft.other_row() {
+        if focus == draft.other_row() && !(multi && draft.is_picked(focus)) {
             self.type_into(TextField::Other);
             return Effect::Continue;
         }
@@ -133,12 +150,24 @@ impl Prompt {
             self.show_first();
             return Effect::Continue;
         }
-        if !self.set.questions()[i].is_multi_select() {
+        if !multi {
             self.drafts[i].pick_only(focus);
-        } else if self.answer(i).is_none() {
+        } else if !self.drafts[i].is_touched() {
+            // Nobody sends by one key what they have not chosen.
             self.drafts[i].picked[focus] = true;
+            let next = if self.drafts.len() == 1 { "sends it" } else { "goes on" };
+            self.advise(format!("Ticked. Enter again {next}"));
+            return Effect::Continue;
         }
         self.go_on(i)
+    }
+
+    fn enter_on_review(&mut self) -> Effect {
+        if self.review_row < self.drafts.len() {
+            self.open(Page::Question(self.review_row));
+            return Effect::Continue;
+        }
+        self.submit()
     }
 
     fn mark(&mut self) {
@@ -233,6 +262,7 @@ impl Prompt {
         self.stop_typing();
         self.page = page;
         self.mode = InputMode::Choosing;
+        self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
         // What the next page shows is not known until it is laid out.
         self.viewport = None;
@@ -241,8 +271,7 @@ impl Prompt {
     // ---- moving ----
 
     fn up(&mut self) {
-        let Page::Question(i) = self.page else { return };
-        let focus = self.drafts[i].focus;
+        let focus = self.focus();
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -262,8 +291,7 @@ impl Prompt {
     }
 
     fn down(&mut self) {
-        let Page::Question(i) = self.page else { return };
-        let (focus, last) = (self.drafts[i].focus, self.drafts[i].other_row());
+        let (focus, last) = (self.focus(), self.last_row());
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -291,10 +319,21 @@ impl Prompt {
     }
 
     fn focus_on(&mut self, row: usize) {
-        if let Page::Question(i) = self.page {
-            self.drafts[i].focus = row;
-            self.reveal();
+        let seen = self.is_seen(row);
+        match self.page {
+            Page::Review => self.review_row = row,
+            Page::Question(i) => {
+                let (question, draft) = (&self.set.questions()[i], &mut self.drafts[i]);
+                draft.focus = row;
+                // What is marked is what Enter sends. Where Enter would type, it sends nothing, and the mark stays. A row
+                // that is not on the screen yet is marked by Enter itself.
+                let sends = row < draft.other_row() || !draft.other.is_blank();
+                if !question.is_multi_select() && draft.is_touched() && sends && seen {
+                    draft.pick_only(row);
+                }
+            }
         }
+        self.reveal();
     }
 
     fn scroll_by_page(&mut self, pages: isize) {
@@ -307,7 +346,7 @@ impl Prompt {
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
     fn show_first(&mut self) {
         self.reveal();
-        self.notice = Some(Notice { text: "Press again to choose".into(), flash_until: self.now });
+        self.advise("Press again to choose".into());
     }
 
     fn reveal(&mut self) {
@@ -322,8 +361,8 @@ impl Prompt {
     fn read_help(&mut self, key: Key) {
         let long = self.viewport.as_ref().is_some_and(|viewport| viewport.total > viewport.height);
         match action(key, KeyContext::Review) {
-            Some(Action::PageUp) if long => self.scroll_by_page(-1),
-            Some(Action::PageDown) if long => self.scroll_by_page(1),
+            Some(Action::PageUp | Action::Up) if long => self.scroll_by_page(-1),
+            Some(Action::PageDown | Action::Down) if long => self.scroll_by_page(1),
             _ => {
                 self.mode = InputMode::Choosing;
                 self.scroll = Scroll::Reveal(0);
@@ -364,10 +403,12 @@ impl Prompt {
                 }
                 let row = self.drafts[i].other_row();
                 if self.set.questions()[i].is_multi_select() {
+                    // As with a note, Enter ends the text; another one confirms the question.
                     self.drafts[i].other_picked = true;
-                } else {
-                    self.drafts[i].pick_only(row);
+                    self.stop_typing();
+                    return Effect::Continue;
                 }
+                self.drafts[i].pick_only(row);
                 self.mode = InputMode::Choosing;
                 self.go_on(i)
             }
@@ -397,6 +438,10 @@ impl Prompt {
         self.notice = None;
         match self.mode {
             InputMode::Typing(field) => self.edit(field, Edit::Paste(text)),
+            InputMode::Choosing if self.context() == KeyContext::Other => {
+                self.type_into(TextField::Other);
+                self.edit(TextField::Other, Edit::Paste(text));
+            }
             // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
             InputMode::Choosing | InputMode::Leaving | InputMode::Help => {
                 self.reject("Choose Other or press n before pasting".into());
@@ -450,7 +495,11 @@ impl Prompt {
     }
 
     fn reject(&mut self, text: String) {
-        self.notice = Some(Notice { text, flash_until: self.now + FLASH });
+        self.notice = Some(Notice { text, kind: NoticeKind::Rejected, flash_until: self.now + FLASH });
+    }
+
+    fn advise(&mut self, text: String) {
+        self.notice = Some(Notice { text, kind: NoticeKind::Advice, flash_until: self.now });
     }
 }
 

@@ -11,8 +11,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// How long the rest of a key sequence may take to arrive.
-const SEQUENCE_GAP: Duration = Duration::from_millis(30);
+/// How long the rest of a key sequence may take to arrive. A slow link can split an arrow key, and its escape byte alone
+/// would cancel; whoever presses Esc hardly notices the wait.
+const SEQUENCE_GAP: Duration = Duration::from_millis(150);
+
+/// How long the end waits for a reply that has not come.
+const REPLY_WAIT: Duration = Duration::from_millis(50);
 
 impl Device {
     /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
@@ -39,6 +43,22 @@ impl Device {
                 read.and_then(|_| self.read(inputs)).map(|_| ())
             }
         }
+    }
+
+    /// Takes a reply of the terminal that is still to come, so that it does not reach whoever reads next. Waits briefly.
+    pub(crate) fn drain_reply(&mut self) -> io::Result<()> {
+        let deadline = Instant::now() + REPLY_WAIT;
+        while self.decoder.expects_background() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+            if retry_on_intr(|| poll(&mut fds, Some(&timespec(left))))? == 0 {
+                return Ok(());
+            }
+            if self.read(&mut Vec::new())? == Reading::AtEnd {
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// Sleeps without reading input. A signal that asks the process to end cuts the pause short and is not reported: the
@@ -105,6 +125,9 @@ impl Device {
             let open = self.read(inputs)?;
             if inputs.len() > before {
                 return Ok(DeviceEvent::Input);
+            }
+            if self.decoder.has_background() {
+                return Ok(DeviceEvent::Woken);
             }
             if open == Reading::AtEnd {
                 // Ctrl-D on an empty line reads like a closed terminal.

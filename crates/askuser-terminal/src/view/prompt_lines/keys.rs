@@ -6,9 +6,14 @@ use crate::view::wrap::{width, wrap};
 use ratatui_core::text::{Line, Span};
 
 /// The footer while the focused row is below the screen.
-pub(crate) fn read_on(theme: &Theme) -> Line<'static> {
+pub(crate) fn read_on(theme: &Theme, columns: usize) -> Line<'static> {
     let (down, bullet) = (theme.signs.down, theme.signs.bullet);
-    let words = format!("{down} read on  {bullet}  esc cancel  {bullet}  ? keys");
+    let mut words = format!("{down} read on");
+    for more in ["esc cancel", "? keys"].map(|hint| format!("  {bullet}  {hint}")) {
+        if INDENT + width(&words) + width(&more) <= columns {
+            words.push_str(&more);
+        }
+    }
     Line::from(vec![Span::raw("  "), Span::styled(words, theme.style(Role::Muted))])
 }
 
@@ -56,15 +61,16 @@ impl<'a> Composer<'a, '_> {
     pub(super) fn hints(&self) -> Line<'a> {
         /// Hints to keep when room is short, the most important one last.
         const ESSENTIAL: [&str; 6] = ["alt-enter", "↑↓", "space", "?", "esc", "enter"];
-        let mut hints: Vec<_> = self.prompt.hints().collect();
         let rank = |key: &str| ESSENTIAL.iter().position(|essential| *essential == key);
+        let mut hints: Vec<_> = self.prompt.hints().collect();
         loop {
             let words: Vec<String> = hints.iter().map(|(key, word)| format!("{} {word}", self.spell(key))).collect();
-            let essential = hints.iter().all(|(key, _)| rank(key).is_some());
-            let gaps: &[&str] = if essential { &["  ", " "] } else { &["  "] };
+            // Before a hint goes that is often needed, the gaps get narrow.
+            let often = hints.iter().all(|(key, _)| !["c", "d"].contains(&&**key));
+            let gaps: &[&str] = if often { &["  ", " "] } else { &["  "] };
             let lines = gaps.iter().map(|gap| words.join(&format!("{gap}{}{gap}", self.theme.signs.bullet)));
             let fitting = lines.into_iter().find(|line| width(line) + INDENT <= self.columns);
-            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(hints[i].0))) {
+            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(&hints[i].0))) {
                 (None, Some(least)) => _ = hints.remove(least),
                 (line, _) => {
                     let line = Span::styled(line.unwrap_or_default(), self.style(Role::Muted));

@@ -10,7 +10,8 @@ impl Composer<'_, '_> {
     pub(super) fn review(&mut self) {
         self.gap();
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
-            self.paragraph(INDENT, question.text(), Role::Secondary);
+            let start = self.lines.body.len();
+            self.review_row(i, format!("{}. {}", i + 1, question.text()));
             let signs = self.theme.signs;
             match self.prompt.answer(i) {
                 Some(answer) => {
@@ -30,20 +31,36 @@ impl Composer<'_, '_> {
             if !entry.is_picked(entry.other_row()) && !entry.other().is_blank() {
                 self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other().as_str()));
             }
-            if i + 1 < self.prompt.set().questions().len() {
-                self.gap();
-            }
+            self.lines.rows.push(start..self.lines.body.len());
+            self.gap();
+        }
+        let (row, start) = (self.prompt.set().questions().len(), self.lines.body.len());
+        self.review_row(row, "Send these answers".to_owned());
+        self.lines.rows.push(start..self.lines.body.len());
+    }
+
+    /// `> 1. question`, or the row that sends.
+    fn review_row(&mut self, row: usize, text: String) {
+        let focused = self.prompt.focus() == row;
+        let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
+        let room = self.room(INDENT + 2);
+        for (i, range) in wrap(&text, room, room).into_iter().enumerate() {
+            let cursor = if focused && i == 0 { self.theme.signs.cursor } else { " " };
+            let cursor = Span::styled(cursor, self.style(Role::Text));
+            let words = Span::styled(text[range].trim_end_matches(' ').to_owned(), style);
+            let line = self.bordered(INDENT, vec![cursor, Span::raw(" "), words]);
+            self.lines.body.push(line);
         }
     }
 
     /// `✔ text`, wrapped under itself.
     fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
-        let column = INDENT + 2 + width(sign) + 1;
+        let column = INDENT + 4 + width(sign) + 1;
         let room = self.room(column);
         for (i, range) in wrap(text, room, room).into_iter().enumerate() {
             let words = Span::styled(text[range].to_owned(), self.style(Role::Text));
             let line = if i == 0 {
-                self.bordered(INDENT + 2, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words])
+                self.bordered(INDENT + 4, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words])
             } else {
                 self.bordered(column, vec![words])
             };

@@ -4,9 +4,7 @@ use super::{Composer, INDENT, LEGIBLE};
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap};
 use askuser::Text;
-use ratatui_core::style::Modifier;
 use ratatui_core::text::Span;
-use unicode_segmentation::UnicodeSegmentation;
 
 impl<'a> Composer<'a, '_> {
     pub(super) fn closing_field(&mut self, title: &'static str, name: &'static str) {
@@ -17,7 +15,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// `Please specify: bun█`
+    /// `Please specify: bun`, with the caret after it.
     pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
         let whole = text.as_str();
         let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
@@ -41,25 +39,11 @@ impl<'a> Composer<'a, '_> {
                 let limit = indent + self.room(indent);
                 let before = &whole[range.start..caret.min(range.end)];
                 self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
-                spans.extend(self.with_caret(before, &whole[caret.min(range.end)..range.end]));
-            } else {
-                spans.push(Span::styled(&whole[range], self.style(text_role)));
             }
+            // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
+            spans.push(Span::styled(&whole[range], self.style(text_role)));
             let line = self.bordered(indent, spans);
             self.lines.body.push(line);
-        }
-    }
-
-    fn with_caret(&self, before: &'a str, after: &'a str) -> Vec<Span<'a>> {
-        let text = self.style(Role::Text);
-        let caret = self.style(Role::Primary);
-        match after.graphemes(true).next() {
-            None => vec![Span::styled(before, text), Span::styled(self.theme.signs.caret, caret)],
-            Some(under) => vec![
-                Span::styled(before, text),
-                Span::styled(under, caret.add_modifier(Modifier::REVERSED)),
-                Span::styled(&after[under.len()..], text),
-            ],
         }
     }
 }
