@@ -48,9 +48,11 @@ async fn accepted_edits_are_made_and_commands_still_need_somebody() {
         ("Edit", json!({"path": "src/a.txt", "old_string": "two", "new_string": "2"})),
         ("Read", json!({"path": "src/a.txt"})),
         ("Write", json!({"path": ".git/config", "content": "x"})),
-        ("Bash", json!({"command": "touch ran"})),
     ];
-    let results = results(folder.path(), PermissionMode::AcceptEdits, &calls).await;
+    let mut results = results(folder.path(), PermissionMode::AcceptEdits, &calls).await;
+    // In a message of its own: behind a call that was not allowed it would not be tried.
+    let bash = [("Bash", json!({"command": "touch ran"}))];
+    results.extend(self::results(folder.path(), PermissionMode::AcceptEdits, &bash).await);
     let outputs: Vec<&str> = results.iter().map(|result| result.output.as_str()).collect();
     let refused =
         "Not run: this needs the user's permission, and nobody can be asked (nobody can be asked in this run).";

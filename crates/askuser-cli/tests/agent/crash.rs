@@ -160,3 +160,12 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
     let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
     assert_eq!(result["result"]["output"], "ran\n\nExit code 3");
 }
+
+/// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.
+#[test]
+fn what_people_install_survives_a_tool_that_panics() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    let (_, profiles) = manifest.split_once("[profile.release]").expect("a profile");
+    assert!(!profiles.lines().any(|line| line.trim_start().starts_with("panic")), "release builds have to unwind");
+}
