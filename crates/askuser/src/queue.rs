@@ -15,6 +15,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+type Listener = Box<dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync>;
+
 /// Questions that wait for an answer, in the order they were asked. Clones share them.
 ///
 /// ```
@@ -43,7 +45,7 @@ pub struct QuestionQueue(Arc<Inner>);
 
 struct Inner {
     state: Mutex<State>,
-    listener: Box<dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync>,
+    listener: Listener,
 }
 
 #[derive(Default)]

@@ -236,7 +236,7 @@ fn a_declined_outcome_says_so_and_why() {
     let reason = Some("None of these.\nAnswered so far: all".into());
     insta::assert_snapshot!(
         "declined_with_reason",
-        prose(&set, &ended(Status::Declined { reason: reason }, so_far, Via::Terminal))
+        prose(&set, &ended(Status::Declined { reason }, so_far, Via::Terminal))
     );
 }
 
@@ -247,7 +247,7 @@ fn a_wish_to_talk_first_says_so_and_about_what() {
     let message = Some("What does it cost?".into());
     insta::assert_snapshot!(
         "discuss_with_message",
-        prose(&set, &ended(Status::Discuss { message: message }, so_far, Via::Terminal))
+        prose(&set, &ended(Status::Discuss { message }, so_far, Via::Terminal))
     );
 }
 
