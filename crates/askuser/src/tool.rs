@@ -66,7 +66,8 @@ pub fn definition(provider: Provider, limits: &Limits) -> Value {
             "name": NAME,
             "description": DESCRIPTION,
             "inputSchema": schema,
-            "annotations": {"readOnlyHint": true},
+            "title": "Ask the user",
+            "annotations": {"readOnlyHint": true, "openWorldHint": false},
             "_meta": {"anthropic/alwaysLoad": true},
         }),
     }

@@ -54,7 +54,7 @@ fn the_first_frame_is_as_the_proposal_draws_it() {
 │      Type something else…
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  ↑↓ navigate  •  enter select  •  n note  •  esc cancel  •  ? keys";
+  ↑↓ navigate • enter select • 1-4 choose • n note • esc cancel • ? keys";
     assert_eq!(terminal.screen(), expected);
 }
 
@@ -102,14 +102,19 @@ fn space_ticks_several_and_enter_confirms_them() {
 }
 
 #[test]
-fn enter_with_nothing_ticked_takes_the_focused_option_of_several() {
-    let ended = answer("features", &[], &[("> ☐ TypeScript", "<down><enter>")]);
+fn enter_with_nothing_ticked_ticks_the_focused_option_and_another_one_sends_it() {
+    let ended = answer("features", &[], &[("> ☐ TypeScript", "<down><enter>"), ("Enter again sends it", "<enter>")]);
     assert_eq!(ended.picks(), json!([["ESLint + Prettier"]]));
 }
 
 #[test]
 fn ticks_and_typed_text_are_one_answer_of_several() {
-    let steps = [("> ☐ TypeScript", "15"), ("Please specify:", "Storybook"), ("Storybook", "<enter>")];
+    let steps = [
+        ("> ☐ TypeScript", "15"),
+        ("Please specify:", "Storybook"),
+        ("Storybook", "<enter>"),
+        ("> ☑ Other", "<enter>"),
+    ];
     let ended = answer("features", &["--confirm", "boxed"], &steps);
     let answers = json!([{
         "question": "Which features should we enable?",
@@ -403,8 +408,10 @@ fn the_demo_asks_the_four_examples_one_after_the_other() {
     let steps = [
         ("Which database", "<enter>"),
         ("Which features", "<enter>"),
+        ("Enter again sends it", "<enter>"),
         ("Which authentication", "<enter>"),
         ("Which OAuth", "<enter>"),
+        ("Enter again goes on", "<enter>"),
         ("[Review]", "<enter>"),
         ("Which package manager", "4"),
         ("Please specify", "bun<enter>"),

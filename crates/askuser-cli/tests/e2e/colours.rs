@@ -132,7 +132,7 @@ fn a_serial_terminal_shows_the_same_prompt() {
 |        Type something else...
 |
 +-----------------------------------------------------------------------------+
-  up/down navigate  *  enter select  *  n note  *  esc cancel  *  ? keys";
+  up/down navigate * enter select * 1-4 choose * n note * esc cancel * ? keys";
     assert_eq!(terminal.screen(), expected);
 }
 
@@ -143,11 +143,26 @@ fn an_old_charset_gets_ascii() {
 }
 
 #[test]
-fn nothing_is_asked_of_the_terminal() {
+fn nothing_is_asked_of_a_terminal_whose_background_is_known() {
     // A terminal that never answers must not be waited for, and one that does would answer into the shell.
     let raw = written(&Stage::new().env("COLORTERM", "truecolor"), &[]);
     let text = String::from_utf8_lossy(&raw);
     for query in ["\x1b[6n", "\x1b[c", "\x1b[0c", "\x1b[>", "\x1b]", "\x1bP", "\x1b[?u", "$p"] {
         assert!(!text.contains(query), "{query:?} in {text:?}");
     }
+}
+
+#[test]
+fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_and_repainted() {
+    let stage = Stage::new().env("COLORTERM", "truecolor").env("COLORFGBG", "");
+    let mut terminal = stage.ask(&[&example("database")]);
+    terminal.wait_for("? keys");
+    terminal.wait_raw("\x1b]11;?\x1b\\");
+    let raw = terminal.raw();
+    assert!(!codes(&raw).iter().any(|code| code.contains("38;2;")), "{:?}", codes(&raw));
+    terminal.keys("<esc>]11;rgb:ffff/ffff/ffff<esc>\\");
+    terminal.wait_raw("38;2;79;70;229");
+    terminal.keys("<enter>");
+    let ended = terminal.finish();
+    assert_eq!(ended.picks(), serde_json::json!([["PostgreSQL (Recommended)"]]));
 }

@@ -164,7 +164,7 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
     );
     assert!(!ended.stdout.contains('\u{1b}') && !stage.run(&["config"]).stderr.contains('\u{1b}'));
     let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
-    assert!(ended.stdout.contains("arm          soon") && ended.stderr.contains("arm: \"soon\""), "{}", ended.stdout);
+    assert!(ended.stdout.contains("soon") && ended.stderr.contains("key_delay: \"soon\""), "{}", ended.stdout);
     assert_eq!(ended.code, Some(2));
 }
 

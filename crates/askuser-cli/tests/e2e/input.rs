@@ -174,7 +174,7 @@ fn the_quick_form_asks() {
 │      Type something else…
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  ↑↓ navigate  •  enter select  •  n note  •  esc cancel  •  ? keys";
+  ↑↓ navigate • enter select • 1-3 choose • n note • esc cancel • ? keys";
     terminal.wait_for_cursor(1, 0);
     assert_eq!(terminal.screen(), expected);
     terminal.keys("2");
@@ -270,7 +270,7 @@ fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
     check_says(&bad("--format", "xml"), "auto|text|json|record");
     check_says(&bad("--color", "8"), "auto|none|16|256|truecolor");
     let ended = Stage::new().run(&["ask", &example("database"), "--arm=-1s"]);
-    check_says(&ended, "arm: \"-1s\" (from flag, --arm), must be a duration");
+    check_says(&ended, "key_delay: \"-1s\" (from flag, --key-delay), must be a duration");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn the_conversation_above_survives_resizes_of_the_width() {
 fn a_resize_on_the_review_page_leaves_one_clean_frame() {
     let mut terminal = stage(80, 24).ask(&[&example("authentication")]);
     terminal.wait_for("? keys");
-    terminal.keys("1<enter>");
+    terminal.keys("1<enter><enter>");
     terminal.wait_for("╭─ Review ─╮");
     for (columns, rows) in [(50, 20), (100, 30)] {
         terminal.resize(columns, rows);

@@ -27,8 +27,8 @@ headless     none            default
 via          policy,terminal default
 plain        false           default
 repair       false           default
-arm          250ms           default
-flash        80ms            default
+key_delay    250ms           default
+success_flash 80ms            default
 confirm      inline          default
 theme        auto            default
 color        auto            default
@@ -64,7 +64,7 @@ fn the_projects_file_wins_over_the_users() {
     let (value, origin) = row(&stage, &[], "theme");
     assert_eq!(value, "light");
     assert!(origin.ends_with("/askuser.toml") && !origin.contains("config"), "{origin}");
-    assert_eq!(row(&stage, &[], "arm").0, "1s");
+    assert_eq!(row(&stage, &[], "key_delay").0, "1s");
 }
 
 #[test]

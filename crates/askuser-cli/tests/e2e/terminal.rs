@@ -39,6 +39,8 @@ impl Stage {
         let binaries = Path::new(BINARY).parent().expect("a folder").display();
         let variables = [
             ("TERM", "xterm-256color".to_owned()),
+            // A dark background, so that the terminal is not asked for it.
+            ("COLORFGBG", "15;0".to_owned()),
             ("LANG", "C.UTF-8".to_owned()),
             ("PATH", format!("{binaries}:/usr/local/bin:/usr/bin:/bin")),
             ("HOME", home.clone()),
@@ -360,6 +362,13 @@ impl Terminal {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
+    /// Waits until these bytes have been written.
+    #[track_caller]
+    pub(crate) fn wait_raw(&self, bytes: &str) {
+        let held = self.shared.wait(PATIENCE, |seen| String::from_utf8_lossy(&seen.raw).contains(bytes));
+        assert!(held, "never written: {bytes:?}\n{}", self.shown());
+    }
+
     /// Waits until a text is no longer on the screen.
     #[track_caller]
     pub(crate) fn wait_gone(&self, text: &str) {
@@ -387,7 +396,7 @@ impl Terminal {
         let held = self.shared.wait(PATIENCE, |seen| {
             let screen = seen.parser.screen();
             let (row, column) = screen.cursor_position();
-            !screen.hide_cursor() && screen.contents_between(row, 0, row, column).ends_with(text)
+            screen.contents_between(row, 0, row, column).ends_with(text)
         });
         assert!(held, "the cursor is never behind {text:?}\n{}", self.shown());
     }

@@ -227,7 +227,7 @@ fn escape_while_typing_goes_back_to_the_options_and_keeps_the_draft() {
     terminal.keys("bu");
     terminal.wait_for("bu█");
     terminal.keys("<esc>");
-    terminal.wait_for("? keys");
+    terminal.wait_for("enter type");
     terminal.wait_for("Please specify: bu");
     terminal.keys("<enter>");
     terminal.wait_for("bu█");
@@ -302,7 +302,7 @@ fn the_cursor_is_hidden_among_the_options_and_shown_while_typing() {
     terminal.wait_for_cursor(row(&terminal), START);
     assert!(!terminal.look(vt100::Screen::hide_cursor));
     terminal.keys("<esc>");
-    terminal.wait_for("? keys");
+    terminal.wait_for("enter type");
     terminal.wait_for_cursor(1, 0);
     assert!(terminal.look(vt100::Screen::hide_cursor));
 }
@@ -315,4 +315,31 @@ fn at_forty_columns_the_footer_still_says_how_to_finish_typing_and_how_to_go_bac
     terminal.wait_for("Please specify:");
     let screen = terminal.screen();
     assert!(screen.contains("enter done") && screen.contains("esc back"), "{screen}");
+}
+
+#[test]
+fn an_arrow_key_split_by_a_slow_link_moves_and_cancels_nothing() {
+    for millis in [10, 35, 80, 120] {
+        let mut terminal = Stage::new().ask(&[&example("database")]);
+        terminal.wait_for("> ○ PostgreSQL");
+        terminal.keys("<esc>");
+        // The slow link itself, which is what is tried here.
+        std::thread::sleep(std::time::Duration::from_millis(millis));
+        terminal.keys("[B");
+        terminal.wait_for("> ○ MongoDB");
+        terminal.keys("<enter>");
+        assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]), "{millis} ms");
+    }
+}
+
+#[test]
+fn a_word_typed_on_other_is_the_answer_whatever_letter_it_begins_with() {
+    let mut terminal = Stage::new().ask(&[&example("database")]);
+    terminal.wait_for("> ○ PostgreSQL");
+    terminal.keys("<down><down><down>");
+    terminal.wait_for("> ○ Other");
+    terminal.keys("deno");
+    terminal.wait_for("deno█");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().typed(), "deno");
 }
