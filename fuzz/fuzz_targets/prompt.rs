@@ -2,7 +2,7 @@
 #![no_main]
 
 use askuser::prompt::{Effect, Event, InputMode, PromptOptions, Viewport};
-use askuser::{Status, Key, KeyCode, Mods, Outcome, Prompt, QuestionSet, Rules, report};
+use askuser::{Key, KeyCode, Mods, Outcome, Prompt, QuestionSet, Rules, Status, Via, report};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(first) = byte() else { return };
     let settings = PromptOptions {
         key_delay: Duration::from_millis(if first & 4 == 0 { 0 } else { 250 }),
-        timeout: (first & 8 != 0).then_some(Duration::from_secs(2)),
+        deadline: (first & 8 != 0).then_some(Duration::from_secs(2)),
     };
     let mut prompt = Prompt::new(SETS[usize::from(first & 3) % SETS.len()].clone(), settings);
     let mut now = Duration::ZERO;
@@ -91,5 +91,7 @@ fn check_outcome(set: &QuestionSet, outcome: &Outcome) {
     assert!(set.admits(outcome.answers()));
     let answered = *outcome.status() == Status::Answered;
     assert!(!answered || outcome.answers().len() == set.questions().len());
-    assert_eq!(report::prose(set, outcome).starts_with("User answered"), answered);
+    assert!(outcome.check(set).is_ok());
+    let resolution = outcome.clone().through(Via::Terminal);
+    assert_eq!(report::prose(set, &resolution).starts_with("User answered"), answered);
 }
