@@ -36,6 +36,7 @@ const PROMPT: &[(&str, f32)] = &[
     ("a", 0.15),
     ("b", 0.15),
     ("\r", 0.9),
+    ("\r", 0.9),
     ("\r", 2.4),
 ];
 
@@ -54,7 +55,7 @@ fn main() -> Result<()> {
     let frames = match std::env::args().nth(1).as_deref() {
         Some("prompt") => {
             let input = root.join("examples/authentication.json");
-            let args = ["ask", "--arm", "0", input.to_str().ok_or("a path that is not UTF-8")?];
+            let args = ["ask", "--key-delay", "0", input.to_str().ok_or("a path that is not UTF-8")?];
             let mut recorder = Recorder::start("askuser ask examples/authentication.json", &args, &root)?;
             for (keys, seconds) in PROMPT {
                 recorder.settle();
@@ -113,6 +114,7 @@ impl Recorder {
         command.cwd(folder);
         command.env("TERM", "xterm-256color");
         command.env("COLORTERM", "truecolor");
+        command.env("COLORFGBG", "15;0");
         command.env("HOME", folder.parent().unwrap_or(folder));
         command.env_remove("XDG_STATE_HOME");
         let child = pty.slave.spawn_command(command)?;
