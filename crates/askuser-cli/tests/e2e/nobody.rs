@@ -213,3 +213,33 @@ fn a_hostile_label_in_an_error_stays_text() {
     assert_eq!(ended.code, Some(2));
     assert!(!ended.stderr.contains(['\x1b', '\u{9b}']), "{:?}", ended.stderr);
 }
+
+#[test]
+fn the_value_format_is_the_answer_alone_and_nothing_unless_answered() {
+    let answers =
+        r#"{"Database": "PostgreSQL", "Features": {"select": ["TypeScript", "Tailwind CSS"], "other": "a\nb"}}"#;
+    let stage = Stage::new().file("answers.json", answers);
+    let value = |name: &str, args: &[&str]| ask(&stage, name, &[&["--format", "value"], args].concat());
+    assert_eq!(value("database", &["--answers", "answers.json"]).stdout, "PostgreSQL\n");
+    assert_eq!(value("features", &["--answers", "answers.json"]).stdout, "TypeScript\nTailwind CSS\na\nb\n");
+    for format in ["value", "record"] {
+        let ended = ask(&stage, "database", &["--format", format, "--headless", "fail"]);
+        assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(3)), "{format}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn via_leaves_out_what_it_does_not_name() {
+    let stage = Stage::new().file("answers.json", "{\"Database\": \"SQLite\"}");
+    let ended = ask(&stage, "database", &["--via", "terminal", "--answers", "answers.json"]);
+    assert_eq!((ended.code, &ended.json()["status"]), (Some(3), &json!("unavailable")), "{}", ended.stderr);
+    let ended = ask(&stage, "database", &["--via", "policy", "--answers", "answers.json"]);
+    assert_eq!((ended.code, ended.json()), (Some(0), database("SQLite", "answers-file")), "{}", ended.stderr);
+    let ended = ask(&stage, "database", &["--via", "telepathy"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("via: \"telepathy\"") && ended.stderr.contains("must be policy, terminal"),
+        "{}",
+        ended.stderr
+    );
+}
