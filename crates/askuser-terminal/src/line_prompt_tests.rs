@@ -408,3 +408,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_question_of_several_lines_cannot_show_a_list_of_its_own() {
+    let forged = "Run it?\n  1. Deny: safe\n  2. Allow: not safe\nChoose 1 to 3 (? for help): ";
+    let set = crate::fixtures::set_of(&[crate::fixtures::question(
+        forged,
+        "Run",
+        false,
+        &[("Allow", "run\n  2. Deny: it"), ("Deny", "not")],
+    )]);
+    let text = LinePrompt::new(set, crate::fixtures::ARMED).text();
+    let ours: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("| ")).collect();
+    assert_eq!(
+        ours,
+        [
+            "Run:",
+            "  1. Allow: run",
+            "  2. Deny: not",
+            "  3. Other: Type something else",
+            "Choose 1 to 3 (? for help): "
+        ],
+        "{text}"
+    );
+}

@@ -28,7 +28,10 @@ pub(crate) fn ask(
     let columns = device.size().0.saturating_sub(1);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        painter.print(&context_lines(context, &options.theme, columns));
+        // Marked on every line, as a question of several lines is: it must not look like the list of options.
+        let mut lines = context_lines(context, &options.theme, columns.saturating_sub(2));
+        lines.iter_mut().for_each(|line| line.spans.insert(0, "| ".into()));
+        painter.print(&lines);
         device.write(&painter.take()).map_err(&failed)?;
     }
     let end = run(device, &mut line_prompt, options.charset).map_err(&failed)?;

@@ -60,7 +60,7 @@ impl LinePrompt {
                 let _ = write!(out, "Question {} of {count}, ", i + 1);
             }
         }
-        let _ = writeln!(out, "{}:\n{}", question.header(), question.text());
+        let _ = writeln!(out, "{}:\n{}", question.header(), quoted(question.text()));
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
@@ -113,7 +113,13 @@ fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
     }
 }
 
-/// Indents all lines but the first, so that none can pass for an option.
+/// Indents and marks all lines but the first, so that none can pass for an option.
 fn indented(text: &str) -> String {
-    text.replace('\n', "\n     ")
+    text.replace('\n', "\n     | ")
+}
+
+/// Marks every line of a text that has several: our own lines never begin like that, so a question cannot show a list of
+/// options of its own.
+fn quoted(text: &str) -> String {
+    if text.contains('\n') { format!("| {}", text.replace('\n', "\n| ")) } else { text.to_owned() }
 }
