@@ -49,7 +49,7 @@ impl ToolContext {
         };
         let known = match asker.decide(&request) {
             Decision::Settled(resolution) => {
-                let delivery = Delivery::from(resolution).check(&request).or_else(|error| unreachable(&error))?;
+                let delivery = Delivery::from(resolution).check(&request).or_else(|error| without_answer(&error))?;
                 shared.record_question(&request)?;
                 return shared.record_resolution(&request, delivery);
             }
@@ -69,7 +69,7 @@ impl ToolContext {
             None => asking.await,
         };
         let delivery = delivery.and_then(|delivery| delivery.check(&request));
-        shared.record_resolution(&request, delivery.or_else(|error| unreachable(&error))?)
+        shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
     }
 
     /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.
@@ -166,7 +166,7 @@ impl Shared {
 
 /// A broken surface means that nobody can be asked. An interrupt stops the turn; a process that was told to end leaves the
 /// question open.
-fn unreachable(error: &AskError) -> Result<Delivery, Stop> {
+fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),
         AskError::Signal(signal) => {

@@ -5,9 +5,8 @@
 
 use crate::close_signal::{Closer, close_signal};
 use crate::{Options, ask};
-use askuser::{AskError, Asker, Asking, Closed, Delivery, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
+use askuser::{AskError, Asker, Asking, Closed, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -137,12 +136,7 @@ impl Prompts {
                 }
             };
             drop(state);
-            let mut store = |resolution: &Resolution| {
-                let (sender, stored) = channel();
-                let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
-                queue.deliver(request.key(), delivery).map_err(|error| error.to_string())?;
-                stored.recv().unwrap_or_else(|_| Err("nobody took the answer".into()))
-            };
+            let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
             let asked = catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut store)));
             drop(self.take_closer(request.key()));
             // What was delivered, withdrawn or detached waits no more; the rest has not been told yet.

@@ -2,7 +2,7 @@ use super::*;
 use crate::Presentation;
 use crate::fixtures::{database, features};
 use crate::in_a_terminal::{is_inside, modes, run};
-use askuser::{Context as About, Origin, Outcome, QuestionSet, Via};
+use askuser::{Context as About, Delivery, Origin, Outcome, QuestionSet, Via};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 

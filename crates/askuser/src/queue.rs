@@ -123,6 +123,18 @@ impl QuestionQueue {
         Ok(())
     }
 
+    /// Answers a question that waits, and returns once whoever asked has stored the answer: what a prompt on a thread of its
+    /// own does before it shows success. Blocks; not for an executor's thread.
+    ///
+    /// # Errors
+    /// Why the answer was not taken or not stored.
+    pub fn answer_and_wait(&self, key: &RequestKey, resolution: &Resolution) -> Result<(), String> {
+        let (sender, stored) = std::sync::mpsc::channel();
+        let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
+        self.deliver(key, delivery).map_err(|error| error.to_string())?;
+        stored.recv().unwrap_or_else(|_| Err("nobody took the answer".into()))
+    }
+
     /// Breaks off asking a question that waits.
     ///
     /// # Errors

@@ -4,9 +4,10 @@
 //! outcome to a diff by a hash. They are made to look like today's here, once, when they are opened.
 
 use super::{Entry, Line};
+use crate::message::Block;
 use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// A question as it was recorded.
 #[derive(Clone, Debug)]
@@ -52,20 +53,20 @@ impl RecordedQuestion {
 
 /// Gives the questions of an old session their purpose and a request.
 pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
-    let mut plans: HashMap<(Vec<String>, String), ()> = HashMap::new();
+    let mut plans: HashSet<(Vec<String>, String)> = HashSet::new();
     for line in lines.iter_mut() {
         match &mut line.entry {
             Entry::Assistant { content, .. } => {
                 for block in content.iter() {
-                    if let crate::message::Block::Call(call) = block
+                    if let Block::Call(call) = block
                         && call.name == "ExitPlanMode"
                     {
-                        plans.insert((line.tasks.clone(), call.id.clone()), ());
+                        plans.insert((line.tasks.clone(), call.id.clone()));
                     }
                 }
             }
             Entry::Asked { id, purpose: purpose @ None, questions, request } => {
-                let (call, of) = old_purpose(id, |id| plans.contains_key(&(line.tasks.clone(), id.to_owned())));
+                let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
                 let key = RequestKey::new(session, &call).in_tasks(&line.tasks).for_purpose(of);
                 let input = json!({ "questions": questions });
                 let read = |rules: &Rules| QuestionSet::parse(input.clone(), rules).ok();
@@ -74,7 +75,7 @@ pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
                 (*id, *purpose) = (call, Some(of));
             }
             Entry::Outcome { id, purpose: purpose @ None, .. } => {
-                let (call, of) = old_purpose(id, |id| plans.contains_key(&(line.tasks.clone(), id.to_owned())));
+                let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
                 (*id, *purpose) = (call, Some(of));
             }
             _ => {}

@@ -4,10 +4,10 @@
 //! question arrives after all events that preceded it; its answer goes back through the queue.
 
 use super::agent_thread::AgentUpdate;
-use askuser::{Closed, Delivery, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
+use askuser::{Closed, QuestionQueue, QueueEvent, Request, RequestKey};
 use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
 use std::io;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -87,14 +87,6 @@ impl Questions {
         // It may have gone before it was the open one.
         let waits = self.queue.pending().iter().any(|pending| pending.key() == request.key());
         Ok(waits.then_some(signal))
-    }
-
-    /// Hands over what came of the open question; returns once the agent has stored it.
-    pub(super) fn store(&self, request: &Request, resolution: &Resolution) -> Result<(), String> {
-        let (sender, stored) = channel();
-        let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
-        self.queue.deliver(request.key(), delivery).map_err(|error| error.to_string())?;
-        stored.recv().unwrap_or_else(|_| Err("the agent has ended".into()))
     }
 
     /// No question is open any more.

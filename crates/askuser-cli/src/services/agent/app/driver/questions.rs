@@ -31,8 +31,9 @@ impl Driver {
             return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
         };
         let began = Instant::now();
-        let questions = self.questions.clone();
-        let asked = self.show_question(request, Some(close), &mut |resolution| questions.store(request, resolution));
+        let queue = self.questions.queue.clone();
+        let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
+        let asked = self.show_question(request, Some(close), &mut store);
         self.questions.closed();
         let end = match &asked {
             Ok(resolution) if terminal_is_gone(resolution) => {
