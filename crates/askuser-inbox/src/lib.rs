@@ -1,0 +1,1 @@
+//! Keeps questions until somebody answers them: a store, waiting, events.
