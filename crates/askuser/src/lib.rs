@@ -43,6 +43,7 @@ mod request;
 mod resolution;
 mod rules;
 pub mod sanitize;
+pub mod store;
 mod text;
 pub mod tool;
 mod violation;
