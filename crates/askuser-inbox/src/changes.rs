@@ -1,17 +1,28 @@
 //! Noticing that a store's file has changed: at once inside this process, through the file system from others.
+//!
+//! A writer's commit is seen by others only after its last write to the file, and nothing in the file system tells of that
+//! moment. So whoever has committed rings: a byte written to a file beside the store. One that dies in between has still
+//! changed the store's log, which is why that is watched too, and why whoever looks too early looks again ([`SETTLE`]).
 
+use crate::presence::private_options;
 use askuser::store::{Listener, StoreError, Watch};
 use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How often the file is looked at where the system cannot tell of changes: a network file system, no watches left.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// When to look again after a change, in case it was not to be seen yet.
+pub(crate) const SETTLE: [Duration; 2] = [Duration::from_millis(30), Duration::from_secs(1)];
+
 /// Who is told of changes to a file.
 pub(crate) struct Changes {
     path: PathBuf,
+    bell: OnceLock<Option<File>>,
     state: Mutex<State>,
 }
 
@@ -25,11 +36,25 @@ struct State {
 
 impl Changes {
     pub(crate) fn of(path: PathBuf) -> Changes {
-        Changes { path, state: Mutex::default() }
+        Changes { path, bell: OnceLock::new(), state: Mutex::default() }
+    }
+
+    /// Tells everybody, in this process and in others, that something was committed.
+    pub(crate) fn announce(&self) {
+        let bell = self.bell.get_or_init(|| {
+            let mut name = self.path.as_os_str().to_owned();
+            name.push("-bell");
+            private_options().create(true).truncate(false).open(name).ok()
+        });
+        if let Some(mut bell) = bell.as_ref() {
+            // Others look after a while all the same.
+            let _ = bell.seek(SeekFrom::Start(0)).and_then(|_| bell.write_all(b"!"));
+        }
+        self.tell();
     }
 
     /// Tells everybody in this process.
-    pub(crate) fn tell(&self) {
+    fn tell(&self) {
         let listeners: Vec<Listener> = self.state().listeners.iter().map(|(_, listener)| listener.clone()).collect();
         listeners.iter().for_each(|listener| listener());
     }
@@ -76,9 +101,8 @@ impl Changes {
             let is_ours = match &event {
                 Ok(event) => {
                     let is_change = !matches!(event.kind, EventKind::Access(_));
-                    let ours = |path: &PathBuf| {
-                        path.as_os_str().as_encoded_bytes().starts_with(name.as_encoded_bytes())
-                    };
+                    let ours =
+                        |path: &PathBuf| path.as_os_str().as_encoded_bytes().starts_with(name.as_encoded_bytes());
                     is_change && (event.need_rescan() || event.paths.iter().any(ours))
                 }
                 // Something was missed.

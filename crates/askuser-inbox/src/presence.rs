@@ -29,8 +29,9 @@ impl Presence {
             lock.try_lock()?;
             Ok::<_, io::Error>(lock)
         };
-        let lock = take()
-            .map_err(|error| StoreError::broken(format!("cannot say that somebody waits, in {}", path.display()), error))?;
+        let lock = take().map_err(|error| {
+            StoreError::broken(format!("cannot say that somebody waits, in {}", path.display()), error)
+        })?;
         Ok(Presence { name, path, _lock: lock })
     }
 
@@ -75,7 +76,7 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-fn private_options() -> OpenOptions {
+pub(crate) fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     #[cfg(unix)]

@@ -112,7 +112,7 @@ impl SqliteStore {
         let mut connection = self.connection();
         let result = transact(&mut connection, write).map_err(|fault| fault.of(&self.path, "cannot write"));
         drop(connection);
-        self.changes.tell();
+        self.changes.announce();
         result
     }
 
@@ -121,10 +121,11 @@ impl SqliteStore {
         let mut connection = self.connection();
         let synced: i32 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap_or(2);
         let set = |connection: &Connection, value: i32| connection.pragma_update(None, "synchronous", value);
-        let result = set(&connection, synced.min(1)).map_err(Fault::from).and_then(|()| transact(&mut connection, write));
+        let result =
+            set(&connection, synced.min(1)).map_err(Fault::from).and_then(|()| transact(&mut connection, write));
         let restored = set(&connection, synced).map_err(Fault::from);
         drop(connection);
-        self.changes.tell();
+        self.changes.announce();
         result.and_then(|value| restored.map(|()| value)).map_err(|fault| fault.of(&self.path, "cannot write"))
     }
 
@@ -506,8 +507,11 @@ fn end(
 }
 
 fn event(tx: &Transaction<'_>, question: i64, state: State, at: u64) -> Result<(), Fault> {
-    tx.prepare_cached("INSERT INTO event (question, state, at_ms) VALUES (?1, ?2, ?3)")?
-        .execute(params![question, state.name(), at])?;
+    tx.prepare_cached("INSERT INTO event (question, state, at_ms) VALUES (?1, ?2, ?3)")?.execute(params![
+        question,
+        state.name(),
+        at
+    ])?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Waiting for answers: one thread looks into the store whenever it has changed, however many wait.
 
+use crate::changes::SETTLE;
 use askuser::store::{Ending, State as QuestionState, Store, StoreError};
 use std::collections::HashMap;
 use std::future::Future;
@@ -162,13 +163,16 @@ fn run(inner: &Weak<Inner>) {
     drop(strong);
     // Without notices it is looked at now and then.
     let anyway = if watch.is_ok() { LOOK_ANYWAY } else { LOOK_AGAIN };
-    let mut seq = None;
+    let (mut seq, mut settle) = (None, [].iter());
     loop {
         let Some(inner) = inner.upgrade() else { return };
-        inner.state().is_changed = false;
+        if std::mem::take(&mut inner.state().is_changed) {
+            settle = SETTLE.iter();
+        }
         let again = inner.look(&mut seq).min(anyway);
         let state = inner.state();
         let is_idle = state.waiting.is_empty();
+        let again = settle.next().map_or(again, |settled| again.min(*settled));
         let patience = if is_idle { LINGER } else { again };
         let calm = |state: &mut State| !state.is_changed && state.fresh.is_empty();
         let waited = inner.changed.wait_timeout_while(state, patience, calm);
