@@ -130,7 +130,7 @@ impl Layers {
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {
-                ("answers", Some(folder)) => folder.join(value).display().to_string(),
+                ("answers" | "store", Some(folder)) if value != "auto" => folder.join(value).display().to_string(),
                 _ => value,
             };
             self.values[i] = (value, Origin::File(path.to_owned()));
@@ -152,7 +152,7 @@ impl Layers {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
-                ("via", _) => "policy, terminal or both, with a comma between them",
+                ("via", _) => "policy, terminal or inbox, or several of them with commas",
                 ("success_flash", _) => "a duration of at most 1s",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
@@ -182,6 +182,12 @@ impl Layers {
                 "none" => Some(None),
                 "fail" => Some(Some(Headless::Fail)),
                 "recommended" => Some(Some(Headless::Recommended)),
+                _ => None,
+            })?,
+            store: self.read("store", |v| Some((v != "auto").then(|| PathBuf::from(v))))?,
+            popup: self.read("popup", |v| match v {
+                "auto" => Some(true),
+                "none" => Some(false),
                 _ => None,
             })?,
             plain: self.read("plain", switch)?,
@@ -244,6 +250,8 @@ pub enum Surface {
     Policy,
     /// A person at a terminal or at a front end.
     Terminal,
+    /// Whoever opens the inbox, whenever that is.
+    Inbox,
 }
 
 impl Surface {
@@ -252,6 +260,7 @@ impl Surface {
         match self {
             Surface::Policy => "policy",
             Surface::Terminal => "terminal",
+            Surface::Inbox => "inbox",
         }
     }
 }
@@ -260,6 +269,7 @@ fn surfaces(names: &str) -> Option<Vec<Surface>> {
     let surface = |name: &str| match name.trim() {
         "policy" => Some(Surface::Policy),
         "terminal" => Some(Surface::Terminal),
+        "inbox" => Some(Surface::Inbox),
         _ => None,
     };
     names.split(',').map(surface).collect()
@@ -291,6 +301,10 @@ pub struct Settings {
     pub headless: Option<Headless>,
     /// Who may answer, in order.
     pub via: Vec<Surface>,
+    /// Where the inbox is, if not where it usually is.
+    pub store: Option<PathBuf>,
+    /// Whether a question in the inbox may open a popup.
+    pub popup: bool,
     pub plain: bool,
     pub repair: bool,
     pub key_delay: Duration,
@@ -356,8 +370,8 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// `250ms`, `30s`, `5m`, `1h`; a bare number is seconds. At most a year.
-fn duration(text: &str) -> Option<Duration> {
+/// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
+pub fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let number: f64 = number.parse().ok()?;
@@ -366,6 +380,7 @@ fn duration(text: &str) -> Option<Duration> {
         "s" | "" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
+        "d" => number * 24.0 * 3600.0,
         _ => return None,
     };
     (seconds <= 366.0 * 24.0 * 3600.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()

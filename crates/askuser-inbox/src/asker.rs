@@ -1,12 +1,11 @@
 //! The inbox as an [`Asker`]: the question is kept before anybody sees it, and answered by whoever is first, here or anywhere.
 
 use crate::off_thread::off_thread;
+use crate::race::{self, First, Refused, broken, panicked};
 use crate::waiting::Inbox;
-use askuser::store::{Ending, Recorded, Store, StoreError, StoredQuestion};
-use askuser::{AskError, Asker, Asking, Closed, Decision, Delivery, Request, RequestKey, Resolution, Status};
-use std::future::{Future, poll_fn};
+use askuser::store::{Ending, Store, StoreError, StoredQuestion};
+use askuser::{AskError, Asker, Asking, Closed, Decision, Delivery, Request, RequestKey, Status};
 use std::sync::Arc;
-use std::task::Poll;
 
 /// Asks through an inbox, and at a surface beside it if there is one: the first answer wins, the other closes and says so.
 ///
@@ -17,6 +16,7 @@ pub struct InboxAsker {
     beside: Option<Arc<dyn Asker>>,
     by: Option<String>,
     reach: Option<Arc<Reach>>,
+    tell: Option<Arc<Reach>>,
 }
 
 /// Calls the person to a question that waits.
@@ -25,7 +25,7 @@ type Reach = dyn Fn(&StoredQuestion) + Send + Sync;
 impl InboxAsker {
     /// Asks through this inbox.
     pub fn new(inbox: Inbox) -> InboxAsker {
-        InboxAsker { inbox, beside: None, by: None, reach: None }
+        InboxAsker { inbox, beside: None, by: None, reach: None, tell: None }
     }
 
     /// Asks here too: at this terminal, in this client's dialog.
@@ -46,54 +46,46 @@ impl InboxAsker {
         InboxAsker { reach: Some(Arc::new(reach)), ..self }
     }
 
-    /// Waits for the end of a question that is stored, and asks it at the surface beside meanwhile.
-    async fn first(&self, request: &Request, id: &str) -> Result<Delivery, AskError> {
-        let mut ended = std::pin::pin!(self.inbox.wait(id));
-        let mut beside = self.beside.as_ref().map(|surface| surface.ask(request));
-        loop {
-            let first = poll_fn(|context| {
-                if let Poll::Ready(ended) = ended.as_mut().poll(context) {
-                    return Poll::Ready(First::Ended(ended));
-                }
-                match beside.as_mut().map(|asking| asking.as_mut().poll(context)) {
-                    Some(Poll::Ready(answered)) => Poll::Ready(First::Beside(answered)),
-                    _ => Poll::Pending,
-                }
-            });
-            match first.await {
-                First::Ended(ended) => {
-                    let ending = ended.map_err(broken)?;
-                    if let Some(surface) = &self.beside {
-                        surface.close(request.key(), &closed(&ending));
-                    }
-                    return self.deliver(id, ending);
-                }
-                First::Beside(answered) => {
-                    beside = None;
-                    let delivery = answered?.check(request)?;
-                    // Nobody was reached there: the inbox has the question all the same.
-                    if matches!(delivery.resolution().outcome().status(), Status::Unavailable { .. }) {
-                        drop(delivery.stored());
-                        continue;
-                    }
-                    return self.record(id, delivery).await;
-                }
-            }
-        }
+    /// Says that a question is kept and waited for, new or not. Must not wait.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(&StoredQuestion) + Send + Sync + 'static) -> InboxAsker {
+        InboxAsker { tell: Some(Arc::new(tell)), ..self }
     }
 
-    /// Records what was answered at the surface beside; whoever was earlier wins.
-    async fn record(&self, id: &str, delivery: Delivery) -> Result<Delivery, AskError> {
-        let resolution = match &self.by {
-            Some(by) if delivery.resolution().by().is_none() => delivery.resolution().clone().with_by(by),
-            _ => delivery.resolution().clone(),
+    /// The inbox.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Keeps a question without waiting for it, and calls the person if it is new.
+    ///
+    /// # Errors
+    /// As for [`Store::put`].
+    pub fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
+        let put = self.inbox.store().put(request)?;
+        if let (true, Some(reach)) = (put.is_new, &self.reach) {
+            reach(&put.question);
+        }
+        Ok(put.question)
+    }
+
+    /// Waits for the end of a question that is stored, and asks it at the surface beside meanwhile.
+    async fn first(&self, request: &Request, id: &str) -> Result<Delivery, AskError> {
+        let delivery = match race::first(&self.inbox, id, request, self.beside.as_deref()).await? {
+            First::Elsewhere(ending) => return self.deliver(id, ending),
+            First::Here(delivery) => delivery,
         };
-        let (store, id) = (self.inbox.store().clone(), id.to_owned());
-        let (name, attempt) = (id.clone(), format!("{id}-beside"));
-        let recorded = off_thread(move || store.answer(&name, &resolution, &attempt)).await;
-        match recorded.unwrap_or_else(|| Err(panicked())) {
-            Ok(Recorded::Won(Ending::Resolved(resolution))) => {
-                let store = self.inbox.store().clone();
+        // Nobody was reached there: the inbox has the question all the same.
+        if matches!(delivery.resolution().outcome().status(), Status::Unavailable { .. }) {
+            drop(delivery.stored());
+            return match race::first(&self.inbox, id, request, None).await? {
+                First::Elsewhere(ending) => self.deliver(id, ending),
+                First::Here(delivery) => Ok(delivery),
+            };
+        }
+        match race::record(&self.inbox, id, delivery, self.by.as_deref()).await {
+            Ok((Ending::Resolved(resolution), delivery)) => {
+                let (store, id) = (self.inbox.store().clone(), id.to_owned());
                 Ok(Delivery::new(resolution, move |stored| match stored {
                     Ok(()) => {
                         let _ = store.delivered(&id);
@@ -102,14 +94,12 @@ impl InboxAsker {
                     Err(why) => drop(delivery.not_stored(why)),
                 }))
             }
-            Ok(Recorded::Won(ending) | Recorded::Lost(ending)) => {
-                drop(delivery.not_stored(closed(&ending).words()));
-                self.deliver(&id, ending)
+            Ok((ending, delivery)) => {
+                drop(delivery.stored());
+                self.deliver(id, ending)
             }
-            Err(error) => {
-                drop(delivery.not_stored(error.chain()));
-                Err(broken(error))
-            }
+            Err(Refused::Ended(ending)) => self.deliver(id, ending),
+            Err(Refused::Failed(error)) => Err(error),
         }
     }
 
@@ -126,11 +116,6 @@ impl InboxAsker {
             })),
         }
     }
-}
-
-enum First {
-    Ended(Result<Ending, StoreError>),
-    Beside(Result<Delivery, AskError>),
 }
 
 impl Asker for InboxAsker {
@@ -150,6 +135,9 @@ impl Asker for InboxAsker {
             let mut attached = Attached { store: self.inbox.store(), id: Some(&id) };
             if let (true, Some(reach)) = (put.is_new, &self.reach) {
                 reach(&put.question);
+            }
+            if let Some(tell) = &self.tell {
+                tell(&put.question);
             }
             let result = self.first(request, &id).await;
             // It has ended, and nobody asks who waits for it.
@@ -187,19 +175,4 @@ impl Drop for Attached<'_> {
             let _ = self.store.detach(id);
         }
     }
-}
-
-fn closed(ending: &Ending) -> Closed {
-    match ending {
-        Ending::Resolved(resolution) => Closed::AnsweredElsewhere(Resolution::clone(resolution)),
-        Ending::Withdrawn { .. } => Closed::Withdrawn,
-    }
-}
-
-fn broken(error: StoreError) -> AskError {
-    AskError::surface("the inbox failed", error.chain())
-}
-
-fn panicked() -> StoreError {
-    StoreError::broken("cannot use the store", "it panicked, or no thread could be started")
 }

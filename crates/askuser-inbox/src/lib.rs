@@ -25,9 +25,11 @@ mod asker;
 mod changes;
 mod off_thread;
 mod presence;
+mod race;
 mod sqlite;
 mod waiting;
 
 pub use asker::InboxAsker;
+pub use race::{Shown, answer_at};
 pub use sqlite::{Clock, SqliteStore};
 pub use waiting::{Inbox, Waiting};

@@ -1,6 +1,6 @@
 //! Runs the user's own command whenever somebody is asked.
 
-use crate::agent::hook;
+use crate::hook;
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey};
 use std::sync::Arc;
 

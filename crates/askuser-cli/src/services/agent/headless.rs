@@ -2,6 +2,7 @@
 
 use crate::agent::announce::announced;
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::signals::{Signal, Signals};
 use askuser::{Asker, Purpose, RequestKey, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;
@@ -322,63 +323,4 @@ fn print(text: &str) -> Result<(), Failure> {
 
 fn unwritable(error: io::Error) -> Failure {
     Failure::new(format!("cannot write to standard output: {error}"))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signal {
-    Interrupt,
-    End,
-}
-
-impl Signal {
-    fn failure(self) -> Failure {
-        match self {
-            Signal::Interrupt => Failure::new("interrupted").code(exit::INTERRUPTED),
-            Signal::End => Failure::new("told to end").code(143),
-        }
-    }
-}
-
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.terminate.recv() => Signal::End,
-            _ = self.hangup.recv() => Signal::End,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        Ok(Signals)
-    }
-
-    async fn next(&mut self) -> Signal {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Signal::Interrupt,
-            Err(_) => std::future::pending().await,
-        }
-    }
 }

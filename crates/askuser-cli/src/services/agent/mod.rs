@@ -4,7 +4,6 @@ mod allowed;
 mod announce;
 mod app;
 mod headless;
-mod hook;
 mod protocol;
 mod session;
 mod system;

@@ -1,0 +1,114 @@
+//! The inbox: questions that wait for their person, whoever asks them and wherever they are answered.
+
+pub(crate) mod answer;
+pub(crate) mod ask;
+pub(crate) mod list;
+mod live;
+pub(crate) mod log;
+mod reach;
+pub(crate) mod wait;
+pub(crate) mod withdraw;
+mod words;
+
+use crate::state_folder::{state_folder, trusted};
+use askuser::store::{Ending, Store, StoreError, StoredQuestion};
+use askuser::{Asker, Origin};
+use askuser_cli::config::{Layers, Settings};
+use askuser_cli::failure::{Failure, exit};
+use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
+use clap::{ArgMatches, Command};
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Set for the commands that an agent starts: what they say is not what a person says.
+pub(crate) const STARTED_BY_AN_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
+
+/// The arguments of a command, and the settings that apply to it.
+fn parse(
+    command: Command,
+    words: impl Iterator<Item = OsString>,
+) -> Result<(ArgMatches, Settings), Failure> {
+    let name = format!("askuser {}", command.get_name());
+    let args = command.name("askuser").bin_name(name).get_matches_from(words);
+    let settings = Layers::detect(&args)?.settings()?;
+    Ok((args, settings))
+}
+
+/// The store that the settings name.
+pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
+    let path = match &settings.store {
+        Some(path) => path.clone(),
+        None => {
+            let state = state_folder()?;
+            trusted(&state).map_err(|error| Failure::new(format!("{} {error}", state.display())))?;
+            // A folder of its own: whatever changes in it is of interest to whoever waits.
+            state.join("inbox").join("inbox.sqlite")
+        }
+    };
+    let store = SqliteStore::open(&path).map_err(failed)?;
+    Ok(Inbox::new(Arc::new(store)))
+}
+
+/// Asks through the inbox, and at a surface beside it.
+pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
+    let asker = InboxAsker::new(open(settings)?).answered_by(person()).reaching(reach::reaching(settings));
+    Ok(match beside {
+        Some(surface) => asker.beside(surface),
+        None => asker,
+    })
+}
+
+/// Who sits here, as far as the system knows.
+fn person() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "somebody".into())
+}
+
+/// Where this process runs.
+pub(crate) fn origin(agent: &str) -> Origin {
+    let origin = Origin::default().with_agent(agent);
+    let origin = match std::env::current_dir() {
+        Ok(folder) => origin.with_folder(folder.display().to_string()),
+        Err(_) => origin,
+    };
+    #[cfg(unix)]
+    let origin = match rustix::system::uname().nodename().to_str() {
+        Ok(host) if !host.is_empty() => origin.with_host(host),
+        _ => origin,
+    };
+    origin
+}
+
+/// Refuses to act for a person where an agent has started this process.
+fn only_a_person(what: &str) -> Result<(), Failure> {
+    match std::env::var_os(STARTED_BY_AN_AGENT) {
+        None => Ok(()),
+        Some(_) => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
+            .hint("run it in a terminal of your own")),
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))
+}
+
+fn failed(error: StoreError) -> Failure {
+    let failure = Failure::new(error.chain());
+    match error {
+        StoreError::NoSuchQuestion(_) => failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended"),
+        StoreError::Ambiguous { .. } => failure.hint("give more of the id"),
+        _ => failure,
+    }
+}
+
+/// A question by what was given of its id.
+fn question(store: &dyn Store, args: &ArgMatches) -> Result<StoredQuestion, Failure> {
+    let id = args.get_one::<String>("id").map_or("", String::as_str);
+    store.get(id).map_err(failed)
+}
+
+/// A question that ended otherwise than whoever is here wanted.
+fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
+    Failure::new(format!("{} {}", question.id, words::ended(question.request.set(), ending))).code(exit::ENDED_ELSEWHERE)
+}
