@@ -109,8 +109,10 @@ pub fn inbox() -> Command {
 
 /// Waits for a question of the inbox again.
 pub fn wait() -> Command {
-    Command::new("wait").about("Wait for the answer to a question in the inbox, and print it").after_help(EXIT_CODES).defer(
-        |command| {
+    Command::new("wait")
+        .about("Wait for the answer to a question in the inbox, and print it")
+        .after_help(EXIT_CODES)
+        .defer(|command| {
             command
                 .arg(question_id())
                 .arg(
@@ -121,8 +123,7 @@ pub fn wait() -> Command {
                 )
                 .args(settings(&[Of::Results]))
                 .args(some_settings(&["store"]))
-        },
-    )
+        })
 }
 
 /// Answers a question of the inbox.

@@ -187,7 +187,10 @@ impl Store for SqliteStore {
             // What a person reads and decides about. Who asks, and for how long, may have changed since.
             let (stored, asked) = (&row.question.request, request);
             if stored.set().input() != asked.set().input() || stored.context() != asked.context() {
-                let other = |request: &Request| serde_json::to_string(request).unwrap_or_default();
+                let other = |request: &Request| {
+                    let context = request.context().map(|context| format!(", about {}", serde_json::json!(context)));
+                    format!("{}{}", request.set().input(), context.unwrap_or_default())
+                };
                 let (stored, asked) = (other(stored), other(asked));
                 return Err(StoreError::OtherQuestion { key: key.clone(), stored, asked }.into());
             }
@@ -327,38 +330,12 @@ impl Store for SqliteStore {
 
     fn list(&self, filter: &Filter) -> Result<Vec<StoredQuestion>, StoreError> {
         let rows = self.read(|connection| {
-            let mut conditions = Vec::new();
-            match filter.pending {
-                Some(true) => conditions.push("state = 'pending'"),
-                Some(false) => conditions.push("state <> 'pending'"),
-                None => {}
-            }
-            if filter.since_ms.is_some() {
-                conditions.push("asked_ms >= ?1");
-            }
-            if filter.from.is_some() {
-                conditions.push("instr(lower(agent), lower(?2)) > 0");
-            }
-            if filter.containing.is_some() {
-                conditions.push("instr(lower(request), lower(?3)) > 0");
-            }
-            let conditions = if conditions.is_empty() { "1".into() } else { conditions.join(" AND ") };
             let order = if filter.latest_first { "DESC" } else { "ASC" };
-            let sql = format!("{SELECT} WHERE {conditions} ORDER BY n {order} LIMIT ?4 OFFSET ?5");
+            let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?4 OFFSET ?5", conditions(filter));
             let mut statement = connection.prepare_cached(&sql)?;
-            let limit = filter.limit.map_or(-1, i64::from);
-            // Named by number: not every one is used.
-            statement.raw_bind_parameter(4, limit)?;
+            bind(&mut statement, filter)?;
+            statement.raw_bind_parameter(4, filter.limit.map_or(-1, i64::from))?;
             statement.raw_bind_parameter(5, filter.offset)?;
-            if let Some(since) = filter.since_ms {
-                statement.raw_bind_parameter(1, since)?;
-            }
-            if let Some(from) = &filter.from {
-                statement.raw_bind_parameter(2, from)?;
-            }
-            if let Some(text) = &filter.containing {
-                statement.raw_bind_parameter(3, text)?;
-            }
             let mut rows = statement.raw_query();
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
@@ -370,10 +347,13 @@ impl Store for SqliteStore {
         rows.into_iter().map(|row| self.seen(row)).collect()
     }
 
-    fn count_pending(&self) -> Result<u64, StoreError> {
+    fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
         self.read(|connection| {
-            let mut count = connection.prepare_cached("SELECT count(*) FROM question WHERE state = 'pending'")?;
-            Ok(count.query_row([], |row| row.get(0))?)
+            let sql = format!("SELECT count(*) FROM question WHERE {}", conditions(filter));
+            let mut statement = connection.prepare_cached(&sql)?;
+            bind(&mut statement, filter)?;
+            let mut rows = statement.raw_query();
+            Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
         })
     }
 
@@ -404,6 +384,40 @@ impl Store for SqliteStore {
     fn watch(&self, listener: Listener) -> Result<Watch, StoreError> {
         self.changes.listen(listener)
     }
+}
+
+/// What a filter demands; its values are [`bind`]'s.
+fn conditions(filter: &Filter) -> String {
+    let mut conditions = Vec::new();
+    match filter.pending {
+        Some(true) => conditions.push("state = 'pending'"),
+        Some(false) => conditions.push("state <> 'pending'"),
+        None => {}
+    }
+    if filter.since_ms.is_some() {
+        conditions.push("asked_ms >= ?1");
+    }
+    if filter.from.is_some() {
+        conditions.push("instr(lower(agent), lower(?2)) > 0");
+    }
+    if filter.containing.is_some() {
+        conditions.push("instr(lower(request), lower(?3)) > 0");
+    }
+    if conditions.is_empty() { "1".into() } else { conditions.join(" AND ") }
+}
+
+/// Parameters have numbers of their own, since not every one is used.
+fn bind(statement: &mut rusqlite::Statement<'_>, filter: &Filter) -> rusqlite::Result<()> {
+    if let Some(since) = filter.since_ms {
+        statement.raw_bind_parameter(1, since)?;
+    }
+    if let Some(from) = &filter.from {
+        statement.raw_bind_parameter(2, from)?;
+    }
+    if let Some(text) = &filter.containing {
+        statement.raw_bind_parameter(3, text)?;
+    }
+    Ok(())
 }
 
 const SELECT: &str = "SELECT n, id, request, state, asked_ms, expires_ms, resolution, ended_by, ended_ms, answer_key, \

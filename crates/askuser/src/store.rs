@@ -94,11 +94,11 @@ pub trait Store: Send + Sync {
     /// Whatever keeps the store from being read.
     fn list(&self, filter: &Filter) -> Result<Vec<StoredQuestion>, StoreError>;
 
-    /// How many questions are pending.
+    /// How many questions a list would have, whatever its offset and its limit.
     ///
     /// # Errors
     /// Whatever keeps the store from being read.
-    fn count_pending(&self) -> Result<u64, StoreError>;
+    fn count(&self, filter: &Filter) -> Result<u64, StoreError>;
 
     /// What happened after this sequence number, the earliest first, at most `limit` of it.
     ///

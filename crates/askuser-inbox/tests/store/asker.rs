@@ -1,7 +1,7 @@
 //! The inbox as an asker, alone and beside another surface.
 
 use crate::support::{Place, block_on, choice, request};
-use askuser::store::{AskerPresence, Recorded, State, Store};
+use askuser::store::{AskerPresence, Filter, Recorded, State, Store};
 use askuser::{AskError, Asker, Closed, QuestionQueue, QueueEvent, Resolution, Via};
 use askuser_inbox::{Inbox, InboxAsker};
 use std::sync::{Arc, Mutex};
@@ -49,7 +49,7 @@ fn to_stop_waiting_leaves_the_question_and_says_so() {
     let mut asking = asker.ask(&request);
     let mut context = Context::from_waker(Waker::noop());
     let other = place.store();
-    while other.count_pending().unwrap() == 0 {
+    while other.count(&Filter::pending()).unwrap() == 0 {
         assert!(asking.as_mut().poll(&mut context).is_pending());
     }
     // The thread that put it has to be heard before it can be waited for.

@@ -3,7 +3,7 @@
 
 use crate::support::{Dice, Place, choice, request};
 use crate::worker::{command, said};
-use askuser::store::{State, Store};
+use askuser::store::{Filter, State, Store};
 use askuser_inbox::SqliteStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read};
@@ -108,7 +108,7 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     assert!(kept.len() > 1, "{said:?}");
     let store = place.store();
     assert!(kept.iter().all(|id| store.get(id).is_ok()));
-    assert_eq!(store.count_pending().unwrap() as usize, kept.len(), "what was refused is not there");
+    assert_eq!(store.count(&Filter::pending()).unwrap() as usize, kept.len(), "what was refused is not there");
     assert!(store.integrity().unwrap().is_empty());
 }
 

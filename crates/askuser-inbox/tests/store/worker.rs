@@ -63,10 +63,7 @@ fn works() {
         "answer-all" => {
             let store = open().unwrap();
             loop {
-                for question in store
-                    .list(&askuser::store::Filter { limit: Some(20), ..askuser::store::Filter::pending() })
-                    .unwrap()
-                {
+                for question in store.list(&Filter { limit: Some(20), ..Filter::pending() }).unwrap() {
                     let attempt = format!("{arguments} {}", question.id);
                     if let Ok(Recorded::Won(_)) = store.answer(&question.id, &choice(0, arguments), &attempt) {
                         say(&format!("won {}", question.id));

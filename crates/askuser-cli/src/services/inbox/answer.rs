@@ -45,7 +45,12 @@ fn given(question: &StoredQuestion, args: &ArgMatches, settings: &Settings) -> R
                 Some((header, value)) => (header.trim(), value),
                 // With one question there is nothing to confuse it with.
                 None if set.questions().len() == 1 => (set.questions()[0].header(), given.as_str()),
-                None => return Err(Failure::new(format!("--{flag} {given:?}, must be HEADER=…: there are {} questions", set.questions().len()))),
+                None => {
+                    return Err(Failure::new(format!(
+                        "--{flag} {given:?}, must be HEADER=…: there are {} questions",
+                        set.questions().len()
+                    )));
+                }
             };
             let found = answers.iter().position(|answer| answer["header"] == header);
             let i = found.unwrap_or_else(|| {
@@ -103,7 +108,9 @@ pub(crate) fn at_the_prompt(
             failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
             Ok(exit::NOT_ANSWERED)
         }
-        Err(AskError::Interrupted) => Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED)),
+        Err(AskError::Interrupted) => {
+            Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))
+        }
         Err(AskError::Signal(signal)) => {
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))

@@ -104,12 +104,7 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8,
 
 /// Prints what came of it; only then does it count as delivered. A file or a program takes it over before the prompt shows
 /// success; on a terminal it stands under the prompt.
-fn hand_over(
-    delivery: Delivery,
-    asker: InboxAsker,
-    request: &Request,
-    settings: &Settings,
-) -> Result<u8, Failure> {
+fn hand_over(delivery: Delivery, asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
     if std::io::stdout().is_terminal() {
         let resolution = delivery.stored();
         drop(asker);

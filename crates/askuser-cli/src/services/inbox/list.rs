@@ -1,7 +1,7 @@
 //! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
 
 use super::answer::at_the_prompt;
-use super::{failed, only_a_person, open, parse, runtime, words};
+use super::{failed, only_a_person, open, parse, words};
 use askuser::prompt::Occasion;
 use askuser::store::{Filter, State, StoredQuestion};
 use askuser_cli::failure::{self, Failure, exit};
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
         return print(&inbox, &args);
     }
     only_a_person("answer")?;
-    super::live::run(&inbox, &settings, &runtime()?)
+    super::live::run(&inbox, &settings)
 }
 
 /// Prints what waits, and whatever changes from then on.
@@ -64,7 +64,7 @@ fn print(inbox: &Inbox, args: &ArgMatches) -> Result<u8, Failure> {
     }
     loop {
         if count {
-            let now = store.count_pending().map_err(failed)?;
+            let now = store.count(&Filter::pending()).map_err(failed)?;
             if last_count.replace(now) != Some(now) {
                 write(&format!("{now}\n"))?;
             }

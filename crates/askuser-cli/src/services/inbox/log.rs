@@ -68,7 +68,9 @@ fn since(when: &str) -> Result<u64, Failure> {
     let then: Option<DateTime> = when.parse().ok();
     let then = then.and_then(|then| then.to_zoned(TimeZone::system()).ok());
     then.and_then(|then| u64::try_from(then.timestamp().as_millisecond()).ok()).ok_or_else(|| {
-        Failure::new(format!("--since: {when:?}, must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"))
+        Failure::new(format!(
+            "--since: {when:?}, must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
+        ))
     })
 }
 
@@ -80,6 +82,9 @@ mod tests {
     fn a_time_is_a_duration_a_date_or_both() {
         assert!(since("2h").unwrap() < since("1m").unwrap());
         assert_eq!(since("2026-11-15T00:00").unwrap(), since("2026-11-15").unwrap());
-        assert_eq!(since("yesterday").unwrap_err().message, "--since: \"yesterday\", must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00");
+        assert_eq!(
+            since("yesterday").unwrap_err().message,
+            "--since: \"yesterday\", must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
+        );
     }
 }

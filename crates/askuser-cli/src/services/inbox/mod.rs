@@ -24,10 +24,7 @@ use std::sync::Arc;
 pub(crate) const STARTED_BY_AN_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
 
 /// The arguments of a command, and the settings that apply to it.
-fn parse(
-    command: Command,
-    words: impl Iterator<Item = OsString>,
-) -> Result<(ArgMatches, Settings), Failure> {
+fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(ArgMatches, Settings), Failure> {
     let name = format!("askuser {}", command.get_name());
     let args = command.name("askuser").bin_name(name).get_matches_from(words);
     let settings = Layers::detect(&args)?.settings()?;
@@ -61,7 +58,24 @@ pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Resu
 /// Who sits here, as far as the system knows.
 fn person() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    named.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "somebody".into())
+    named.filter(|name| !name.trim().is_empty()).or_else(account).unwrap_or_else(|| "somebody".into())
+}
+
+/// The name of this user's account.
+fn account() -> Option<String> {
+    #[cfg(unix)]
+    {
+        let us = rustix::process::getuid().as_raw().to_string();
+        let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let name = accounts.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            let name = fields.next()?;
+            (fields.nth(1)? == us).then(|| name.to_owned())
+        });
+        Some(name.unwrap_or_else(|| format!("user {us}")))
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 /// Where this process runs.
@@ -96,7 +110,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 fn failed(error: StoreError) -> Failure {
     let failure = Failure::new(error.chain());
     match error {
-        StoreError::NoSuchQuestion(_) => failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended"),
+        StoreError::NoSuchQuestion(_) => {
+            failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended")
+        }
         StoreError::Ambiguous { .. } => failure.hint("give more of the id"),
         _ => failure,
     }
@@ -110,5 +126,6 @@ fn question(store: &dyn Store, args: &ArgMatches) -> Result<StoredQuestion, Fail
 
 /// A question that ended otherwise than whoever is here wanted.
 fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
-    Failure::new(format!("{} {}", question.id, words::ended(question.request.set(), ending))).code(exit::ENDED_ELSEWHERE)
+    Failure::new(format!("{} {}", question.id, words::ended(question.request.set(), ending)))
+        .code(exit::ENDED_ELSEWHERE)
 }

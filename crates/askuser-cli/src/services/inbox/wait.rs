@@ -13,9 +13,10 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let (args, settings) = parse(askuser_cli::args::wait(), words)?;
     let patience = match args.get_one::<String>("for") {
         None => None,
-        Some(text) => Some(duration(text).ok_or_else(|| {
-            Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h"))
-        })?),
+        Some(text) => Some(
+            duration(text)
+                .ok_or_else(|| Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h")))?,
+        ),
     };
     let inbox = open(&settings)?;
     let store = inbox.store();

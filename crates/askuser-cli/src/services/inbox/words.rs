@@ -139,10 +139,13 @@ pub(crate) fn json(question: &StoredQuestion) -> Value {
         ("expires_ms", question.expires_ms.map(Value::from)),
         ("delivered_ms", question.delivered_ms.map(Value::from)),
         ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
-        ("withdrawn_by", match &question.ending {
-            Some(Ending::Withdrawn { by, .. }) => Some(by.as_str().into()),
-            _ => None,
-        }),
+        (
+            "withdrawn_by",
+            match &question.ending {
+                Some(Ending::Withdrawn { by, .. }) => Some(by.as_str().into()),
+                _ => None,
+            },
+        ),
         ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
     ];
     for (name, value) in fields {
