@@ -101,6 +101,7 @@ pub const SETTINGS: &[Setting] = &[
         User,
         "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
     ),
+    setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(
@@ -171,9 +172,5 @@ pub const SETTINGS: &[Setting] = &[
     of(
         Of::Agent,
         setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
-    ),
-    of(
-        Of::Agent,
-        setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     ),
 ];

@@ -30,6 +30,7 @@ mod sqlite;
 mod waiting;
 
 pub use asker::InboxAsker;
+pub use presence::Presence;
 pub use race::{Shown, answer_at};
 pub use sqlite::{Clock, SqliteStore};
 pub use waiting::{Inbox, Waiting};

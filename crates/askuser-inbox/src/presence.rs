@@ -8,30 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The lock that says that this process is alive. Dropping it says that it is not.
-pub(crate) struct Presence {
+/// A lock that says that this process is there, for one of the things it may be there for. Dropping it says that it is not.
+pub struct Presence {
     name: String,
     path: PathBuf,
     _lock: File,
 }
 
 impl Presence {
-    pub(crate) fn of_this_process(store: &Path) -> Result<Presence, StoreError> {
+    /// Says that this process is there. `folder` holds the locks of all that are there for the same thing.
+    ///
+    /// # Errors
+    /// Where the lock cannot be made.
+    pub fn of_this_process(folder: &Path) -> Result<Presence, StoreError> {
         // Several stores of one process, or a process id of another container, must not meet.
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{}-{since:x}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let folder = folder(store);
         let path = folder.join(&name);
         let take = || {
-            private_folder(&folder)?;
+            private_folder(folder)?;
             let lock = private_options().create_new(true).open(&path)?;
             lock.try_lock()?;
             Ok::<_, io::Error>(lock)
         };
-        let lock = take().map_err(|error| {
-            StoreError::broken(format!("cannot say that somebody waits, in {}", path.display()), error)
-        })?;
+        let lock = take().map_err(|error| StoreError::broken(format!("cannot make {}", path.display()), error))?;
         Ok(Presence { name, path, _lock: lock })
     }
 
@@ -40,8 +41,8 @@ impl Presence {
     }
 
     /// Whether the process that has this name still lives. What one that died has left behind is removed.
-    pub(crate) fn is_alive(store: &Path, name: &str) -> bool {
-        let path = folder(store).join(name);
+    pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
+        let path = folder.join(name);
         let Ok(file) = File::open(&path) else { return false };
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => true,
@@ -55,14 +56,28 @@ impl Presence {
     }
 }
 
+impl Presence {
+    /// Whether any process is there.
+    pub fn is_anybody(folder: &Path) -> bool {
+        let Ok(entries) = fs::read_dir(folder) else { return false };
+        entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(|name| Presence::is_alive(folder, name)))
+    }
+}
+
+impl std::fmt::Debug for Presence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Presence").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Drop for Presence {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Where the locks of a store's processes are.
-fn folder(store: &Path) -> PathBuf {
+/// Where the locks are of the processes that wait for answers of a store.
+pub(crate) fn waiting(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");
     store.with_file_name(name)

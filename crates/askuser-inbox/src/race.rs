@@ -3,7 +3,7 @@
 use crate::off_thread::off_thread;
 use crate::waiting::Inbox;
 use askuser::store::{Ending, Recorded, StoreError, StoredQuestion};
-use askuser::{Answer, AskError, Asker, Closed, Delivery, Request, Status};
+use askuser::{Answer, AskError, Asker, Closed, Delivery, Request, Resolution, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
@@ -133,6 +133,13 @@ pub async fn answer_at(
         }
         _ => {}
     }
+    // Wherever it was shown, it came through the inbox.
+    let outcome = delivery.resolution().clone().into_outcome();
+    let resolution = Resolution::new(outcome, Via::Inbox);
+    let delivery = Delivery::new(resolution, move |stored| match stored {
+        Ok(()) => drop(delivery.stored()),
+        Err(why) => drop(delivery.not_stored(why)),
+    });
     match record(inbox, id, delivery, Some(by)).await {
         Ok((ending, delivery)) => {
             drop(delivery.stored());

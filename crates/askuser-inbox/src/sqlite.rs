@@ -7,7 +7,7 @@
 mod schema;
 
 use crate::changes::Changes;
-use crate::presence::Presence;
+use crate::presence::{Presence, waiting};
 use askuser::store::{
     AskerPresence, Ending, Events, Filter, Listener, Put, Recorded, State, Store, StoreError, StoreEvent,
     StoredQuestion, Watch,
@@ -133,7 +133,7 @@ impl SqliteStore {
         if let Some(presence) = self.presence.get() {
             return Ok(presence);
         }
-        let presence = Presence::of_this_process(&self.path)?;
+        let presence = Presence::of_this_process(&waiting(&self.path))?;
         Ok(self.presence.get_or_init(|| presence))
     }
 
@@ -141,7 +141,7 @@ impl SqliteStore {
     fn seen(&self, row: StoredRow) -> Result<StoredQuestion, StoreError> {
         let mut question = row.question;
         let Some(asker) = row.asker.filter(|_| question.ending.is_none()) else { return Ok(question) };
-        if Presence::is_alive(&self.path, &asker) {
+        if Presence::is_alive(&waiting(&self.path), &asker) {
             return Ok(question);
         }
         let now = self.now();

@@ -163,6 +163,11 @@ pub(crate) fn ask_on(
         Presentation::Line => Duration::ZERO,
     };
     let prompt = Prompt::of(asked.request, key_delay).on(options.occasion);
+    // Nobody who opens it elsewhere can know.
+    let prompt = match options.occasion {
+        Occasion::Asked => prompt,
+        _ => prompt.from_whom(asked.request.asked_from()),
+    };
     let prompt = match asked.keyboard {
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),

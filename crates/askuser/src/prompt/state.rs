@@ -223,6 +223,11 @@ impl Prompt {
         Prompt { occasion, ..prompt }
     }
 
+    /// Says who asks, in these words.
+    pub fn from_whom(self, origin: Option<String>) -> Prompt {
+        Prompt { origin, ..self }
+    }
+
     /// How it has come to be on the screen.
     pub fn occasion(&self) -> Occasion {
         self.occasion

@@ -2,7 +2,7 @@
 
 use super::{ended_elsewhere, failed, only_a_person, open, parse, person, question, runtime, words};
 use askuser::prompt::Occasion;
-use askuser::store::{Recorded, StoredQuestion};
+use askuser::store::{AskerPresence, Filter, Recorded, StoredQuestion};
 use askuser::{AskError, Decision, Outcome, Via, reply};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
@@ -14,6 +14,9 @@ use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+
+/// How many questions are looked through for the next one.
+const MANY: u32 = 100;
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::answer(), words)?;
@@ -31,8 +34,23 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             Recorded::Lost(ending) => Err(ended_elsewhere(&question, &ending)),
         };
     }
-    let occasion = if args.get_flag("unbidden") { Occasion::Unbidden } else { Occasion::Opened };
-    at_the_prompt(&inbox, &question, &settings, occasion)
+    if !args.get_flag("unbidden") {
+        return at_the_prompt(&inbox, &question, &settings, Occasion::Opened);
+    }
+    // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
+    let mut next = Some(question);
+    let mut code = exit::ANSWERED;
+    while let Some(question) = next {
+        code = match at_the_prompt(&inbox, &question, &settings, Occasion::Unbidden) {
+            Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
+            Err(failure) => return Err(failure),
+            Ok(exit::ANSWERED) => exit::ANSWERED,
+            Ok(code) => return Ok(code),
+        };
+        let waiting = inbox.store().list(&Filter { limit: Some(MANY), ..Filter::pending() }).map_err(failed)?;
+        next = waiting.into_iter().find(|question| question.asker == AskerPresence::Waits);
+    }
+    Ok(code)
 }
 
 /// The answer that the arguments give, if they give one.

@@ -70,6 +70,7 @@ fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
     let question = asker.put(request).map_err(super::failed)?;
     result::write(&format!("{}\n", question.id))?;
     asker.inbox().store().detach(&question.id).map_err(super::failed)?;
+    super::reach::wait_until_called();
     Ok(exit::DETACHED)
 }
 

@@ -4,6 +4,7 @@
 mod view;
 
 use super::answer::at_the_prompt;
+use super::reach::focused_lists;
 use super::{failed, person, words};
 use askuser::prompt::Occasion;
 use askuser::store::{Filter, Recorded, StoreError, StoredQuestion};
@@ -11,8 +12,8 @@ use askuser::{Key, KeyCode, sanitize};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::surfaces::terminal_options;
-use askuser_inbox::Inbox;
-use askuser_terminal::{Console, ConsoleEvent, Input};
+use askuser_inbox::{Inbox, Presence};
+use askuser_terminal::{Console, ConsoleEvent, Focus, Input};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,6 +140,9 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
     let _watch = inbox.store().watch(Arc::new(move || waker.wake())).map_err(failed)?;
     let mut seq = inbox.store().last_event().map_err(failed)?;
     let (mut inputs, mut settle) = (Vec::new(), false);
+    // Whoever sees it here is not called elsewhere.
+    let focused = focused_lists(&super::path(settings)?);
+    let mut focus = Presence::of_this_process(&focused).ok();
     let next = loop {
         list.height = view::list_height(console.size());
         if let Err(error) = list.load(inbox) {
@@ -159,6 +163,11 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
         }
         let mut next = Next::Stay;
         for input in inputs.drain(..) {
+            match input {
+                Input::Focus(Focus::Gained) if focus.is_none() => focus = Presence::of_this_process(&focused).ok(),
+                Input::Focus(Focus::Lost) => focus = None,
+                _ => {}
+            }
             next = list.take(input, inbox);
             if !matches!(next, Next::Stay) {
                 break;

@@ -18,6 +18,7 @@ use askuser_cli::failure::{Failure, exit};
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Set for the commands that an agent starts: what they say is not what a person says.
@@ -31,8 +32,8 @@ fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(Arg
     Ok((args, settings))
 }
 
-/// The store that the settings name.
-pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
+/// Where the store is that the settings name.
+pub(crate) fn path(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
         None => {
@@ -42,13 +43,19 @@ pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
             state.join("inbox").join("inbox.sqlite")
         }
     };
-    let store = SqliteStore::open(&path).map_err(failed)?;
+    std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
+}
+
+/// The store that the settings name.
+pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
+    let store = SqliteStore::open(&path(settings)?).map_err(failed)?;
     Ok(Inbox::new(Arc::new(store)))
 }
 
 /// Asks through the inbox, and at a surface beside it.
 pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
-    let asker = InboxAsker::new(open(settings)?).answered_by(person()).reaching(reach::reaching(settings));
+    let asker =
+        InboxAsker::new(open(settings)?).answered_by(person()).reaching(reach::reaching(settings, &path(settings)?));
     Ok(match beside {
         Some(surface) => asker.beside(surface),
         None => asker,

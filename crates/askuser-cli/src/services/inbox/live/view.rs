@@ -79,12 +79,12 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
     let narrow = columns < 70;
     let place = if narrow || folder.is_empty() { String::new() } else { format!("{}  ", pad(&last(&folder, 24), 14)) };
     let said = match &question.ending {
-        None => words::asked(question),
-        Some(ending) => format!(
-            "{} → {}",
-            words::asked(question),
-            words::said(question.request.set(), ending).unwrap_or_else(|| ending.state().name().into())
-        ),
+        None => format!("{header}: {}", words::asked(question)),
+        // What was decided comes first: the line may be cut off.
+        Some(ending) => {
+            let said = words::said(question.request.set(), ending);
+            format!("{} ← {}", said.unwrap_or_else(|| ending.state().name().into()), words::asked(question))
+        }
     };
     // In one word; the preview says since when.
     let gone = match (question.asker, &question.ending) {
@@ -93,7 +93,7 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
         _ => "",
     };
     let who = pad(&fit(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
-    let text = format!("{}  {who}  {place}{header}: {said}", pad(&age, 9));
+    let text = format!("{}  {who}  {place}{said}", pad(&age, 9));
     let room = columns.saturating_sub(2 + width(gone));
     let text = fit(&text, room, theme);
     let style =
