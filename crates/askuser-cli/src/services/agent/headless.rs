@@ -1,7 +1,7 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
-use crate::agent::announce::announced;
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::inbox;
 use crate::signals::{Signal, Signals};
 use askuser::{Asker, Purpose, RequestKey, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
@@ -80,8 +80,9 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
         None => (None, None),
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
-    let person = announced(settings.on_question.as_deref(), person);
-    let agent = match Surfaces::of(settings)?.telling(|words| failure::notice("askuser", words)).chain(person) {
+    let surfaces = Surfaces::of(settings)?;
+    let person = inbox::beside(settings, &surfaces, person)?;
+    let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };

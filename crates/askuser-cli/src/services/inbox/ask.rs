@@ -45,9 +45,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let terminal = here.then(|| Arc::new(TerminalAsker::new(terminal_options(&settings))) as Arc<dyn Asker>);
     let asker = asker(&settings, terminal)?.telling(move |question| {
         if !here {
-            let id = &question.id;
-            let how = format!("waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`");
-            failure::notice("askuser", &how);
+            failure::notice("askuser", &words::how_to_answer(question));
         }
     });
     wait(asker, &request, &settings)

@@ -10,19 +10,18 @@ pub(crate) mod wait;
 pub(crate) mod withdraw;
 mod words;
 
+use crate::agent::announce::announced;
 use crate::state_folder::{state_folder, trusted};
 use askuser::store::{Ending, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin};
 use askuser_cli::config::{Layers, Settings};
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Set for the commands that an agent starts: what they say is not what a person says.
-pub(crate) const STARTED_BY_AN_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
 
 /// The arguments of a command, and the settings that apply to it.
 fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(ArgMatches, Settings), Failure> {
@@ -46,6 +45,17 @@ pub(crate) fn path(settings: &Settings) -> Result<PathBuf, Failure> {
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
 }
 
+/// The files of a store that is not in the state folder.
+pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
+    let Some(path) = settings.store.as_ref().and_then(|path| std::path::absolute(path).ok()) else { return Vec::new() };
+    let beside = |suffix: &str| {
+        let mut path = path.clone().into_os_string();
+        path.push(suffix);
+        PathBuf::from(path)
+    };
+    ["", "-wal", "-shm", "-bell", "-waiting"].map(beside).into()
+}
+
 /// The store that the settings name.
 pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
     let store = SqliteStore::open(&path(settings)?).map_err(failed)?;
@@ -60,6 +70,25 @@ pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Resu
         Some(surface) => asker.beside(surface),
         None => asker,
     })
+}
+
+/// Who is asked by an agent: whoever is at hand here, and whoever opens the inbox if the settings name it.
+pub(crate) fn beside(
+    settings: &Settings,
+    surfaces: &Surfaces,
+    here: Option<Arc<dyn Asker>>,
+) -> Result<Option<Arc<dyn Asker>>, Failure> {
+    if !surfaces.uses_the_inbox() {
+        return Ok(announced(settings.on_question.as_deref(), here));
+    }
+    let here = here.filter(|_| surfaces.asks_at_the_terminal());
+    let is_alone = here.is_none();
+    let asker = asker(settings, here)?.telling(move |question| {
+        if is_alone {
+            failure::notice("askuser", &words::how_to_answer(question));
+        }
+    });
+    Ok(Some(Arc::new(asker)))
 }
 
 /// Who sits here, as far as the system knows.
@@ -102,7 +131,7 @@ pub(crate) fn origin(agent: &str) -> Origin {
 
 /// Refuses to act for a person where an agent has started this process.
 fn only_a_person(what: &str) -> Result<(), Failure> {
-    match std::env::var_os(STARTED_BY_AN_AGENT) {
+    match std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT) {
         None => Ok(()),
         Some(_) => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
             .hint("run it in a terminal of your own")),

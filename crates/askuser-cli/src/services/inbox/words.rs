@@ -53,6 +53,12 @@ pub(crate) fn asked(question: &StoredQuestion) -> String {
     texts.join(" · ")
 }
 
+/// Said by whoever waits.
+pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
+    let id = &question.id;
+    format!("waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`")
+}
+
 /// Who asks: `claude-code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
     let agent = question.request.origin().agent.as_deref().unwrap_or("an agent");
