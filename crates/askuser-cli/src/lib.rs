@@ -18,4 +18,6 @@ pub mod settings;
 #[doc(hidden)]
 pub mod source;
 #[doc(hidden)]
+pub mod state_folder;
+#[doc(hidden)]
 pub mod surfaces;
