@@ -26,6 +26,7 @@
 //! # Ok::<(), askuser::Violations>(())
 //! ```
 
+mod alike;
 mod asker;
 pub mod input;
 mod key;
