@@ -12,7 +12,7 @@ Exit codes:
   3    nobody can be asked
   130  interrupted";
 
-pub const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
+pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
@@ -162,14 +162,25 @@ fn check() -> Command {
 }
 
 fn schema() -> Command {
-    Command::new("schema").about("Print the tool definition to give to a model").arg(
-        Arg::new("for")
-            .long("for")
-            .value_name("SHAPE")
-            .value_parser(PossibleValuesParser::new(PROVIDERS))
-            .default_value("json-schema")
-            .help("Whose shape it takes"),
-    )
+    Command::new("schema")
+        .about("Print the tool definition to give to a model")
+        .arg(
+            Arg::new("for")
+                .long("for")
+                .value_name("SHAPE")
+                .value_parser(PossibleValuesParser::new(PROVIDERS))
+                .default_value("json-schema")
+                .help("Whose shape it takes"),
+        )
+        .arg(
+            Arg::new("with")
+                .long("with")
+                .value_name("EXTRA")
+                .value_parser(PossibleValuesParser::new(["plan", "preview"]))
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("What it mentions too: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
+        )
 }
 
 fn demo() -> Command {

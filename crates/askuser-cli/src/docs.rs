@@ -1,11 +1,11 @@
 //! What the command says about itself: tool definitions, settings, completions, manual pages.
 
-use askuser::tool::{Provider, definition};
+use askuser::tool::{Extra, Provider, definition};
 use askuser::{Limits, sanitize};
 use askuser_cli::config::Layers;
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{Failure, exit, notice};
 use clap::ArgMatches;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 
@@ -23,11 +23,22 @@ pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
     let provider = match args.get_one::<String>("for").map(String::as_str) {
         Some("anthropic") => Provider::Anthropic,
         Some("openai") => Provider::OpenAi,
+        Some("openai-responses") => Provider::OpenAiResponses,
         Some("gemini") => Provider::Gemini,
         Some("mcp") => Provider::Mcp,
         _ => Provider::JsonSchema,
     };
-    write(&format!("{:#}\n", definition(provider, &Limits::DEFAULT)))?;
+    let extra = |name: &String| if name == "plan" { Extra::Plan } else { Extra::Preview };
+    let extras: Vec<Extra> = args.get_many::<String>("with").unwrap_or_default().map(extra).collect();
+    let definition = definition(provider, &Limits::DEFAULT, &extras);
+    // Indented for whoever looks at it; a program gets what a request would carry.
+    write(&match std::io::stdout().is_terminal() {
+        true => format!("{definition:#}\n"),
+        false => format!("{definition}\n"),
+    })?;
+    if provider == Provider::Gemini {
+        notice("askuser", "a request holds it as {\"tools\": [{\"functionDeclarations\": [DEFINITION]}]}");
+    }
     Ok(exit::ANSWERED)
 }
 

@@ -84,8 +84,31 @@ fn the_schema_for_openai_has_its_shape() {
 }
 
 #[test]
-fn the_schema_for_gemini_has_its_shape() {
+fn the_schema_for_the_responses_of_openai_has_its_shape() {
+    check_shape("openai-responses", "/name", "/parameters");
+}
+
+#[test]
+fn the_schema_for_gemini_has_its_shape_and_says_how_to_wrap_it() {
     check_shape("gemini", "/name", "/parameters");
+    let stderr = run(&["schema", "--for", "gemini"]).stderr;
+    assert!(stderr.starts_with("askuser: a request holds it as {\"tools\": [{\"functionDeclarations\": ["), "{stderr}");
+}
+
+#[test]
+fn what_is_printed_for_anthropic_costs_at_most_1400_characters_and_1550_with_a_plan_mode() {
+    let printed = |with: &[&str]| run(&[&["schema", "--for", "anthropic"], with].concat()).stdout.trim_end().to_owned();
+    let (plain, plan) = (printed(&[]), printed(&["--with", "plan"]));
+    assert!(plain.chars().count() <= 1_400 && plan.chars().count() <= 1_550, "{plain}\n{plan}");
+    assert!(!plain.contains("ExitPlanMode") && plan.contains("ExitPlanMode"), "{plan}");
+}
+
+#[test]
+fn a_preview_is_in_the_schema_only_if_asked_for() {
+    assert!(!run(&["schema"]).stdout.contains("preview"));
+    let with = run(&["schema", "--with", "plan,preview"]).json();
+    let preview = "/properties/questions/items/properties/options/items/properties/preview/maxLength";
+    assert_eq!(with.pointer(preview), Some(&json!(4_000)));
 }
 
 #[test]
