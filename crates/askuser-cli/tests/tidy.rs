@@ -69,6 +69,7 @@ fn the_core_depends_on_no_other_crate_of_ours_and_on_no_terminal_clock_or_runtim
         "schemars",
         "serde",
         "serde_json",
+        "strsim",
         "thiserror",
         "unicode-normalization",
         "unicode-segmentation",

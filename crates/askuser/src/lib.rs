@@ -44,6 +44,7 @@ mod request;
 mod resolution;
 mod rules;
 pub mod sanitize;
+mod spelling;
 mod text;
 pub mod tool;
 mod violation;

@@ -10,6 +10,7 @@ use crate::outcome::{Answer, Outcome};
 use crate::repair;
 use crate::rules::{Faults, Rules};
 use crate::sanitize;
+use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -146,7 +147,13 @@ impl QuestionSet {
                 Question::build(raw, path, rules, &mut texts, &mut mended, bad)
             });
         let source = read.metadata.given().and_then(|metadata| metadata.source.given());
-        bad.into_result(questions.map(|questions| QuestionSet { questions, source, mended, input, rules: *rules }))
+        match bad.into_result(questions) {
+            Ok(questions) => Ok(QuestionSet { questions, source, mended, input, rules: *rules }),
+            Err(violations) => {
+                let unknown = unknown_keys(&input);
+                Err(violations.map(|violation| explain_missing(violation, &unknown)))
+            }
+        }
     }
 
     /// Builds a set in code.
