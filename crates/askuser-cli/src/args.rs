@@ -143,10 +143,14 @@ fn agent_arguments(command: Command) -> Command {
             Arg::new("max-requests")
                 .long("max-requests")
                 .value_name("N")
-                .value_parser(clap::value_parser!(u32).range(1..))
+                .value_parser(count)
                 .help("Break off after this many requests to the model in a turn; a subagent counts its own"),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
+}
+
+fn count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("must be a whole number above 0")
 }
 
 fn check() -> Command {

@@ -4,6 +4,7 @@ use askuser::tool::{Extra, Provider, definition};
 use askuser::{Limits, sanitize};
 use askuser_cli::config::Layers;
 use askuser_cli::failure::{Failure, exit, notice};
+use askuser_cli::usage;
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
 
@@ -60,8 +61,7 @@ pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {
 
 pub(crate) fn man(args: &ArgMatches) -> Result<u8, Failure> {
     let name = args.get_one::<String>("command").map_or("", String::as_str);
-    print(PAGES, name)
-        .unwrap_or_else(|| Err(Failure::new(format!("no command {name}")).hint("`askuser --help` lists them")))
+    print(PAGES, name).unwrap_or_else(|| Err(usage::unknown_command(name)))
 }
 
 fn print(texts: &[(&str, &str)], key: &str) -> Option<Result<u8, Failure>> {

@@ -3,7 +3,7 @@
 use crate::docs::write;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser_cli::config::{self, Layers, Settings};
+use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
@@ -11,13 +11,14 @@ use askuser_terminal::{Background, ColorDepth, Presentation};
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
     // Broken settings are what somebody comes here for: say so, and what would be without them.
-    let settings = match layers.and_then(|layers| layers.settings()).and_then(readable) {
-        Ok(settings) => settings,
+    let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
+    let (settings, layers) = match read {
+        Ok(read) => read,
         Err(failure) => {
             report.line("settings", &format!("broken, every question fails: {}", failure.message));
             report.line("", "what follows is how it would be without them");
             report.broken = true;
-            Layers::defaults().settings()?
+            (Layers::defaults().settings()?, Layers::defaults())
         }
     };
     let environment = |name: &str| std::env::var(name).ok();
@@ -57,30 +58,10 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         Err(error) => report.line("terminal", &format!("no, {error}")),
     }
     report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
-    let colours = match options.theme.depth {
-        ColorDepth::None => "no colours",
-        ColorDepth::Ansi16 => "16 colours",
-        ColorDepth::Ansi256 => "256 colours",
-        ColorDepth::TrueColor => "truecolor",
-    };
-    let background = match options.theme.background {
-        Background::Dark => "a dark background",
-        Background::Light => "a light background",
-        Background::Unknown => "a background that the terminal is asked for",
-        Background::Contrast => "any background",
-    };
-    let why = match (settings.background, environment("COLORFGBG")) {
-        (Some(_), _) => "by the setting theme".to_owned(),
-        (None, Some(value)) => format!("because COLORFGBG is {value}"),
-        (None, None) => "because COLORFGBG is not set".to_owned(),
-    };
-    report.line("", &format!("{colours}, for {background}, {why}"));
-    let presentation = match options.presentation {
-        Presentation::Screen => "drawn inline",
-        Presentation::Line if settings.plain => "line by line, by the setting plain",
-        Presentation::Line => "line by line, because of ACCESSIBLE or a TERM that is dumb or not set",
-    };
-    report.line("", presentation);
+    let reasons = Reasons { layers: &layers, environment: &environment };
+    report.line("", &reasons.colours(options.theme.depth));
+    report.line("", &reasons.background(options.theme.background));
+    report.line("", &reasons.presentation(options.presentation));
     let editor = environment("VISUAL")
         .or_else(|| environment("EDITOR"))
         .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());
@@ -92,6 +73,64 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     report.line("would ask", surface);
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
+}
+
+/// Why the prompt would look as it would.
+struct Reasons<'a> {
+    layers: &'a Layers,
+    environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Reasons<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.environment)(name).filter(|value| !value.is_empty())
+    }
+
+    /// Where a setting was set, if somebody has set it.
+    fn set(&self, name: &str) -> Option<String> {
+        let (_, value, origin) = self.layers.rows().find(|(setting, ..)| setting.name == name)?;
+        let is_choice = *origin != Origin::Default && value != "auto" && value != "false";
+        is_choice.then(|| format!("by the setting {name} ({origin})"))
+    }
+
+    fn colours(&self, depth: ColorDepth) -> String {
+        let because = |name| self.variable(name).map(|value| format!("because {name} is {value}"));
+        let term = || because("TERM").unwrap_or_else(|| "because TERM is not set".into());
+        let (colours, reason) = match depth {
+            ColorDepth::None => ("no colours", because("NO_COLOR").unwrap_or_else(term)),
+            ColorDepth::Ansi16 => ("16 colours", "because neither COLORTERM nor TERM says that there are more".into()),
+            ColorDepth::Ansi256 => ("256 colours", term()),
+            ColorDepth::TrueColor => ("truecolor", because("COLORTERM").unwrap_or_else(term)),
+        };
+        format!("{colours}, {}", self.set("color").unwrap_or(reason))
+    }
+
+    fn background(&self, background: Background) -> String {
+        let (background, asked) = match background {
+            Background::Dark => ("a dark background", ""),
+            Background::Light => ("a light background", ""),
+            Background::Unknown => ("an unknown background", "; the terminal is asked once the prompt is there"),
+            Background::Contrast => ("any background", ""),
+        };
+        let reason = match self.variable("COLORFGBG") {
+            Some(value) if asked.is_empty() => format!("because COLORFGBG is {value}"),
+            Some(value) => format!("because COLORFGBG is {value}, which does not end in a colour from 0 to 15"),
+            None => "because COLORFGBG is not set".to_owned(),
+        };
+        format!("for {background}, {}{asked}", self.set("theme").unwrap_or(reason))
+    }
+
+    fn presentation(&self, presentation: Presentation) -> String {
+        let reason = match (self.variable("ACCESSIBLE"), self.variable("TERM")) {
+            (Some(value), _) if value != "0" => format!("because ACCESSIBLE is {value}"),
+            (_, Some(term)) => format!("because TERM is {term}"),
+            (_, None) => "because TERM is not set".into(),
+        };
+        match presentation {
+            Presentation::Screen => "drawn inline".into(),
+            Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
+        }
+    }
 }
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.

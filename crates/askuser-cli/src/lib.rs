@@ -17,3 +17,5 @@ pub mod settings;
 pub mod source;
 #[doc(hidden)]
 pub mod surfaces;
+#[doc(hidden)]
+pub mod usage;

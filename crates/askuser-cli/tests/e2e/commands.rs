@@ -169,6 +169,43 @@ fn the_doctor_tells_what_a_policy_would_do() {
 }
 
 #[test]
+fn the_doctor_says_why_the_prompt_looks_as_it_does() {
+    let says = |variables: &[(&str, &str)], args: &[&str], words: &str| {
+        let stage = variables.iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, value));
+        let stdout = stage.run(&[&["doctor"], args].concat()).stdout;
+        assert!(stdout.contains(&format!("              {words}\n")), "{words}:\n{stdout}");
+    };
+    let asked = "; the terminal is asked once the prompt is there";
+    says(&[("COLORFGBG", "")], &[], &format!("for an unknown background, because COLORFGBG is not set{asked}"));
+    let odd = "because COLORFGBG is blue, which does not end in a colour from 0 to 15";
+    says(&[("COLORFGBG", "blue")], &[], &format!("for an unknown background, {odd}{asked}"));
+    says(&[("COLORFGBG", "15;0")], &[], "for a dark background, because COLORFGBG is 15;0");
+    says(
+        &[("COLORFGBG", "15;0")],
+        &["--theme", "light"],
+        "for a light background, by the setting theme (flag, --theme)",
+    );
+    says(&[("NO_COLOR", "1")], &[], "no colours, because NO_COLOR is 1");
+    says(&[("COLORTERM", ""), ("TERM", "xterm-256color")], &[], "256 colours, because TERM is xterm-256color");
+    says(&[("TERM", "dumb")], &[], "line by line, because TERM is dumb");
+    says(&[("ACCESSIBLE", "1")], &[], "line by line, because ACCESSIBLE is 1");
+    says(&[], &["--plain"], "line by line, by the setting plain (flag, --plain)");
+}
+
+#[test]
+fn check_names_keys_that_nobody_reads_and_options_that_read_like_other() {
+    let option = |label: &str| json!({"label": label, "description": "d"});
+    let options = [option("A"), option("Something else")];
+    let question = json!({"question": "Q?", "header": "H", "options": options, "multiSelect": false, "id": 1});
+    let ended = run(&["check", "--json", &json!({"questions": [question]}).to_string()]);
+    let expected = "warning: questions[0]: unknown key \"id\" is ignored
+warning: questions[0].options[1].label: reads like Other, which is always offered; better left out
+valid: 1 question(s)
+";
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
+}
+
+#[test]
 fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
     let ended = run(&["doctor", "--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
@@ -231,7 +268,7 @@ fn a_manual_page_of_nothing_is_an_error() {
     let ended = run(&["man", "nothing"]);
     assert_eq!(
         (ended.code, ended.stderr.as_str()),
-        (Some(2), "askuser: no command nothing\nhint: `askuser --help` lists them\n")
+        (Some(2), "askuser: no command \"nothing\"\nhint: `askuser --help` lists the commands\n")
     );
 }
 

@@ -17,6 +17,7 @@ use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure};
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
+use askuser_cli::usage;
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// What `askuser agent` does; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
-    let args = command.get_matches_from(words);
+    let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();

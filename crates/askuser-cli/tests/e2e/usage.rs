@@ -1,0 +1,89 @@
+//! Bad usage reads like every other failure: the field, the fact and the limit, then what to do.
+
+use crate::terminal::{Stage, example};
+
+#[track_caller]
+fn check(args: &[&str], stderr: &str) {
+    let ended = Stage::new().file("questions.json", "{}").run(args);
+    assert_eq!((ended.stderr.as_str(), ended.stdout.as_str(), ended.code), (stderr, "", Some(2)), "{args:?}");
+}
+
+#[test]
+fn a_misspelt_command_is_told_the_one_that_may_be_meant() {
+    check(&["aks"], "askuser: no command \"aks\"\nhint: did you mean ask? `askuser --help` lists the commands\n");
+    check(&["chekc"], "askuser: no command \"chekc\"\nhint: did you mean check? `askuser --help` lists the commands\n");
+    check(&["frobnicate"], "askuser: no command \"frobnicate\"\nhint: `askuser --help` lists the commands\n");
+    check(&[""], "askuser: no command \"\"\nhint: `askuser --help` lists the commands\n");
+}
+
+#[test]
+fn a_file_in_the_place_of_a_command_is_told_how_to_ask_it() {
+    check(
+        &["questions.json"],
+        "askuser: no command \"questions.json\"\nhint: to ask what is in it: askuser ask questions.json\n",
+    );
+}
+
+#[test]
+fn an_option_before_a_command_is_told_where_it_goes() {
+    check(
+        &["-q", "Which?", "-o", "A"],
+        "askuser: -q: unknown option\nhint: options follow a command, as in: askuser ask -q \"Which?\" -o A -o B\n",
+    );
+}
+
+#[test]
+fn a_misspelt_option_is_told_the_one_that_may_be_meant() {
+    check(
+        &["ask", "--colour", "none"],
+        "askuser: --colour: unknown option\nhint: did you mean --color? `askuser ask --help` lists what it takes\n",
+    );
+    check(
+        &["agent", "--modle", "x"],
+        "askuser: --modle: unknown option\nhint: did you mean --model? `askuser agent --help` lists what it takes\n",
+    );
+    check(
+        &["doctor", "--xyzzy"],
+        "askuser: --xyzzy: unknown option\nhint: `askuser doctor --help` lists what it takes\n",
+    );
+}
+
+#[test]
+fn a_word_too_many_is_named() {
+    check(
+        &["ask", "a.json", "b.json"],
+        "askuser: b.json: one argument too many\nhint: `askuser ask --help` lists what it takes\n",
+    );
+}
+
+#[test]
+fn options_that_exclude_each_other_are_both_named() {
+    let file = example("database");
+    check(&["ask", &file, "--json", "{}"], "askuser: FILE and --json: given together, take one of them\n");
+    check(&["ask", "--timeout", "1s", "--timeout", "2s"], "askuser: --timeout: given twice, at most once\n");
+}
+
+#[test]
+fn a_value_is_named_with_what_it_must_be() {
+    check(&["completions", "tcsh"], "askuser: SHELL: \"tcsh\", must be bash|elvish|fish|powershell|zsh\n");
+    check(&["schema", "--with", "plan,x"], "askuser: --with: \"x\", must be plan|preview\n");
+    check(&["ask", "--json"], "askuser: --json: no value, needs one\nhint: `askuser ask --help` lists what it takes\n");
+    for number in ["0", "x"] {
+        let said = format!(
+            "askuser: --max-requests: {number:?}, must be a whole number above 0\nhint: `askuser agent --help` lists what it takes\n"
+        );
+        check(&["agent", "--max-requests", number], &said);
+    }
+}
+
+#[test]
+fn what_belongs_to_a_question_is_told_how_to_give_one() {
+    check(
+        &["ask", "-o", "A"],
+        "askuser: -q: missing, must be given\nhint: -o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B\n",
+    );
+    check(
+        &["completions"],
+        "askuser: SHELL: missing, must be given\nhint: `askuser completions --help` lists what it takes\n",
+    );
+}
