@@ -7,12 +7,16 @@ use clap::{Arg, ArgAction, Command};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    answered
-  1    asked but not answered (cancelled, declined, discuss, timed out: the result says which)
+  1    asked but not answered: cancelled, declined, discuss or timed out,
+       and the result says which
   2    bad input or usage
   3    nobody can be asked
   130  interrupted";
 
 pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
+
+/// Help takes the width of the terminal, as long as lines stay readable.
+const MAX_WIDTH: usize = 100;
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
@@ -20,6 +24,7 @@ pub fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
+        .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands([ask(), agent(), check(), schema(), demo(), doctor(), config(), completions(), man()])
@@ -35,6 +40,7 @@ pub fn ask() -> Command {
              makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
         )
         .after_help(EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(ask_arguments)
 }
 
@@ -78,13 +84,15 @@ pub fn agent() -> Command {
              one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
         )
         .after_help(AGENT_EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(agent_arguments)
 }
 
 const AGENT_EXIT_CODES: &str = "\
 Exit codes, with -p:
   0    done, and whatever was asked was answered
-  1    done, but a question was cancelled, declined, not answered in time, or is to be talked about
+  1    done, but a question was cancelled, declined, not answered in time,
+       or is to be talked about
   2    bad usage, or the turn broke off
   3    a question found nobody
   130  interrupted";

@@ -61,6 +61,9 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let reasons = Reasons { layers: &layers, environment: &environment };
     report.line("", &reasons.colours(options.theme.depth));
     report.line("", &reasons.background(options.theme.background));
+    if options.theme.background == Background::Unknown && options.presentation == Presentation::Screen {
+        report.line("", "the terminal is asked for its background once the prompt is there");
+    }
     report.line("", &reasons.presentation(options.presentation));
     let editor = environment("VISUAL")
         .or_else(|| environment("EDITOR"))
@@ -98,7 +101,7 @@ impl Reasons<'_> {
         let term = || because("TERM").unwrap_or_else(|| "because TERM is not set".into());
         let (colours, reason) = match depth {
             ColorDepth::None => ("no colours", because("NO_COLOR").unwrap_or_else(term)),
-            ColorDepth::Ansi16 => ("16 colours", "because neither COLORTERM nor TERM says that there are more".into()),
+            ColorDepth::Ansi16 => ("16 colours", "because neither COLORTERM nor TERM says more".into()),
             ColorDepth::Ansi256 => ("256 colours", term()),
             ColorDepth::TrueColor => ("truecolor", because("COLORTERM").unwrap_or_else(term)),
         };
@@ -106,18 +109,20 @@ impl Reasons<'_> {
     }
 
     fn background(&self, background: Background) -> String {
-        let (background, asked) = match background {
-            Background::Dark => ("a dark background", ""),
-            Background::Light => ("a light background", ""),
-            Background::Unknown => ("an unknown background", "; the terminal is asked once the prompt is there"),
-            Background::Contrast => ("any background", ""),
+        let shown = match background {
+            Background::Dark => "dark background",
+            Background::Light => "light background",
+            Background::Unknown => "unknown background",
+            Background::Contrast => "any background",
         };
         let reason = match self.variable("COLORFGBG") {
-            Some(value) if asked.is_empty() => format!("because COLORFGBG is {value}"),
-            Some(value) => format!("because COLORFGBG is {value}, which does not end in a colour from 0 to 15"),
+            Some(value) if background == Background::Unknown => {
+                format!("because COLORFGBG is {value}, no colour from 0 to 15")
+            }
+            Some(value) => format!("because COLORFGBG is {value}"),
             None => "because COLORFGBG is not set".to_owned(),
         };
-        format!("for {background}, {}{asked}", self.set("theme").unwrap_or(reason))
+        format!("{shown}, {}", self.set("theme").unwrap_or(reason))
     }
 
     fn presentation(&self, presentation: Presentation) -> String {

@@ -175,16 +175,11 @@ fn the_doctor_says_why_the_prompt_looks_as_it_does() {
         let stdout = stage.run(&[&["doctor"], args].concat()).stdout;
         assert!(stdout.contains(&format!("              {words}\n")), "{words}:\n{stdout}");
     };
-    let asked = "; the terminal is asked once the prompt is there";
-    says(&[("COLORFGBG", "")], &[], &format!("for an unknown background, because COLORFGBG is not set{asked}"));
-    let odd = "because COLORFGBG is blue, which does not end in a colour from 0 to 15";
-    says(&[("COLORFGBG", "blue")], &[], &format!("for an unknown background, {odd}{asked}"));
-    says(&[("COLORFGBG", "15;0")], &[], "for a dark background, because COLORFGBG is 15;0");
-    says(
-        &[("COLORFGBG", "15;0")],
-        &["--theme", "light"],
-        "for a light background, by the setting theme (flag, --theme)",
-    );
+    says(&[("COLORFGBG", "")], &[], "unknown background, because COLORFGBG is not set");
+    says(&[("COLORFGBG", "")], &[], "the terminal is asked for its background once the prompt is there");
+    says(&[("COLORFGBG", "blue")], &[], "unknown background, because COLORFGBG is blue, no colour from 0 to 15");
+    says(&[("COLORFGBG", "15;0")], &[], "dark background, because COLORFGBG is 15;0");
+    says(&[("COLORFGBG", "15;0")], &["--theme", "light"], "light background, by the setting theme (flag, --theme)");
     says(&[("NO_COLOR", "1")], &[], "no colours, because NO_COLOR is 1");
     says(&[("COLORTERM", ""), ("TERM", "xterm-256color")], &[], "256 colours, because TERM is xterm-256color");
     says(&[("TERM", "dumb")], &[], "line by line, because TERM is dumb");
@@ -226,6 +221,20 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
     let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
     assert!(ended.stdout.contains("soon") && ended.stderr.contains("key_delay: \"soon\""), "{}", ended.stdout);
     assert_eq!(ended.code, Some(2));
+}
+
+#[test]
+fn help_wraps_at_words_at_the_width_of_the_terminal() {
+    for (command, columns) in [("askuser --help", 80), ("askuser ask --help", 80), ("askuser agent --help", 60)] {
+        let terminal = Stage::new().size(columns, 200).shell(command);
+        terminal.wait_for("130  interrupted");
+        let screen = terminal.screen();
+        let long = screen.lines().find(|line| line.chars().count() > usize::from(columns));
+        assert_eq!(long, None, "{command}");
+        let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = Stage::new().shell(&format!("{command} >out")).finish().stdout;
+        assert_eq!(text.trim(), whole.split_whitespace().collect::<Vec<_>>().join(" "), "{command}");
+    }
 }
 
 #[test]
