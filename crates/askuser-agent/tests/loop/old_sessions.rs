@@ -156,11 +156,23 @@ async fn a_change_that_was_allowed_is_made_if_it_is_still_the_same_change() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn an_answer_under_the_old_words_of_an_option_still_counts() {
+    let answered = |label: &str| format!(r#""selectedOptions":["{label}"]"#);
+    for (label, is_made) in [("Always here", true), ("Deny", false)] {
+        let old = OldSession::new("permission-for-a-write").replacing(&answered("Allow once"), &answered(label));
+        let person = Person::new([]);
+        old.resume(&person, done()).await;
+        assert_eq!((person.asked(), old.work().join("made.txt").exists()), (vec![], is_made), "{label}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_now() {
     // As many lines are added, and the question reads the same: only the diff tells them apart.
     let old =
         OldSession::new("permission-for-a-write").replacing(r#""content":"one\ntwo\n""#, r#""content":"two\nsix\n""#);
-    let person = Person::new([pick("Deny")]);
+    let person = Person::new([pick("Don't run it")]);
     old.resume(&person, done()).await;
     assert_eq!(person.asked().len(), 1);
     assert_eq!(person.asked()[0].key().purpose(), Purpose::Permission);
