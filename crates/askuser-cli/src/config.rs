@@ -51,6 +51,8 @@ pub struct Layers {
     values: Vec<(String, Origin)>,
     /// What was ignored, and why.
     warnings: Vec<String>,
+    /// What is wrong with the files, in their order; what is not wrong counts all the same.
+    broken: Vec<Failure>,
 }
 
 /// What the layers are made from.
@@ -66,16 +68,17 @@ impl Layers {
     /// The bottom layer.
     pub fn defaults() -> Layers {
         let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
-        Layers { values, warnings: Vec::new() }
+        Layers { values, warnings: Vec::new(), broken: Vec::new() }
     }
 
-    pub fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
+    pub fn lay(sources: &Sources<'_>) -> Layers {
         let mut layers = Layers::defaults();
-        if let Some(path) = &sources.user {
-            layers.lay_file(path, By::User)?;
-        }
-        if let Some(path) = &sources.project {
-            layers.lay_file(path, By::Anybody)?;
+        for (path, by) in [(&sources.user, By::User), (&sources.project, By::Anybody)] {
+            if let Some(path) = path
+                && let Err(failure) = layers.lay_file(path, by)
+            {
+                layers.broken.push(failure);
+            }
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             // The old name first, so that the new one wins.
@@ -88,20 +91,41 @@ impl Layers {
                 *slot = (value, Origin::Flag(setting.flag()));
             }
         }
-        Ok(layers)
+        layers
     }
 
     /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
+    ///
+    /// # Errors
+    /// Where a file is broken.
     pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
+        Layers::inspect(args).sound()
+    }
+
+    /// The same for whoever looks at the settings: a broken file does not hide the rest.
+    pub fn inspect(args: &ArgMatches) -> Layers {
         let environment = |name: &str| std::env::var(name).ok();
         let layers = Layers::lay(&Sources {
             user: user_file(environment),
             project: std::env::current_dir().ok().and_then(|folder| project_file(&folder)),
             environment: &environment,
             flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
-        })?;
+        });
         layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
-        Ok(layers)
+        layers
+    }
+
+    /// The layers, if no file is broken; otherwise everything that is wrong with the files.
+    pub fn sound(mut self) -> Result<Layers, Failure> {
+        if self.broken.is_empty() {
+            return Ok(self);
+        }
+        let first = self.broken.remove(0);
+        Err(self.broken.into_iter().fold(first, |all, next| Failure {
+            message: format!("{}\n{}", all.message, next.message),
+            hint: all.hint.or(next.hint),
+            code: all.code,
+        }))
     }
 
     /// Lays a file that `by` has written.
@@ -113,9 +137,8 @@ impl Layers {
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
             else {
-                let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
-                return Err(Failure::new(format!("{shown}: unknown setting {key}"))
-                    .hint(format!("the settings are {}", names.join(", "))));
+                self.broken.push(unknown_setting(&shown.to_string(), key));
+                continue;
             };
             if by == By::Anybody && SETTINGS[i].by == By::User {
                 self.warnings.push(format!(
@@ -126,7 +149,10 @@ impl Layers {
             let value = match value {
                 Value::String(text) => text.clone(),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
-                _ => return Err(Failure::new(format!("{shown}: {key} is a list or a table, must be a string"))),
+                _ => {
+                    self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
+                    continue;
+                }
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {
@@ -234,6 +260,18 @@ impl Layers {
                 _ => None,
             })?,
         })
+    }
+}
+
+fn unknown_setting(file: &str, key: &str) -> Failure {
+    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(key, setting.name), setting.name);
+    let closest = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0));
+    let failure = Failure::new(format!("{file}: unknown setting {key}"));
+    match closest {
+        Some((likeness, name)) if likeness > 0.5 => {
+            failure.hint(format!("did you mean {name}? `askuser config` lists them"))
+        }
+        _ => failure.hint("`askuser config` lists the settings"),
     }
 }
 
@@ -381,6 +419,15 @@ mod tests {
         environment: &[(&str, &str)],
         flags: &[(&str, &str)],
     ) -> Result<Layers, Failure> {
+        lay_anyway(user, project, environment, flags).sound()
+    }
+
+    fn lay_anyway(
+        user: Option<&str>,
+        project: Option<&str>,
+        environment: &[(&str, &str)],
+        flags: &[(&str, &str)],
+    ) -> Layers {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: Option<&str>| {
             text.map(|text| {
@@ -492,8 +539,23 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_an_error() {
-        assert!(lay(Some("timeot = \"1m\""), None, &[], &[]).unwrap_err().message.contains("unknown setting timeot"));
+    fn an_unknown_setting_is_an_error_and_the_one_that_may_be_meant_is_named() {
+        let failure = lay(Some("timeot = \"1m\""), None, &[], &[]).unwrap_err();
+        assert!(failure.message.ends_with("unknown setting timeot"), "{}", failure.message);
+        assert_eq!(failure.hint.as_deref(), Some("did you mean timeout? `askuser config` lists them"));
+    }
+
+    #[test]
+    fn a_broken_file_hides_neither_the_rest_of_it_nor_what_comes_after() {
+        let user = Some("nonsense = 1\ntimeout = \"1m\"\nvia = [1]");
+        let layers = lay_anyway(user, Some("= 1"), &[("ASKUSER_COLOR", "16")], &[("theme", "dark")]);
+        check(&layers, "timeout", "1m", "user.toml");
+        check(&layers, "color", "16", "environment, ASKUSER_COLOR");
+        check(&layers, "theme", "dark", "flag, --theme");
+        let message = layers.sound().unwrap_err().message;
+        for words in ["unknown setting nonsense", "via is a list or a table", "project.toml: "] {
+            assert!(message.contains(words), "{words}: {message}");
+        }
     }
 
     #[test]

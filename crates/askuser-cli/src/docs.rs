@@ -43,15 +43,15 @@ pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
     Ok(exit::ANSWERED)
 }
 
-pub(crate) fn config(layers: &Layers) -> Result<u8, Failure> {
+pub(crate) fn config(layers: Layers) -> Result<u8, Failure> {
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
         out.push_str(&sanitize::line(&format!("{:<14}{value:<15} {origin}", setting.name)));
         out.push('\n');
     }
     write(&out)?;
-    // A bad value is an error here too, once it can be seen where it comes from.
-    layers.settings().map(|_| exit::ANSWERED)
+    // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
+    layers.sound()?.settings().map(|_| exit::ANSWERED)
 }
 
 pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {

@@ -15,7 +15,7 @@ pub mod exit {
 }
 
 /// An error on its way to `main`, which prints it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// Lower case, no full stop; further lines are details.
     pub message: String,

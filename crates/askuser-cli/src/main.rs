@@ -33,7 +33,7 @@ fn run() -> Result<u8, Failure> {
         "check" => check::run(args, &settings()?),
         "demo" => demo::run(&settings()?),
         "doctor" => doctor::run(layers()),
-        "config" => docs::config(&layers()?),
+        "config" => docs::config(Layers::inspect(args)),
         "schema" => docs::schema(args),
         "completions" => docs::completions(args),
         "man" => docs::man(args),

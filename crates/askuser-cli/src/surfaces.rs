@@ -58,6 +58,20 @@ impl Surfaces {
         }
     }
 
+    /// What to tell whoever wrote the answers file: that a question is without an answer, and which keys match nothing.
+    pub fn unmatched(&self, request: &Request) -> Option<String> {
+        const SHOWN: usize = 5;
+        let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
+        let headers: Vec<String> = unmatched.headers.iter().map(|header| format!("{header:?}")).collect();
+        let keys = unmatched.keys[..unmatched.keys.len().min(SHOWN)].join(", ");
+        let more = match unmatched.keys.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let file = &self.answers_file;
+        Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
+    }
+
     /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
     pub fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
         let person = person.filter(|_| self.person);
