@@ -251,7 +251,8 @@ fn settings(of: &[Of]) -> Vec<Arg> {
                 .default_missing_value("true")
                 .value_name("BOOL")
                 .hide_possible_values(true),
-            name => arg.value_name(name),
+            // A number below 0 is a bad value, not an unknown option.
+            name => arg.value_name(name).allow_negative_numbers(true),
         }
     };
     SETTINGS.iter().filter(|setting| of.contains(&setting.of)).map(flag).collect()

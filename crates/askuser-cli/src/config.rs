@@ -2,7 +2,7 @@
 //!
 //! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
 
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, reason};
 use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
@@ -131,9 +131,10 @@ impl Layers {
     /// Lays a file that `by` has written.
     fn lay_file(&mut self, path: &Path, by: By) -> Result<(), Failure> {
         let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
-        let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("cannot read {shown}: {}", reason(&error))))?;
+        let table = source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
             else {

@@ -38,6 +38,12 @@ impl Failure {
     }
 }
 
+/// What the system says, without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 /// A limit on the size of files is an error of the write that hits it, which can be told; by default it would end the process.
 pub fn outlive_file_size_limit() {
     #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Where a question set comes from: a file, standard input, an argument, or the quick form.
 
 use crate::config::Settings;
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, reason};
 use askuser::input::QuestionInput;
 use askuser::{Limits, QuestionSet, Rules, Violation, Violations};
 use clap::ArgMatches;
@@ -71,12 +71,6 @@ pub fn text(args: &ArgMatches) -> Result<String, Failure> {
         true => Err(Failure::new(format!("{name}: empty, must be a JSON object")).hint(how)),
         false => Ok(text),
     }
-}
-
-/// What the system says, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// What is wrong with a question of the quick form, in the flags it was given by.

@@ -3,7 +3,7 @@
 //! Order: the policy (answers file, headless rule), then a person. `--via` leaves out what it does not name.
 
 use crate::config::{Settings, Surface};
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
@@ -136,12 +136,17 @@ impl Asker for MisfitNotice {
 
 fn answers(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
+    let file = std::fs::File::open(path).map_err(|error| {
+        Failure::new(format!("answers: cannot open {shown}: {}", reason(&error)))
+            .hint("it is a JSON or TOML file from header or question to answer: {\"Database\": \"SQLite\"}")
+    })?;
     let text = source::read(&shown, file)?;
     let value = if path.extension().is_some_and(|extension| extension == "toml") {
-        source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
+        source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")))?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
 }

@@ -26,14 +26,18 @@ pub fn failure(program: &str, error: &clap::Error) -> Failure {
         ErrorKind::UnknownArgument => {
             let failure = Failure::new(format!("{argument}: unknown option"));
             match find(ContextKind::SuggestedArg) {
-                similar if similar.is_empty() => failure.hint(help),
+                similar if similar.is_empty() || similar == "--help" => failure.hint(help),
                 similar => failure.hint(format!("did you mean {}? {help}", name(&similar))),
             }
         }
         ErrorKind::InvalidValue => {
             let fact = if value.is_empty() { "no value".to_owned() } else { format!("{value:?}") };
             match find(ContextKind::ValidValue).replace(", ", "|") {
-                valid if valid.is_empty() => Failure::new(format!("{argument}: {fact}, needs one")).hint(help),
+                valid if valid.is_empty() => {
+                    let shown = find(ContextKind::InvalidArg);
+                    let needs = shown.split_once('<').map_or("one", |(_, needs)| needs.trim_end_matches(['>', ']']));
+                    Failure::new(format!("{argument}: {fact}, needs {needs}")).hint(help)
+                }
                 valid => Failure::new(format!("{argument}: {fact}, must be {valid}")),
             }
         }

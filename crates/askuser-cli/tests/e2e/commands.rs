@@ -10,14 +10,14 @@ fn run(args: &[&str]) -> Ended {
 #[test]
 fn a_good_input_is_valid() {
     let ended = run(&["check", &example("database")]);
-    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "valid: 1 question(s)\n", ""));
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "valid: 1 question\n", ""));
 }
 
 #[test]
 fn a_valid_input_that_could_be_better_is_advised() {
     let ended = run(&["check", &example("package-manager")]);
     let expected =
-        "warning: questions[0].options[1].label: recommended but not first, better first\nvalid: 1 question(s)\n";
+        "warning: questions[0].options[1].label: recommended but not first, better first\nvalid: 1 question\n";
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
 }
 
@@ -52,14 +52,14 @@ fn violations_can_be_read_by_a_program() {
 fn check_says_what_a_repair_would_mend() {
     let input = r#"{"questions": "[{\"question\":\"Q?\",\"header\":\"H\",\"multiSelect\":false,\"options\":[{\"label\":\"A\",\"description\":\"a\"},{\"label\":\"B\",\"description\":\"b\"}]}]"}"#;
     let ended = run(&["check", "--repair", "--json", input]);
-    assert_eq!(ended.stdout, "mended: questions: JSON sent as a string, parsed\nvalid: 1 question(s)\n");
+    assert_eq!(ended.stdout, "mended: questions: JSON sent as a string, parsed\nvalid: 1 question\n");
 }
 
 #[test]
 fn check_reads_standard_input() {
     let json = std::fs::read(example("features")).unwrap();
     let ended = Stage::new().run_with(&["check"], &json);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question(s)\n"));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question\n"));
 }
 
 /// Each shape is JSON, and carries the name and the schema where its provider looks for them.
@@ -195,7 +195,7 @@ fn check_names_keys_that_nobody_reads_and_options_that_read_like_other() {
     let ended = run(&["check", "--json", &json!({"questions": [question]}).to_string()]);
     let expected = "warning: questions[0]: unknown key \"id\" is ignored
 warning: questions[0].options[1].label: reads like Other, which is always offered; better left out
-valid: 1 question(s)
+valid: 1 question
 ";
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
 }

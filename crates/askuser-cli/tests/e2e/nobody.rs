@@ -178,13 +178,13 @@ fn an_answers_file_and_the_policy_complete_each_other() {
 fn an_answers_file_that_is_not_there_is_an_error() {
     let ended = ask(&Stage::new(), "database", &["--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.starts_with("askuser: cannot open nowhere.json: "), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("askuser: answers: cannot open nowhere.json: "), "{}", ended.stderr);
 }
 
 #[test]
 fn an_answers_file_that_cannot_be_read_is_an_error() {
     for (name, contents, fact) in [
-        ("a.json", "{", "a.json: not JSON"),
+        ("a.json", "{", "answers: a.json is not JSON"),
         ("a.toml", "= 1", "a.toml: "),
         ("a.json", "[]", "answers: not an object, must be an object"),
         ("a.json", r#"{"Database": 1}"#, "answers[\"Database\"]: not a label"),

@@ -67,13 +67,47 @@ fn options_that_exclude_each_other_are_both_named() {
 fn a_value_is_named_with_what_it_must_be() {
     check(&["completions", "tcsh"], "askuser: SHELL: \"tcsh\", must be bash|elvish|fish|powershell|zsh\n");
     check(&["schema", "--with", "plan,x"], "askuser: --with: \"x\", must be plan|preview\n");
-    check(&["ask", "--json"], "askuser: --json: no value, needs one\nhint: `askuser ask --help` lists what it takes\n");
+    check(
+        &["ask", "--json"],
+        "askuser: --json: no value, needs INPUT\nhint: `askuser ask --help` lists what it takes\n",
+    );
     for number in ["0", "x"] {
         let said = format!(
             "askuser: --max-requests: {number:?}, must be a whole number above 0\nhint: `askuser agent --help` lists what it takes\n"
         );
         check(&["agent", "--max-requests", number], &said);
     }
+}
+
+#[test]
+fn a_setting_without_its_value_is_told_what_it_takes() {
+    check(
+        &["ask", "--headless"],
+        "askuser: --headless: no value, needs fail|recommended\nhint: `askuser ask --help` lists what it takes\n",
+    );
+    let below_zero =
+        "askuser: timeout: \"-5\" (from flag, --timeout), must be a duration above 0, such as 30s, 5m or 1h\n";
+    check(&["ask", "--timeout", "-5"], below_zero);
+}
+
+#[test]
+fn an_option_of_another_command_is_not_taken_for_help() {
+    check(
+        &["check", "--headless", "fail"],
+        "askuser: --headless: unknown option\nhint: `askuser check --help` lists what it takes\n",
+    );
+}
+
+#[test]
+fn an_answers_file_that_cannot_be_used_is_called_that() {
+    let stage = Stage::new().file("bad.json", "[1").file("bad.toml", "x =");
+    let stderr = |file: &str| stage.run(&["ask", &example("database"), "--answers", file]).stderr;
+    assert!(
+        stderr("none.json")
+            .starts_with("askuser: answers: cannot open none.json: No such file or directory\nhint: it is a ")
+    );
+    assert!(stderr("bad.json").starts_with("askuser: answers: bad.json is not JSON ("), "{}", stderr("bad.json"));
+    assert!(stderr("bad.toml").starts_with("askuser: answers: bad.toml: TOML parse error"), "{}", stderr("bad.toml"));
 }
 
 #[test]
