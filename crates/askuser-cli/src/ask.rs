@@ -3,7 +3,7 @@
 use crate::docs::write;
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Status, Violations, report};
 use askuser_cli::config::{Format, Settings};
-use askuser_cli::failure::{Failure, exit, notice, outlive_file_size_limit};
+use askuser_cli::failure::{Failure, exit, notice, outlive_file_size_limit, reason};
 use askuser_cli::json::harmless;
 use askuser_cli::source;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
@@ -113,7 +113,7 @@ fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Res
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
         // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
-        .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+        .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
 /// Whoever asked for a format reads why nothing was asked where they would read the answer: a model can correct itself by it.

@@ -10,6 +10,7 @@ use askuser_terminal::{Background, ColorDepth, Confirm};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -131,14 +132,22 @@ impl Layers {
     /// Lays a file that `by` has written.
     fn lay_file(&mut self, path: &Path, by: By) -> Result<(), Failure> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::new(format!("cannot read {shown}: {}", reason(&error))))?;
+        let file =
+            File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {}", reason(&error))))?;
+        let text = source::read(&shown.to_string(), file)?;
         let table = source::from_toml(&text)
             .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
             else {
-                self.broken.push(unknown_setting(&shown.to_string(), key));
+                let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
+                self.broken.push(match value.is_object() {
+                    true => unknown.hint("settings stand in no [section]: write them at the top of the file"),
+                    false => unknown.hint(match similar_setting(key) {
+                        Some(name) => format!("did you mean {name}? `askuser config` lists them"),
+                        None => "`askuser config` lists the settings".to_owned(),
+                    }),
+                });
                 continue;
             };
             if by == By::Anybody && SETTINGS[i].by == By::User {
@@ -181,6 +190,7 @@ impl Layers {
                 ("max_tokens", _) => "a whole number above 0",
                 ("via", _) => "policy, terminal or both, with a comma between them",
                 ("success_flash", _) => "a duration of at most 1s",
+                ("answers", _) => "a JSON or TOML file",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
                 (_, choices) => choices,
@@ -203,7 +213,7 @@ impl Layers {
                 "none" => Some(None),
                 v => duration(v).filter(|timeout| !timeout.is_zero()).map(Some),
             })?,
-            answers: self.read("answers", |v| Some((v != "none").then(|| PathBuf::from(v))))?,
+            answers: self.read("answers", |v| (!v.is_empty()).then(|| (v != "none").then(|| PathBuf::from(v))))?,
             via: self.read("via", surfaces)?,
             headless: self.read("headless", |v| match v {
                 "none" => Some(None),
@@ -264,16 +274,24 @@ impl Layers {
     }
 }
 
-fn unknown_setting(file: &str, key: &str) -> Failure {
-    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(key, setting.name), setting.name);
-    let closest = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0));
-    let failure = Failure::new(format!("{file}: unknown setting {key}"));
-    match closest {
-        Some((likeness, name)) if likeness > 0.5 => {
-            failure.hint(format!("did you mean {name}? `askuser config` lists them"))
-        }
-        _ => failure.hint("`askuser config` lists the settings"),
-    }
+/// The setting that somebody may have meant by a word that is none.
+fn similar_setting(word: &str) -> Option<&'static str> {
+    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(word, setting.name), setting.name);
+    let (likeness, name) = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > 0.5).then_some(name)
+}
+
+/// Variables that set nothing but look as if they were meant to, with the one that may be meant.
+pub fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    let known = |name: &str| {
+        let of = |setting: &Setting| setting.old_name().map(variable_of).into_iter().chain([variable(setting)]);
+        SETTINGS.iter().flat_map(of).any(|variable| variable == name)
+    };
+    let meant = |name: String| {
+        let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;
+        (!known(&name)).then(|| (name, variable_of(similar)))
+    };
+    names.filter_map(meant).collect()
 }
 
 /// Who may answer.
@@ -557,6 +575,19 @@ mod tests {
         for words in ["unknown setting nonsense", "via is a list or a table", "project.toml: "] {
             assert!(message.contains(words), "{words}: {message}");
         }
+    }
+
+    #[test]
+    fn a_section_is_told_that_there_are_none() {
+        let failure = lay(Some("[ask]\ntimeout = 5"), None, &[], &[]).unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("settings stand in no [section]: write them at the top of the file"));
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_found_and_others_of_ours_are_not() {
+        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "TIMEOT"];
+        let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
+        assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
     }
 
     #[test]

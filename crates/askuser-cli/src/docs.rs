@@ -2,8 +2,8 @@
 
 use askuser::tool::{Extra, Provider, definition};
 use askuser::{Limits, sanitize};
-use askuser_cli::config::Layers;
-use askuser_cli::failure::{Failure, exit, notice};
+use askuser_cli::config::{Layers, misspelt_variables};
+use askuser_cli::failure::{Failure, exit, notice, reason};
 use askuser_cli::usage;
 use clap::ArgMatches;
 use std::io::{IsTerminal, Write};
@@ -16,7 +16,7 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {error}"))),
+        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
     }
 }
 
@@ -50,8 +50,16 @@ pub(crate) fn config(layers: Layers) -> Result<u8, Failure> {
         out.push('\n');
     }
     write(&out)?;
+    for (variable, meant) in misspelt_variables(variables()) {
+        notice("askuser", &format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
+    }
     // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
     layers.sound()?.settings().map(|_| exit::ANSWERED)
+}
+
+/// The names of all variables.
+pub(crate) fn variables() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
 pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {

@@ -1,6 +1,6 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
-use crate::docs::write;
+use crate::docs::{variables, write};
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
@@ -73,6 +73,9 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         |path: Option<std::path::PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     report.line("user file", &file(config::user_file(environment)));
     report.line("project file", &file(std::env::current_dir().ok().and_then(|folder| config::project_file(&folder))));
+    for (variable, meant) in config::misspelt_variables(variables()) {
+        report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
+    }
     report.line("would ask", surface);
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })

@@ -54,6 +54,9 @@ pub fn text(args: &ArgMatches) -> Result<String, Failure> {
         (_, None | Some("-")) => ("standard input", read("standard input", std::io::stdin().lock())?),
         (_, Some(path)) => {
             let file = File::open(path).map_err(|error| {
+                if path.is_empty() {
+                    return Failure::new("FILE: empty, must name a file").hint(how);
+                }
                 let hint = match path {
                     // What was meant for another flag.
                     json if json.trim_start().starts_with('{') => "JSON itself goes with --json",

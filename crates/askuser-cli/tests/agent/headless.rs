@@ -70,7 +70,10 @@ fn bad_usage_is_said_before_anything_happens() {
         (vec!["-p", "x", "--resume", "nope"], "there is no session nope in "),
         (vec!["-p", "x", "--resume", "../../etc/passwd"], "there is no session ../../etc/passwd in "),
         (vec!["-p", "x", "--continue"], "there is no session of "),
-        (vec!["-p", "x", "--add-dir", "/nowhere"], "--add-dir: cannot open /nowhere: No such file or directory, must be a folder"),
+        (
+            vec!["-p", "x", "--add-dir", "/nowhere"],
+            "--add-dir: cannot open /nowhere: No such file or directory, must be a folder",
+        ),
         (vec!["-p", "-", "--output", "stream-json"], "both want standard input"),
         (vec!["-p", "x", "--max-requests", "0"], "--max-requests: \"0\", must be a whole number above 0"),
     ] {
