@@ -45,8 +45,8 @@ pub fn rules(limits: Limits, settings: &Settings) -> Rules {
 pub fn text(args: &ArgMatches) -> Result<String, Failure> {
     // Not every command has the quick form.
     let how = match args.try_contains_id("question") {
-        Ok(_) => "give a FILE, - for standard input, --json '{…}', or -q \"Which?\" -o \"A: …\" -o \"B: …\"",
-        Err(_) => "give a FILE, - for standard input, or --json '{…}'",
+        Ok(_) => "give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B",
+        Err(_) => "give a FILE, - (standard input) or --json '{…}'",
     };
     let (name, text) = match (args.get_one::<String>("json"), args.get_one::<String>("file").map(String::as_str)) {
         (Some(json), _) => ("--json", json.clone()),
@@ -167,7 +167,7 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
     });
     let unsplit = args.get_many::<String>("option").unwrap_or_default().find(|option| looks_unsplit(option));
     if let Some(option) = unsplit {
-        let words = format!("-o {option:?} is a label with a colon; a description begins after \": \", with a space");
+        let words = format!("-o {option:?} is a label with a colon; a description follows \": \", with a space");
         failure::notice("askuser", &words);
     }
     if args.get_flag("multi") { input.multi_select() } else { input }

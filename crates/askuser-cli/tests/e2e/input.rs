@@ -94,13 +94,13 @@ fn an_empty_input_is_called_that_and_told_how_to_give_one() {
     check(
         &stage.run(&["ask"]),
         "askuser: standard input: empty, must be a JSON object
-hint: give a FILE, - for standard input, --json '{…}', or -q \"Which?\" -o \"A: …\" -o \"B: …\"
+hint: give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B
 ",
     );
     check(
         &stage.run(&["check", "empty.json"]),
         "askuser: empty.json: empty, must be a JSON object
-hint: give a FILE, - for standard input, or --json '{…}'
+hint: give a FILE, - (standard input) or --json '{…}'
 ",
     );
     check_says(&stage.run(&["ask", "--json", ""]), "askuser: --json: empty, must be a JSON object\n");
@@ -115,7 +115,7 @@ fn what_was_meant_for_another_flag_is_told_which() {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     let expected =
-        "askuser: cannot open nowhere.json: No such file or directory\nhint: give a FILE, - for standard input, ";
+        "askuser: cannot open nowhere.json: No such file or directory\nhint: give a FILE, - (standard input), ";
     check_says(&Stage::new().run(&["ask", "nowhere.json"]), expected);
 }
 
@@ -176,7 +176,7 @@ fn no_input_at_a_terminal_is_told_how_to_give_one() {
     let ended = Stage::new().ask(&[]).finish();
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.starts_with("askuser: no input\nhint: give a FILE, - for standard input, --json"),
+        ended.stderr.starts_with("askuser: no input\nhint: give a FILE, - (standard input), --json"),
         "{}",
         ended.stderr
     );
@@ -256,7 +256,7 @@ fn the_quick_form_has_the_same_limits() {
 fn an_option_with_a_colon_but_no_space_is_said_once_to_be_a_label() {
     let args = ["ask", "-q", "Which?", "-o", "a:b", "-o", "c:d", "--headless", "fail"];
     let stderr = Stage::new().run(&args).stderr;
-    let said = "askuser: -o \"a:b\" is a label with a colon; a description begins after \": \", with a space\n";
+    let said = "askuser: -o \"a:b\" is a label with a colon; a description follows \": \", with a space\n";
     assert!(stderr.starts_with(said) && stderr.matches("with a colon").count() == 1, "{stderr}");
     let args = ["ask", "-q", "Which?", "-o", "http://a.example", "-o", "10:30", "--headless", "fail"];
     assert!(!Stage::new().run(&args).stderr.contains("with a colon"));

@@ -121,3 +121,23 @@ fn what_belongs_to_a_question_is_told_how_to_give_one() {
         "askuser: SHELL: missing, must be given\nhint: `askuser completions --help` lists what it takes\n",
     );
 }
+
+#[test]
+fn at_a_terminal_messages_wrap_at_words_and_details_are_left_as_they_are() {
+    let terminal = Stage::new().size(30, 24).shell("askuser ask nowhere.json; echo; askuser ask -q '' -o A; echo done");
+    terminal.wait_for("done");
+    let expected = "askuser: cannot open
+nowhere.json: No such file or
+directory
+hint: give a FILE, - (standard
+input), --json '{…}' or -q
+\"Which?\" -o A -o B
+
+askuser: invalid input,
+nothing was asked
+  -q: empty, at least 1
+  -o: 1 option, at least 2, ea
+ch as -o \"LABEL: DESCRIPTION\"
+done";
+    assert_eq!(terminal.screen(), expected);
+}
