@@ -90,7 +90,10 @@ fn in_flags(bad: Violation) -> Violation {
         }
     };
     let fact = match bad.fact.strip_prefix("repeats ") {
-        Some(other) => format!("repeats the {}", flag(other)),
+        Some(other) => {
+            let (path, how) = other.split_at(other.find(' ').unwrap_or(other.len()));
+            format!("repeats the {}{how}", flag(path))
+        }
         None => bad.fact,
     };
     let path = flag(&bad.path);

@@ -485,7 +485,8 @@ impl Distinct<'_> {
 
     fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
         match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
-            Some((first, _)) => bad.add(path, format!("repeats {first}"), limit),
+            Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
+            Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),
             None => self.texts.push((path, shown.to_owned())),
         }
     }

@@ -364,7 +364,7 @@ fn every_repeat_refers_to_the_first() {
 fn labels_that_differ_in_case_alone_are_the_same() {
     check(
         &with("/questions/0/options/2/label", "mongodb"),
-        &["questions[0].options[2].label: repeats questions[0].options[1].label, labels must differ"],
+        &["questions[0].options[2].label: repeats questions[0].options[1].label in other letters, labels must differ"],
     );
 }
 
@@ -376,11 +376,23 @@ fn labels_of_different_questions_may_be_alike() {
 #[test]
 fn a_question_may_not_repeat() {
     for text in
-        ["Which database should we use?", " WHICH database should we use?\n", "Which database\u{200b} should we use?"]
+        ["Which database should we use?", " Which database should we use?\n", "Which database\u{200b} should we use?"]
     {
         check(
             &with("/questions/1/question", text),
             &["questions[1].question: repeats questions[0].question, question texts must differ"],
+        );
+    }
+}
+
+#[test]
+fn a_question_may_not_repeat_in_other_letters() {
+    for text in
+        ["WHICH database should we use?", "Which d\u{430}tabase should we use?", "Ｗhich database should we use?"]
+    {
+        check(
+            &with("/questions/1/question", text),
+            &["questions[1].question: repeats questions[0].question in other letters, question texts must differ"],
         );
     }
 }

@@ -250,6 +250,11 @@ fn the_quick_form_has_the_same_limits() {
     let ended = Stage::new().run(&args);
     check_says(&ended, "\n  -H: 13 characters, at most 12\n");
     check_says(&ended, "\n  label of the second -o: repeats the label of the first -o, labels must differ\n");
+    let ended = Stage::new().run(&["ask", "-q", "Which?", "-o", "A", "-o", "a"]);
+    check_says(
+        &ended,
+        "\n  label of the second -o: repeats the label of the first -o in other letters, labels must differ\n",
+    );
 }
 
 #[test]
