@@ -9,7 +9,8 @@ use std::path::Path;
 /// What a parser says about the words after `program`. Help and version are printed here, and end the process.
 pub fn failure(program: &str, error: &clap::Error) -> Failure {
     let find = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    let (argument, value) = (name(&find(ContextKind::InvalidArg)), find(ContextKind::InvalidValue));
+    let (shown, value) = (find(ContextKind::InvalidArg), find(ContextKind::InvalidValue));
+    let argument = name(&shown);
     let help = format!("`{program} --help` lists what it takes");
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::DisplayVersion => {
@@ -18,8 +19,8 @@ pub fn failure(program: &str, error: &clap::Error) -> Failure {
         ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand => {
             unknown_command(&find(ContextKind::InvalidSubcommand))
         }
-        ErrorKind::UnknownArgument if !argument.starts_with('-') => {
-            Failure::new(format!("{argument}: one argument too many")).hint(help)
+        ErrorKind::UnknownArgument if !shown.starts_with('-') => {
+            Failure::new(format!("{shown:?}: one argument too many")).hint(help)
         }
         ErrorKind::UnknownArgument if program == "askuser" => Failure::new(format!("{argument}: unknown option"))
             .hint("options follow a command, as in: askuser ask -q \"Which?\" -o A -o B"),
@@ -34,7 +35,6 @@ pub fn failure(program: &str, error: &clap::Error) -> Failure {
             let fact = if value.is_empty() { "no value".to_owned() } else { format!("{value:?}") };
             match find(ContextKind::ValidValue).replace(", ", "|") {
                 valid if valid.is_empty() => {
-                    let shown = find(ContextKind::InvalidArg);
                     let needs = shown.split_once('<').map_or("one", |(_, needs)| needs.trim_end_matches(['>', ']']));
                     Failure::new(format!("{argument}: {fact}, needs {needs}")).hint(help)
                 }

@@ -50,8 +50,8 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }
 
-/// The Latin letter that a Cyrillic or Greek one looks like, spelt out because nobody could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately
-/// absent: `Phase 1` and `Phase I` are two labels.
+/// The Latin letter that a Cyrillic or Greek one looks like; these are escaped, for nobody could see the difference. Pairs
+/// within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two labels.
 fn latin(c: char) -> char {
     match c {
         '\u{410}' | '\u{391}' => 'A',

@@ -51,8 +51,8 @@ fn a_misspelt_option_is_told_the_one_that_may_be_meant() {
 #[test]
 fn a_word_too_many_is_named() {
     check(
-        &["ask", "a.json", "b.json"],
-        "askuser: b.json: one argument too many\nhint: `askuser ask --help` lists what it takes\n",
+        &["ask", "a.json", "b, c"],
+        "askuser: \"b, c\": one argument too many\nhint: `askuser ask --help` lists what it takes\n",
     );
 }
 
