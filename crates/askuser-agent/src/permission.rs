@@ -68,6 +68,7 @@ impl Permissions {
                 || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(&rule.0, &rule.1))
         };
         match self.mode {
+            _ if consent.always_ask => false,
             PermissionMode::Allow => true,
             PermissionMode::AcceptEdits => consent.edits_here || known(),
             PermissionMode::Ask => known(),
@@ -128,7 +129,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
         return match picked {
             Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
-            Some(ALWAYS) => {
+            Some(ALWAYS) if !consent.always_ask => {
                 allow_always(call, &consent, &asked.resolution, context);
                 Ok(Verdict::Allowed { note: note.clone() })
             }
@@ -175,8 +176,11 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
     let limits = Limits::DEFAULT;
     let cut = |text: &str, max: usize| text.chars().take(max).collect::<String>();
     let question = QuestionInput::new(&consent.question, cut(tool, limits.header_chars().max))
-        .option("Allow once", "This time only")
-        .option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max))
-        .option("Don't run it", "A note or Other says what to do instead");
+        .option("Allow once", "This time only");
+    let question = match consent.always_ask {
+        true => question,
+        false => question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max)),
+    };
+    let question = question.option("Don't run it", "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())
 }

@@ -11,6 +11,8 @@ Exit codes:
        and the result says which
   2    bad input or usage
   3    nobody can be asked
+  4    ended elsewhere: withdrawn, or answered by somebody else
+  75   not answered yet; the question stays in the inbox
   130  interrupted";
 
 pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
@@ -27,7 +29,8 @@ pub fn command() -> Command {
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([ask(), agent(), check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), agent()])
+        .subcommands([check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -72,7 +75,122 @@ fn ask_arguments(command: Command) -> Command {
                 .requires("question")
                 .help("Several options may be chosen"),
         )
+        .arg(
+            Arg::new("key")
+                .long("key")
+                .value_name("TEXT")
+                .help("In the inbox: the same key is the same question, and gets the same answer"),
+        )
+        .arg(Arg::new("from").long("from").value_name("NAME").help("In the inbox: who asks"))
+        .arg(
+            Arg::new("detach")
+                .long("detach")
+                .action(ArgAction::SetTrue)
+                .help("In the inbox: print the question's id and do not wait"),
+        )
         .args(settings(&[Of::Asking, Of::Results]))
+}
+
+/// What waits in the inbox.
+pub fn inbox() -> Command {
+    Command::new("inbox")
+        .about("Show what waits for an answer, and answer it")
+        .long_about(
+            "Show what waits for an answer, and answer it.\n\nIn a terminal it is a live list; --json, --count and --follow are \
+             for scripts and status bars, --next for a key binding.",
+        )
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            let flag = |name: &'static str, help: &'static str| {
+                Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+            };
+            command
+                .arg(flag("json", "Print what waits, one JSON object per line"))
+                .arg(flag("count", "Print how many wait").conflicts_with("json"))
+                .arg(flag("follow", "Go on printing whatever changes"))
+                .arg(flag("next", "Answer the oldest, and end").conflicts_with_all(["json", "count", "follow"]))
+                .args(inbox_settings())
+        })
+}
+
+/// Waits for a question of the inbox again.
+pub fn wait() -> Command {
+    Command::new("wait")
+        .about("Wait for the answer to a question in the inbox, and print it")
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            command
+                .arg(question_id())
+                .arg(
+                    Arg::new("for")
+                        .long("for")
+                        .value_name("DURATION")
+                        .help("Stop waiting after this long, with exit code 75; the question stays"),
+                )
+                .args(settings(&[Of::Results]))
+                .args(some_settings(&["store"]))
+        })
+}
+
+/// Answers a question of the inbox.
+pub fn answer() -> Command {
+    Command::new("answer")
+        .about("Answer a question in the inbox")
+        .long_about(
+            "Answer a question in the inbox.\n\nOpens its prompt, or takes the answer from --select, --other and --answers. The \
+             first answer counts; a later one is told who was first.",
+        )
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            let many = |name: &'static str, value: &'static str, help: &'static str| {
+                Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+            };
+            command
+                .arg(question_id())
+                .arg(many("select", "HEADER=LABEL", "Choose this option; once for each choice"))
+                .arg(many("other", "HEADER=TEXT", "Say this instead of an option"))
+                // Opened by a popup rather than by a person: stray keys must not answer.
+                .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
+                .args(inbox_settings())
+        })
+}
+
+/// Takes a question of the inbox back.
+pub fn withdraw() -> Command {
+    Command::new("withdraw")
+        .about("Take a question in the inbox back; nobody can answer it any more")
+        .after_help(EXIT_CODES)
+        .defer(|command| command.arg(question_id()).args(some_settings(&["store"])))
+}
+
+/// What was asked and answered.
+pub fn log() -> Command {
+    Command::new("log").about("Show what was asked through the inbox, and what was decided").defer(|command| {
+        command
+            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+            .arg(
+                Arg::new("since")
+                    .long("since")
+                    .value_name("WHEN")
+                    .help("Asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
+            )
+            .arg(Arg::new("from").long("from").value_name("NAME").help("Asked by an agent whose name contains this"))
+            .args(some_settings(&["store"]))
+    })
+}
+
+fn question_id() -> Arg {
+    Arg::new("id").value_name("ID").required(true).help("The question, by as much of its id as is unique")
+}
+
+/// The settings of a prompt for a question that is in the inbox already.
+fn inbox_settings() -> Vec<Arg> {
+    some_settings(&["store", "answers", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
+}
+
+fn some_settings(names: &[&str]) -> Vec<Arg> {
+    let all = settings(&[Of::Asking]);
+    all.into_iter().filter(|arg| names.contains(&arg.get_id().as_str())).collect()
 }
 
 /// The command of the second executable; here for its help, its completions and its manual page.

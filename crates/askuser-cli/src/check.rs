@@ -1,9 +1,9 @@
 //! `askuser check`: violations and advice, without asking.
 
-use crate::docs::write;
 use askuser::lint::lint;
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::result::write;
 use askuser_cli::source;
 use clap::ArgMatches;
 use serde_json::json;

@@ -166,7 +166,7 @@ impl Layers {
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {
-                ("answers", Some(folder)) => folder.join(value).display().to_string(),
+                ("answers" | "store", Some(folder)) if value != "auto" => folder.join(value).display().to_string(),
                 _ => value,
             };
             self.values[i] = (value, Origin::File(path.to_owned()));
@@ -188,7 +188,7 @@ impl Layers {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
-                ("via", _) => "policy, terminal or both, with a comma between them",
+                ("via", _) => "policy, terminal or inbox, or several of them with commas",
                 ("success_flash", _) => "a duration of at most 1s",
                 ("answers", _) => "a JSON or TOML file",
                 (_, "") => "true or false",
@@ -219,6 +219,12 @@ impl Layers {
                 "none" => Some(None),
                 "fail" => Some(Some(Headless::Fail)),
                 "recommended" => Some(Some(Headless::Recommended)),
+                _ => None,
+            })?,
+            store: self.read("store", |v| Some((v != "auto").then(|| PathBuf::from(v))))?,
+            popup: self.read("popup", |v| match v {
+                "auto" => Some(true),
+                "none" => Some(false),
                 _ => None,
             })?,
             plain: self.read("plain", switch)?,
@@ -283,9 +289,11 @@ fn similar_setting(word: &str) -> Option<&'static str> {
 
 /// Variables that set nothing but look as if they were meant to, with the one that may be meant.
 pub fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    // What commands of ours are started with.
+    const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
     let known = |name: &str| {
         let of = |setting: &Setting| setting.old_name().map(variable_of).into_iter().chain([variable(setting)]);
-        SETTINGS.iter().flat_map(of).any(|variable| variable == name)
+        TOLD_BY_US.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
     };
     let meant = |name: String| {
         let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;
@@ -301,6 +309,8 @@ pub enum Surface {
     Policy,
     /// A person at a terminal or at a front end.
     Terminal,
+    /// Whoever opens the inbox, whenever that is.
+    Inbox,
 }
 
 impl Surface {
@@ -309,6 +319,7 @@ impl Surface {
         match self {
             Surface::Policy => "policy",
             Surface::Terminal => "terminal",
+            Surface::Inbox => "inbox",
         }
     }
 }
@@ -317,6 +328,7 @@ fn surfaces(names: &str) -> Option<Vec<Surface>> {
     let surface = |name: &str| match name.trim() {
         "policy" => Some(Surface::Policy),
         "terminal" => Some(Surface::Terminal),
+        "inbox" => Some(Surface::Inbox),
         _ => None,
     };
     names.split(',').map(surface).collect()
@@ -348,6 +360,10 @@ pub struct Settings {
     pub headless: Option<Headless>,
     /// Who may answer, in order.
     pub via: Vec<Surface>,
+    /// Where the inbox is, if not where it usually is.
+    pub store: Option<PathBuf>,
+    /// Whether a question in the inbox may open a popup.
+    pub popup: bool,
     pub plain: bool,
     pub repair: bool,
     pub key_delay: Duration,
@@ -413,8 +429,8 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// `250ms`, `30s`, `5m`, `1h`; a bare number is seconds. At most a year.
-fn duration(text: &str) -> Option<Duration> {
+/// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
+pub fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let number: f64 = number.parse().ok()?;
@@ -423,6 +439,7 @@ fn duration(text: &str) -> Option<Duration> {
         "s" | "" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
+        "d" => number * 24.0 * 3600.0,
         _ => return None,
     };
     (seconds <= 366.0 * 24.0 * 3600.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
@@ -585,7 +602,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_variable_is_found_and_others_of_ours_are_not() {
-        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "TIMEOT"];
+        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "ASKUSER_QUESTION", "TIMEOT"];
         let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
         assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
     }

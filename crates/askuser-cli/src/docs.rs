@@ -3,22 +3,13 @@
 use askuser::tool::{Extra, Provider, definition};
 use askuser::{Limits, sanitize};
 use askuser_cli::config::{Layers, misspelt_variables};
-use askuser_cli::failure::{Failure, exit, notice, reason};
+use askuser_cli::failure::{Failure, exit, notice};
+use askuser_cli::result::write;
 use askuser_cli::usage;
 use clap::ArgMatches;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 include!(concat!(env!("OUT_DIR"), "/generated.rs"));
-
-/// Writes to standard output.
-pub(crate) fn write(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
-    }
-}
 
 pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
     let provider = match args.get_one::<String>("for").map(String::as_str) {

@@ -1,10 +1,11 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
-use crate::docs::{variables, write};
+use crate::docs::variables;
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::result::write;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
 

@@ -12,6 +12,10 @@ pub mod exit {
     pub const NOT_ANSWERED: u8 = 1;
     pub const BAD_INPUT: u8 = 2;
     pub const NOBODY_THERE: u8 = 3;
+    /// Withdrawn, or answered by somebody else.
+    pub const ENDED_ELSEWHERE: u8 = 4;
+    /// Not answered yet; the question stays (EX_TEMPFAIL).
+    pub const DETACHED: u8 = 75;
     pub const INTERRUPTED: u8 = 130;
 }
 

@@ -12,6 +12,8 @@ pub mod failure;
 #[doc(hidden)]
 pub mod json;
 #[doc(hidden)]
+pub mod result;
+#[doc(hidden)]
 pub mod settings;
 #[doc(hidden)]
 pub mod source;

@@ -84,8 +84,24 @@ pub const SETTINGS: &[Setting] = &[
         "SURFACES",
         "policy,terminal",
         User,
-        "Who may answer, in order: policy (answers file, headless), terminal; with commas",
+        "Who may answer, in order: policy (answers file, headless), terminal, inbox; with commas",
     ),
+    setting("store", "FILE", "auto", User, "Where the inbox keeps questions; auto is a file in your state folder"),
+    setting(
+        "on_question",
+        "COMMAND",
+        "none",
+        User,
+        "Run this when the agent or the inbox has a question; it gets the question as JSON",
+    ),
+    setting(
+        "popup",
+        "auto|none",
+        "auto",
+        User,
+        "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
+    ),
+    setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(
@@ -155,14 +171,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
     of(
         Of::Agent,
-        setting("on_question", "COMMAND", "none", User, "Run this when a question waits; it gets the question as JSON"),
-    ),
-    of(
-        Of::Agent,
         setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
-    ),
-    of(
-        Of::Agent,
-        setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     ),
 ];

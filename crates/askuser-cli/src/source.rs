@@ -152,6 +152,12 @@ pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     DeTable::parse(text).map(|fields| table(fields.get_ref()))
 }
 
+/// What the operator reads of an answer that does not fit its question.
+pub fn invalid_answer(violations: Violations) -> Failure {
+    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
+    Failure::new(format!("invalid answer, nothing was recorded{lines}"))
+}
+
 /// What the operator reads of an invalid input: the violations, as the model would.
 pub fn invalid(violations: Violations) -> Failure {
     let mut message = String::from("invalid input, nothing was asked");

@@ -45,6 +45,7 @@ mod resolution;
 mod rules;
 pub mod sanitize;
 mod spelling;
+pub mod store;
 mod text;
 pub mod tool;
 mod violation;

@@ -1,15 +1,15 @@
 //! `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
-mod announce;
+pub(crate) mod announce;
 mod app;
 mod headless;
-mod hook;
 mod protocol;
 mod session;
 mod system;
 
-use askuser::{Limits, Origin};
+use crate::inbox;
+use askuser::Limits;
 use askuser_agent::tools::AskUserQuestion;
 use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Secrets, Transcript, provider, tools};
 use askuser_cli::args;
@@ -51,11 +51,11 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
         .allowing(folders)
-        .protecting(session::protected())
+        .protecting(session::protected().into_iter().chain(inbox::files(&settings)).collect())
         .keeping_from_tools(secrets(&settings))
         .supervised_by(supervisor())
         .with_deadline(settings.timeout)
-        .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
+        .with_origin(inbox::origin("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);
     if let Some(max) = args.get_one::<u32>("max-requests") {
@@ -64,8 +64,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
-            let person = announce::announced(settings.on_question.as_deref(), Some(surface.asker()));
-            if let Some(asker) = Surfaces::of(&settings)?.chain(person) {
+            let surfaces = Surfaces::of(&settings)?;
+            let person = inbox::beside(&settings, &surfaces, Some(surface.asker()))?;
+            if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);
             }
             // Whoever goes on with a session has said what the script would say first.
