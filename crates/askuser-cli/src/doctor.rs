@@ -6,6 +6,7 @@ use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::write;
+use askuser_cli::state_folder::{inbox_file, reach_failure_file};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
 
@@ -40,7 +41,11 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         None if at_the_terminal && options.presentation == Presentation::Line => {
             ("terminal, line by line", exit::ANSWERED)
         }
+        None if at_the_terminal && surfaces.uses_the_inbox() => {
+            ("terminal and inbox, whoever is first", exit::ANSWERED)
+        }
         None if at_the_terminal => ("terminal", exit::ANSWERED),
+        None if surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
         None if surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
         None if !surfaces.asks_at_the_terminal() => ("nobody: via leaves the terminal out", exit::NOBODY_THERE),
         None => ("nobody", exit::NOBODY_THERE),
@@ -66,6 +71,14 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         report.line("", "the terminal is asked for its background once the prompt is there");
     }
     report.line("", &reasons.presentation(options.presentation));
+    match inbox_file(&settings) {
+        Ok(file) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {}", file.display())),
+        Ok(file) => report.line("inbox", &format!("no, via does not name it ({})", file.display())),
+        Err(failure) => report.line("inbox", &format!("no, {}", failure.message)),
+    }
+    if let Some(failed) = last_reach_failure(&settings) {
+        report.line("", &failed);
+    }
     let editor = environment("VISUAL")
         .or_else(|| environment("EDITOR"))
         .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());
@@ -140,6 +153,13 @@ impl Reasons<'_> {
             Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
         }
     }
+}
+
+/// What went wrong when somebody was last called to the inbox.
+fn last_reach_failure(settings: &Settings) -> Option<String> {
+    let note = std::fs::read_to_string(reach_failure_file(&inbox_file(settings).ok()?)).ok()?;
+    let note: serde_json::Value = serde_json::from_str(&note).ok()?;
+    Some(format!("last call for it failed: {}: {}", note["what"].as_str()?, note["why"].as_str()?))
 }
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.

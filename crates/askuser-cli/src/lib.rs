@@ -18,6 +18,8 @@ pub mod settings;
 #[doc(hidden)]
 pub mod source;
 #[doc(hidden)]
+pub mod state_folder;
+#[doc(hidden)]
 pub mod surfaces;
 #[doc(hidden)]
 pub mod usage;

@@ -5,7 +5,6 @@ mod agent;
 mod hook;
 mod inbox;
 mod signals;
-mod state_folder;
 #[cfg(unix)]
 mod supervise;
 

@@ -12,6 +12,8 @@ mod commands;
 mod editor;
 mod ending;
 mod hostile;
+mod inbox;
+mod inbox_list;
 mod input;
 mod line_mode;
 mod long;

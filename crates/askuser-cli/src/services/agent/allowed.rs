@@ -1,8 +1,8 @@
 //! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking.
 
-use crate::state_folder::{state_folder, trusted};
 use askuser_agent::Allowed;
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_cli::state_folder::{state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,9 +1,9 @@
 //! Where sessions are kept, and which one to take up.
 
-use crate::state_folder::{state_folder, trusted};
 use askuser_agent::{Session, Transcript, TranscriptError};
 use askuser_cli::config;
 use askuser_cli::failure::{self, Failure};
+use askuser_cli::state_folder::{state_folder, trusted};
 use std::path::{Path, PathBuf};
 
 /// What decides about sessions, permissions and settings: nobody but the user changes it without asking.

@@ -11,6 +11,7 @@ use askuser::store::{Filter, Recorded, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, sanitize};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::state_folder::inbox_file;
 use askuser_cli::surfaces::terminal_options;
 use askuser_inbox::{Inbox, Presence};
 use askuser_terminal::{Console, ConsoleEvent, Focus, Input};
@@ -141,7 +142,7 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
     let mut seq = inbox.store().last_event().map_err(failed)?;
     let (mut inputs, mut settle) = (Vec::new(), false);
     // Whoever sees it here is not called elsewhere.
-    let focused = focused_lists(&super::path(settings)?);
+    let focused = focused_lists(&inbox_file(settings)?);
     let mut focus = Presence::of_this_process(&focused).ok();
     let next = loop {
         list.height = view::list_height(console.size());

@@ -11,11 +11,12 @@ pub(crate) mod withdraw;
 mod words;
 
 use crate::agent::announce::announced;
-use crate::state_folder::{state_folder, trusted};
+
 use askuser::store::{Ending, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::state_folder::{inbox_file, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
@@ -33,20 +34,6 @@ fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(Arg
     Ok((args, settings))
 }
 
-/// Where the store is that the settings name.
-pub(crate) fn path(settings: &Settings) -> Result<PathBuf, Failure> {
-    let path = match &settings.store {
-        Some(path) => path.clone(),
-        None => {
-            let state = state_folder()?;
-            trusted(&state).map_err(|error| Failure::new(format!("{} {error}", state.display())))?;
-            // A folder of its own: whatever changes in it is of interest to whoever waits.
-            state.join("inbox").join("inbox.sqlite")
-        }
-    };
-    std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
-}
-
 /// The files of a store that is not in the state folder.
 pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
     let Some(path) = settings.store.as_ref().and_then(|path| std::path::absolute(path).ok()) else { return Vec::new() };
@@ -60,14 +47,19 @@ pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
 
 /// The store that the settings name.
 pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
-    let store = SqliteStore::open(&path(settings)?).map_err(failed)?;
+    if settings.store.is_none() {
+        let state = state_folder()?;
+        trusted(&state).map_err(|error| Failure::new(format!("{} {error}", state.display())))?;
+    }
+    let store = SqliteStore::open(&inbox_file(settings)?).map_err(failed)?;
     Ok(Inbox::new(Arc::new(store)))
 }
 
 /// Asks through the inbox, and at a surface beside it.
 pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
-    let asker =
-        InboxAsker::new(open(settings)?).answered_by(person()).reaching(reach::reaching(settings, &path(settings)?));
+    let asker = InboxAsker::new(open(settings)?)
+        .answered_by(person())
+        .reaching(reach::reaching(settings, &inbox_file(settings)?));
     Ok(match beside {
         Some(surface) => asker.beside(surface),
         None => asker,

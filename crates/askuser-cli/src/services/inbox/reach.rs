@@ -9,6 +9,7 @@ use crate::hook;
 use askuser::sanitize;
 use askuser::store::StoredQuestion;
 use askuser_cli::config::Settings;
+use askuser_cli::state_folder::reach_failure_file;
 use askuser_inbox::Presence;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -52,11 +53,6 @@ fn lock() -> std::sync::MutexGuard<'static, usize> {
 /// Where live lists that have the focus say so.
 pub(super) fn focused_lists(store: &Path) -> PathBuf {
     beside(store, "-focused")
-}
-
-/// Where the last failure to call somebody is written down.
-pub(crate) fn failure_file(store: &Path) -> PathBuf {
-    beside(store, "-reach-failure.json")
 }
 
 fn beside(store: &Path, suffix: &str) -> PathBuf {
@@ -114,7 +110,7 @@ impl Call {
 
     fn failed(&self, what: &str, why: &str) {
         let note = json!({"at_ms": words::now_ms(), "what": what, "why": why});
-        let _ = std::fs::write(failure_file(&self.store), note.to_string());
+        let _ = std::fs::write(reach_failure_file(&self.store), note.to_string());
     }
 
     /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.

@@ -108,6 +108,7 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
 /// What one decides by: the questions, their options, and what they are about.
 fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("─".repeat(columns), theme.style(Role::Muted))];
+    // The bar is ours: no text of theirs can begin at the edge, and pass for a row of the list.
     let mut put = |text: &str, indent: &str, role: Role| {
         let rest = columns.saturating_sub(width(indent)).max(1);
         for line in text.split('\n') {
@@ -130,18 +131,17 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
             _ => "about:",
         };
         put(about, "", Role::Muted);
-        // The bar is ours: no text of theirs can begin at the edge.
         put(&sanitize::block(context.text()), "│ ", Role::Secondary);
     }
     for question in question.request.set().questions() {
-        put(&sanitize::block(question.text()), "", Role::Text);
+        put(&sanitize::block(question.text()), "│ ", Role::Text);
         for choice in question.options() {
             let description = sanitize::line(choice.description());
             let text = match description.is_empty() {
                 true => sanitize::line(choice.name()).into_owned(),
                 false => format!("{}: {description}", sanitize::line(choice.name())),
             };
-            put(&text, "  ", Role::Secondary);
+            put(&text, "│   ", Role::Secondary);
         }
     }
     if lines.len() > room {

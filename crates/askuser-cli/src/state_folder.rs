@@ -1,11 +1,15 @@
 //! Where this user's sessions, permissions and questions are kept.
 
-use askuser_cli::failure::Failure;
+use crate::config::Settings;
+use crate::failure::Failure;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What outlives a session but is nobody's configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
-pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// Where neither is an absolute path.
+pub fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_STATE_HOME")
         .or_else(|| variable("LOCALAPPDATA").filter(|_| cfg!(windows)))
@@ -16,10 +20,33 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         })
 }
 
+/// Where the inbox is that the settings name.
+///
+/// # Errors
+/// Where there is no folder for it.
+pub fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
+    let path = match &settings.store {
+        Some(path) => path.clone(),
+        // A folder of its own: whatever changes in it is of interest to whoever waits.
+        None => state_folder()?.join("inbox").join("inbox.sqlite"),
+    };
+    std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
+}
+
+/// Where the last failure to call somebody to the inbox is written down.
+pub fn reach_failure_file(inbox: &Path) -> PathBuf {
+    let mut name = inbox.file_name().unwrap_or_default().to_owned();
+    name.push("-reach-failure.json");
+    inbox.with_file_name(name)
+}
+
 /// Whether nobody but this user can have written it, or it does not exist. What is in the state folder decides what runs
 /// without asking.
+///
+/// # Errors
+/// Why it is not to be trusted.
 #[cfg(unix)]
-pub(crate) fn trusted(path: &Path) -> io::Result<()> {
+pub fn trusted(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let metadata = match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -38,8 +65,12 @@ pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether nobody but this user can have written it.
+///
+/// # Errors
+/// Never here.
 #[cfg(not(unix))]
-pub(crate) fn trusted(_: &Path) -> io::Result<()> {
+pub fn trusted(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
