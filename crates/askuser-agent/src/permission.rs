@@ -129,7 +129,8 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
         return match picked {
             Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
-            Some(ALWAYS) if !consent.always_ask => {
+            // Where it was not offered, that place is the refusal's.
+            Some(ALWAYS) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
                 allow_always(call, &consent, &asked.resolution, context);
                 Ok(Verdict::Allowed { note: note.clone() })
             }

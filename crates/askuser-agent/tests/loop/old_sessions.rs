@@ -168,6 +168,18 @@ async fn an_answer_under_the_old_words_of_an_option_still_counts() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_refusal_recorded_where_always_was_not_offered_is_not_read_as_always() {
+    let always = r#"{"label":"Always here","description":"Change files in this folder without asking"},"#;
+    let old = OldSession::new("permission-for-a-write")
+        .replacing(always, "")
+        .replacing(r#""selectedOptions":["Allow once"]"#, r#""selectedOptions":["Deny"]"#);
+    let person = Person::new([]);
+    old.resume(&person, done()).await;
+    assert_eq!((person.asked(), old.work().join("made.txt").exists()), (vec![], false));
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_now() {
     // As many lines are added, and the question reads the same: only the diff tells them apart.
     let old =
