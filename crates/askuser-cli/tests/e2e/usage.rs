@@ -141,3 +141,15 @@ ch as -o \"LABEL: DESCRIPTION\"
 done";
     assert_eq!(terminal.screen(), expected);
 }
+
+#[test]
+fn a_folder_in_the_place_of_the_store_is_not_told_to_change_its_mode() {
+    check(&["inbox", "--store", "/"], "askuser: cannot open /: it is no regular file, must be one\n");
+}
+
+#[test]
+fn the_commands_of_the_inbox_speak_like_the_others() {
+    check(&["inbx"], "askuser: no command \"inbx\"\nhint: did you mean inbox? `askuser --help` lists the commands\n");
+    check(&["wait"], "askuser: ID: missing, must be given\nhint: `askuser wait --help` lists what it takes\n");
+    check(&["log", "x"], "askuser: \"x\": one argument too many\nhint: `askuser log --help` lists what it takes\n");
+}
