@@ -101,7 +101,7 @@ pub(crate) enum Verdict {
 /// The options by their index: a recorded answer may have been given under other labels.
 const ONCE: usize = 0;
 const ALWAYS: usize = 1;
-const ALWAYS_LABEL: &str = "Always here";
+const ALWAYS_LABEL: &str = "Always allow in this folder";
 
 /// Makes sure that the person agrees.
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Verdict, Stop> {
@@ -123,13 +123,14 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     let asked = context.ask_for(Purpose::Permission, &call.id, set, consent.context.clone()).await?;
     let refused = |why: String| {
         let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
-        Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed").with_details(details)))
+        Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "Not allowed").with_details(details)))
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
         return match picked {
             Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
-            Some(ALWAYS) if !consent.always_ask => {
+            // Where it was not offered, that place is the refusal's.
+            Some(ALWAYS) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
                 allow_always(call, &consent, &asked.resolution, context);
                 Ok(Verdict::Allowed { note: note.clone() })
             }
@@ -181,6 +182,6 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
         true => question,
         false => question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max)),
     };
-    let question = question.option("Deny", "Do not run it; a note or Other says what to do instead");
+    let question = question.option("Don't run it", "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())
 }

@@ -7,14 +7,18 @@ use clap::{Arg, ArgAction, Command};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    answered
-  1    asked but not answered (cancelled, declined, discuss, timed out: the result says which)
+  1    asked but not answered: cancelled, declined, discuss or timed out,
+       and the result says which
   2    bad input or usage
   3    nobody can be asked
   4    ended elsewhere: withdrawn, or answered by somebody else
   75   not answered yet; the question stays in the inbox
   130  interrupted";
 
-pub const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
+pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
+
+/// Help takes the width of the terminal, as long as lines stay readable.
+const MAX_WIDTH: usize = 100;
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
@@ -22,6 +26,7 @@ pub fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
+        .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), agent()])
@@ -38,6 +43,7 @@ pub fn ask() -> Command {
              makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
         )
         .after_help(EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(ask_arguments)
 }
 
@@ -196,13 +202,15 @@ pub fn agent() -> Command {
              one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
         )
         .after_help(AGENT_EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(agent_arguments)
 }
 
 const AGENT_EXIT_CODES: &str = "\
 Exit codes, with -p:
   0    done, and whatever was asked was answered
-  1    done, but a question was cancelled, declined, not answered in time, or is to be talked about
+  1    done, but a question was cancelled, declined, not answered in time,
+       or is to be talked about
   2    bad usage, or the turn broke off
   3    a question found nobody
   130  interrupted";
@@ -261,10 +269,14 @@ fn agent_arguments(command: Command) -> Command {
             Arg::new("max-requests")
                 .long("max-requests")
                 .value_name("N")
-                .value_parser(clap::value_parser!(u32).range(1..))
+                .value_parser(count)
                 .help("Break off after this many requests to the model in a turn; a subagent counts its own"),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
+}
+
+fn count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("must be a whole number above 0")
 }
 
 fn check() -> Command {
@@ -280,14 +292,25 @@ fn check() -> Command {
 }
 
 fn schema() -> Command {
-    Command::new("schema").about("Print the tool definition to give to a model").arg(
-        Arg::new("for")
-            .long("for")
-            .value_name("SHAPE")
-            .value_parser(PossibleValuesParser::new(PROVIDERS))
-            .default_value("json-schema")
-            .help("Whose shape it takes"),
-    )
+    Command::new("schema")
+        .about("Print the tool definition to give to a model")
+        .arg(
+            Arg::new("for")
+                .long("for")
+                .value_name("SHAPE")
+                .value_parser(PossibleValuesParser::new(PROVIDERS))
+                .default_value("json-schema")
+                .help("Whose shape it takes"),
+        )
+        .arg(
+            Arg::new("with")
+                .long("with")
+                .value_name("EXTRA")
+                .value_parser(PossibleValuesParser::new(["plan", "preview"]))
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("What it mentions too: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
+        )
 }
 
 fn demo() -> Command {
@@ -346,7 +369,8 @@ fn settings(of: &[Of]) -> Vec<Arg> {
                 .default_missing_value("true")
                 .value_name("BOOL")
                 .hide_possible_values(true),
-            name => arg.value_name(name),
+            // A number below 0 is a bad value, not an unknown option.
+            name => arg.value_name(name).allow_negative_numbers(true),
         }
     };
     SETTINGS.iter().filter(|setting| of.contains(&setting.of)).map(flag).collect()

@@ -3,7 +3,7 @@
 use crate::delegate;
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
 use askuser_cli::config::{Settings, Surface};
-use askuser_cli::failure::{Failure, exit, outlive_file_size_limit};
+use askuser_cli::failure::{Failure, exit, notice, outlive_file_size_limit};
 use askuser_cli::result::{self, print};
 use askuser_cli::source;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
@@ -59,7 +59,11 @@ pub(crate) fn ask(
     settings: &Settings,
     store: askuser_terminal::Store<'_>,
 ) -> Result<Resolution, Failure> {
-    let known = match Surfaces::of(settings)?.decide(request)? {
+    let surfaces = Surfaces::of(settings)?;
+    if let Some(words) = surfaces.unmatched(request) {
+        notice("askuser", &words);
+    }
+    let known = match surfaces.decide(request)? {
         Decision::Settled(resolution) => return Ok(resolution),
         Decision::Ask(known) => known,
     };

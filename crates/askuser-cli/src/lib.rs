@@ -21,3 +21,5 @@ pub mod source;
 pub mod state_folder;
 #[doc(hidden)]
 pub mod surfaces;
+#[doc(hidden)]
+pub mod usage;

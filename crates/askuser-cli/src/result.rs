@@ -1,7 +1,7 @@
 //! What `ask` and `wait` print, and the exit code that goes with it.
 
 use crate::config::{Format, Settings};
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, exit, reason};
 use crate::json::harmless;
 use askuser::{QuestionSet, Resolution, Status, Violations, report};
 use serde_json::json;
@@ -60,7 +60,7 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
     writeln!(stdout, "{text}")
         .and_then(|()| stdout.flush())
         // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
-        .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+        .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
 /// Whoever asked for a format reads why nothing was asked where they would read the answer: a model can correct itself by it.
@@ -85,6 +85,6 @@ pub fn write(text: &str) -> Result<(), Failure> {
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {error}"))),
+        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
     }
 }

@@ -76,7 +76,7 @@ const fn of(of: Of, setting: Setting) -> Setting {
 use By::{Anybody, User};
 
 pub const SETTINGS: &[Setting] = &[
-    setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key holds it"),
+    setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key stops the clock"),
     setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
     setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),
     setting(

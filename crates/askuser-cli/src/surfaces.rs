@@ -3,7 +3,7 @@
 //! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. `--via` leaves out what it does not name.
 
 use crate::config::{Settings, Surface};
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
@@ -58,6 +58,20 @@ impl Surfaces {
             Decision::Ask(_) if !self.asks_a_person() => Ok(self.policy.decide(request)),
             decision => Ok(decision),
         }
+    }
+
+    /// What to tell whoever wrote the answers file: that a question is without an answer, and which keys match nothing.
+    pub fn unmatched(&self, request: &Request) -> Option<String> {
+        const SHOWN: usize = 5;
+        let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
+        let headers: Vec<String> = unmatched.headers.iter().map(|header| format!("{header:?}")).collect();
+        let keys = unmatched.keys[..unmatched.keys.len().min(SHOWN)].join(", ");
+        let more = match unmatched.keys.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let file = &self.answers_file;
+        Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
     }
 
     /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
@@ -133,12 +147,17 @@ impl Asker for MisfitNotice {
 
 fn answers(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
+    let file = std::fs::File::open(path).map_err(|error| {
+        Failure::new(format!("answers: cannot open {shown}: {}", reason(&error)))
+            .hint("it is a JSON or TOML file from header or question to answer: {\"Database\": \"SQLite\"}")
+    })?;
     let text = source::read(&shown, file)?;
     let value = if path.extension().is_some_and(|extension| extension == "toml") {
-        source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
+        source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")))?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
 }

@@ -125,6 +125,10 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
 fn trusted(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let metadata = path.metadata()?;
+    // Before its mode is looked at: nobody should be told to change that of a folder.
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file, must be one"));
+    }
     let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
     if owner != us {
         return Err(io::Error::other(format!("it is owned by user {owner}, must be owned by you (user {us})")));

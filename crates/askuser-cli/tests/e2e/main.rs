@@ -26,4 +26,5 @@ mod streams;
 mod suspending;
 mod type_ahead;
 mod typing;
+mod usage;
 mod waiting;

@@ -91,9 +91,13 @@ fn given(question: &StoredQuestion, args: &ArgMatches, settings: &Settings) -> R
     if settings.answers.is_none() {
         return Ok(None);
     }
-    match Surfaces::of(settings)?.decide(&question.request)? {
+    let surfaces = Surfaces::of(settings)?;
+    match surfaces.decide(&question.request)? {
         Decision::Settled(resolution) => Ok(Some(resolution.into_outcome())),
-        Decision::Ask(_) => Err(Failure::new("the answers file does not answer every question")),
+        Decision::Ask(_) => {
+            let unmatched = surfaces.unmatched(&question.request);
+            Err(Failure::new(unmatched.unwrap_or_else(|| "the answers file does not answer every question".into())))
+        }
     }
 }
 

@@ -30,6 +30,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
     let request = Request::new(key(&args), set).with_origin(origin(from)).with_deadline(settings.timeout);
     let surfaces = Surfaces::of(&settings)?;
+    if let Some(words) = surfaces.unmatched(&request) {
+        failure::notice("askuser", &words);
+    }
     let known = match surfaces.decide(&request)? {
         Decision::Settled(resolution) => {
             print(request.set(), &resolution, &settings)?;

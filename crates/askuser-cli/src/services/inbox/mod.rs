@@ -18,6 +18,7 @@ use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::state_folder::{inbox_file, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
+use askuser_cli::usage;
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
@@ -27,7 +28,8 @@ use std::sync::Arc;
 /// The arguments of a command, and the settings that apply to it.
 fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(ArgMatches, Settings), Failure> {
     let name = format!("askuser {}", command.get_name());
-    let args = command.name("askuser").bin_name(name).get_matches_from(words);
+    let command = command.name("askuser").bin_name(&name);
+    let args = command.try_get_matches_from(words).map_err(|error| usage::failure(&name, &error))?;
     let settings = Layers::detect(&args)?.settings()?;
     Ok((args, settings))
 }
