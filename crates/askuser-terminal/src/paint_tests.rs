@@ -294,7 +294,7 @@ proptest! {
         terminal.paint(&mut painter, &before);
         terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
         // A parser that was narrower once is as good as one that still is.
-        painter.resized(columns, false);
+        painter.resized(columns, false, None);
         terminal.take(&mut painter);
         terminal.parser.screen_mut().set_size(size(ROWS), size(COLUMNS));
         terminal.paint(&mut painter, &after);
@@ -349,9 +349,81 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
     let lines = ["x".repeat(35), "y".repeat(12), "z".repeat(30)].map(Line::raw);
     painter.paint(&lines, 40, Some(Position::new(25, 2)));
     painter.take();
-    painter.resized(10, true);
+    painter.resized(10, true, None);
     // Four rows and two rows above, and two more in the caret's own.
     assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r\x1b[K");
+}
+
+/// A terminal of 60 columns that says where its cursor is.
+struct Resizable(vt100::Parser);
+
+impl Resizable {
+    fn cursor_row(&self) -> u16 {
+        self.0.screen().cursor_position().0
+    }
+
+    fn set_rows(&mut self, rows: u16) {
+        self.0.screen_mut().set_size(size(rows), size(COLUMNS));
+    }
+
+    /// Paints as many rows as fit; after so many bytes the terminal gets another size. Returns how many bytes come before the
+    /// question for the bottom row.
+    fn paint(&mut self, painter: &mut Painter, rows: u16, caret: Option<u16>, resize: Option<(usize, u16)>) -> usize {
+        let lines: Vec<_> = (0..rows.min(18)).map(|y| Line::raw(format!("frame {y}"))).collect();
+        painter.paint(&lines, COLUMNS, caret.map(|y| Position::new(3, y.min(rows - 1))));
+        let bytes = painter.take();
+        let asked = bytes.windows(ASK_CURSOR.len()).position(|window| window == ASK_CURSOR);
+        let mut bottom = None;
+        for (at, byte) in bytes.iter().enumerate() {
+            if let Some((after, rows)) = resize
+                && at == after
+            {
+                self.set_rows(rows);
+            }
+            if Some(at) == asked {
+                bottom = Some(self.cursor_row());
+            }
+            self.0.process(&[*byte]);
+        }
+        if painter.asks_bottom_row() {
+            painter.set_bottom_row(bottom);
+        }
+        asked.unwrap_or(0)
+    }
+
+    fn resized(&mut self, painter: &mut Painter, rows: u16) {
+        self.set_rows(rows);
+        painter.resized(COLUMNS, false, Some(self.cursor_row()));
+        self.0.process(&painter.take());
+    }
+
+    fn text(&self) -> String {
+        let rows = self.0.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+}
+
+#[test]
+fn a_terminal_that_shrinks_while_a_frame_is_painted_keeps_no_rows_of_it_when_it_grows() {
+    let expected = ["line 0", "line 1"].into_iter().map(str::to_owned).chain((0..18).map(|y| format!("frame {y}")));
+    let expected = expected.collect::<Vec<_>>().join("\n");
+    for caret in [None, Some(2), Some(15)] {
+        let (mut after, mut asked) = (0, 1);
+        while after < asked {
+            let mut terminal = Resizable(vt100::Parser::new(size(24), size(COLUMNS), 100));
+            let mut painter = Painter::new(Charset::Utf8);
+            terminal.0.process(b"line 0\r\nline 1\r\n");
+            terminal.paint(&mut painter, 18, caret, None);
+            terminal.resized(&mut painter, 30);
+            asked = terminal.paint(&mut painter, 18, caret, Some((after, 6)));
+            for rows in [6, 9, 24] {
+                terminal.resized(&mut painter, rows);
+                terminal.paint(&mut painter, rows - 1, caret, None);
+            }
+            assert_eq!(terminal.text(), expected, "after {after} of {asked} bytes, caret {caret:?}");
+            after += 1;
+        }
+    }
 }
 
 #[test]

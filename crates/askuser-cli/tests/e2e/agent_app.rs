@@ -617,3 +617,26 @@ fn nothing_a_model_writes_reaches_the_terminal_as_a_command() {
     let raw = String::from_utf8_lossy(&terminal.finish().raw).into_owned();
     assert!(!raw.contains("\x1b]2;evil") && !raw.contains("\x1b[2J") && !raw.contains('\u{9b}'), "{raw:?}");
 }
+
+#[test]
+fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_and_the_box_is_repainted() {
+    let stage = stage(json!([{"text": "Hello."}, {"calls": [question("Database")]}]));
+    let stage = stage.env("COLORTERM", "truecolor").env("COLORFGBG", "");
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_raw("\x1b]11;?\x1b\\\x1b[c");
+    let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
+    assert!(raw.find("╭─") < raw.find("\x1b]11;?"), "asked before the first frame");
+    assert!(!raw.contains("38;2;"), "{raw:?}");
+    terminal.write(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c");
+    // The mark of the text field in the light palette.
+    terminal.wait_raw("38;2;79;70;229");
+    terminal.wait_for(BOX);
+    terminal.keys("again<enter>");
+    terminal.wait_for("╭─ Database");
+    terminal.keys("1");
+    terminal.wait_for("✔ Database: PostgreSQL");
+    terminal.keys("<c-d>");
+    let ended = terminal.finish();
+    check_restored(&ended);
+    assert_eq!(String::from_utf8_lossy(&ended.raw).matches("\x1b]11;?").count(), 1, "asked once");
+}

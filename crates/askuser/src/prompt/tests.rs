@@ -1321,6 +1321,30 @@ proptest! {
     }
 
     #[test]
+    fn an_escape_taken_at_once_ends_nothing_even_if_it_was_the_first_half_of_another_key(
+        set in any_set(),
+        steps in prop::collection::vec(any_step(), 0..40),
+    ) {
+        let mut prompt = Prompt::new(set, ARMED);
+        if walk(&mut prompt, steps, |_| {}).is_none() && prompt.is_esc_harmless() {
+            // Alt-Enter is a key of text fields alone.
+            let is_field = matches!(prompt.mode(), InputMode::Typing(_));
+            let halves = [KeyCode::Up, KeyCode::Down, KeyCode::Left, KeyCode::Right].into_iter();
+            for half in halves.chain(is_field.then_some(KeyCode::Enter)) {
+                let mut prompt = prompt.clone();
+                let texts = |prompt: &Prompt| -> Vec<_> {
+                    drafts(prompt).into_iter().map(|(_, _, other, notes)| (other, notes)).collect()
+                };
+                let before = texts(&prompt);
+                for code in [KeyCode::Esc, half] {
+                    prop_assert_eq!(prompt.update(Event::Key(code.into()), Duration::from_secs(99)), Effect::Continue);
+                }
+                prop_assert_eq!(texts(&prompt), before);
+            }
+        }
+    }
+
+    #[test]
     fn a_row_off_the_screen_is_never_picked(
         set in any_set(),
         keys in prop::collection::vec(any_key(), 0..30),
