@@ -281,7 +281,7 @@ fn more_than_two_thousand_characters_are_refused_and_nothing_is_lost() {
     let mut terminal = typing();
     terminal.keys("kept");
     terminal.paste(&"0123456789".repeat(200));
-    terminal.wait_for("At most 2000 characters");
+    terminal.wait_for("Not pasted: 2000 characters, room for 1996 (at most 2000)");
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().typed(), "kept");
 }
