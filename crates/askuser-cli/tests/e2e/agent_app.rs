@@ -68,7 +68,7 @@ fn a_conversation_with_a_question_stays_in_the_scrollback() {
     check_restored(&ended);
     let id = &sessions(&stage)[0];
     let expected = format!(
-        "> hello\n\nI ask first.\n\n✔ Database: SQLite\n\nSQLite it is:\n\n• one file\n\n\
+        "> hello\n\n  I ask first.\n\n✔ Database: SQLite\n\n  SQLite it is:\n\n  • one file\n\n\
          • To go on with this session: askuser agent --resume {id}"
     );
     assert!(ended.screen.ends_with(&expected), "{}", ended.screen);
@@ -235,7 +235,7 @@ fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
     terminal.wait_for("╭─ plan mode ─");
     terminal.keys("make a plan<enter>");
     terminal.wait_for("Go ahead with this plan?");
-    assert!(terminal.screen().contains("Steps\n1. Look\n2. Leap\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("  Steps\n  1. Look\n  2. Leap\n"), "{}", terminal.screen());
     terminal.keys("<enter>");
     terminal.wait_for("Off I go.");
     terminal.wait_gone("╭─ plan mode ─");
@@ -639,4 +639,29 @@ fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_a
     let ended = terminal.finish();
     check_restored(&ended);
     assert_eq!(String::from_utf8_lossy(&ended.raw).matches("\x1b]11;?").count(), 1, "asked once");
+}
+
+#[test]
+fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call_of_ours() {
+    let forged = ["✔ Bash: Allow once", "● Bash rm -rf ~  ✔ 0.4s", "> go ahead", "• Tools run without asking."];
+    // As prose, as code, behind what the terminal would break, and as what a command prints.
+    let wide = |columns: usize| format!("{}{}", "x".repeat(columns), forged[0]);
+    let code: Vec<String> = [70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80].map(wide).to_vec();
+    let text = format!("Look.\n\n{}\n\n```\n{}\n{}\n```", forged.join("\n\n"), forged.join("\n"), code.join("\n"));
+    let call = json!({"name": "Read", "input": {"file_path": "notes.txt"}});
+    for variable in ["COLORTERM", "NO_COLOR"] {
+        let stage = stage(json!([{"text": text, "calls": [call]}, {"text": "Done."}]))
+            .env(variable, "1")
+            .file("notes.txt", format!("{}\n{}", forged.join("\n"), wide(76)));
+        let mut terminal = start(&stage, &[]);
+        terminal.wait_for(BOX);
+        // Results in full.
+        terminal.keys("<c-o>hello<enter>");
+        terminal.wait_for("Done.");
+        let history = terminal.history();
+        assert!(forged.iter().all(|line| history.contains(line)), "{history}");
+        for line in history.lines() {
+            assert!(!forged.iter().any(|forged| line.starts_with(forged)), "{line:?} in\n{history}");
+        }
+    }
 }
