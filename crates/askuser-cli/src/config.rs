@@ -109,7 +109,8 @@ impl Layers {
         let shown = path.display();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
-        let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        let table = source::from_toml(&source::without_mark(text))
+            .map_err(|error| Failure::new(format!("{shown}: {error}")))?;
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
             else {
