@@ -665,3 +665,15 @@ fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call
         }
     }
 }
+
+#[test]
+fn answers_that_match_a_question_without_fitting_it_are_told_in_the_conversation_and_the_person_is_asked() {
+    let stage = stage(json!([{"calls": [question("Database")]}, {"text": "Good."}]))
+        .file("answers.json", json!({"/Which .*/": "Redis"}).to_string());
+    let mut terminal = start(&stage, &["--answers", "answers.json", "hello"]);
+    terminal.wait_for("╭─ Database ─╮");
+    terminal.keys("1");
+    terminal.wait_for("Good.");
+    let told: String = terminal.history().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("⚠ answers.json does not fit a question it matches, so the person is asked"), "{told}");
+}

@@ -64,7 +64,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
             let person = announce::announced(settings.on_question.as_deref(), Some(surface.asker()));
-            if let Some(asker) = Surfaces::of(&settings)?.chain(person) {
+            if let Some(asker) = Surfaces::of(&settings)?.telling(surface.teller()).chain(person) {
                 agent = agent.with_asker(asker);
             }
             // Whoever goes on with a session has said what the script would say first.
