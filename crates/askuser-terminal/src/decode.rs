@@ -166,10 +166,12 @@ impl Decoder {
         }
     }
 
-    /// Drops what is unfinished. Replies that were asked for are still expected.
+    /// Drops what is unfinished, unless it may be a reply: its other half must not end up as typed text.
     pub(crate) fn restart(&mut self) {
-        self.state = State::Ground;
-        self.paste.clear();
+        if !self.replies.are_due() {
+            self.state = State::Ground;
+            self.paste.clear();
+        }
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<Input>) {

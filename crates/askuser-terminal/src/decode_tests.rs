@@ -445,3 +445,16 @@ fn an_escape_that_was_taken_at_once_is_one_key() {
     decoder.feed(b"j", &mut inputs);
     assert_eq!(inputs, [KeyCode::Esc, KeyCode::Char('j')].map(|code| Input::Key(code.into())));
 }
+
+#[test]
+fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.replies.expect_background();
+    decoder.feed(b"\x1b]11;rgb:ffff/", &mut inputs);
+    decoder.restart();
+    decoder.feed(b"ffff/ffff\x07\x1b[?6", &mut inputs);
+    decoder.restart();
+    decoder.feed(b"2cx", &mut inputs);
+    assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
+    assert_eq!(decoder.replies.take_background(), Some(Background::Light));
+}

@@ -23,6 +23,10 @@ impl Device {
                 inputs.append(&mut self.typed_early);
                 self.read(inputs)?;
                 self.forget_input();
+                // A reply that is being sent stays whole.
+                if self.decoder.replies.are_due() {
+                    return Ok(());
+                }
                 Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
             }
             TtyMode::Canonical => {

@@ -16,7 +16,7 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the end waits for a reply that has not come.
 const DRAIN_WAIT: Duration = Duration::from_millis(50);
 /// How long a resize waits for the cursor's position.
-const CURSOR_WAIT: Duration = Duration::from_millis(250);
+const CURSOR_WAIT: Duration = Duration::from_millis(500);
 
 /// What the terminal was asked.
 #[derive(Debug, Default)]
@@ -55,9 +55,10 @@ impl Device {
     }
 
     /// Asks in which row of the screen the cursor is, from zero, and waits briefly for the reply. What is typed meanwhile
-    /// comes with the next wait. A terminal that does not reply is not asked again.
+    /// comes with the next wait. A terminal that does not reply is not asked again, unless the reply was only late.
     pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
-        if self.queries.hides_cursor || self.state != TtyState::Held {
+        let never_replies = self.queries.hides_cursor && self.decoder.replies.take_cursor_row().is_none();
+        if never_replies || self.state != TtyState::Held {
             return Ok(None);
         }
         self.write(ASK_CURSOR)?;
