@@ -402,17 +402,18 @@ fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
 }
 
 #[test]
-fn the_cursors_row_is_that_of_the_last_reply_and_is_never_typed() {
+fn the_cursors_rows_are_those_of_the_last_replies_and_are_never_typed() {
     let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
     decoder.feed(b"\x1b[7;1R", &mut inputs);
-    assert_eq!(decoder.replies.take_cursor_row(), None);
-    decoder.replies.expect_cursor();
-    decoder.replies.expect_cursor();
-    decoder.feed(b"\x1b[5;10R", &mut inputs);
-    assert_eq!(decoder.replies.take_cursor_row(), None);
+    assert_eq!(decoder.replies.take_cursor_rows(1), None);
+    // One that was late, then two.
+    decoder.replies.expect_cursor(1);
+    decoder.replies.expect_cursor(2);
+    decoder.feed(b"\x1b[5;10R\x1b[6;10R", &mut inputs);
+    assert_eq!(decoder.replies.take_cursor_rows(2), None);
     decoder.feed(b"\x1b[;R\x1b[0;1R\x1b[70000;1R\x1b[12;40R", &mut inputs);
-    assert_eq!((decoder.replies.take_cursor_row(), decoder.replies.are_due()), (Some(11), false));
-    assert_eq!(inputs, []);
+    assert_eq!((decoder.replies.take_cursor_rows(2), decoder.replies.are_due()), (Some(vec![5, 11]), false));
+    assert_eq!((decoder.replies.take_cursor_rows(1), inputs), (None, vec![]));
 }
 
 #[test]

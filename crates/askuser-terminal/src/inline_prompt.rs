@@ -219,9 +219,9 @@ impl InlinePrompt<'_> {
     fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         self.device.write(&bytes)?;
-        if self.painter.asks_bottom_row() {
-            let row = self.device.await_cursor_row()?;
-            self.painter.set_bottom_row(row);
+        if self.painter.asked_rows() > 0 {
+            let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
+            self.painter.set_rows(rows.as_deref());
         }
         Ok(())
     }

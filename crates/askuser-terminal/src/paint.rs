@@ -7,8 +7,8 @@
 
 mod cells;
 mod pen;
+mod resize;
 
-use crate::decode::replies::ASK_CURSOR;
 use crate::environment::Charset;
 use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
 use pen::{PLAIN, Pen};
@@ -16,6 +16,7 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
+use resize::Erased;
 use std::io::Write;
 
 /// Paints frames over each other and collects the bytes.
@@ -36,20 +37,9 @@ pub(crate) struct Painter {
     /// The widths of the rows right above the frame that belong to earlier frames: a smaller terminal has scrolled them off
     /// the screen, where they cannot be erased, and a larger one brings them back.
     stranded: Vec<u16>,
-    bottom: BottomRow,
+    /// What was erased after a resize, until the terminal confirms it.
+    erased: Option<Erased>,
     out: Vec<u8>,
-}
-
-/// Whether the terminal is asked in which row of the screen the last row of a frame is. Who resizes a terminal may do so
-/// again while a frame is being painted: then its first rows have left the screen, and the cursor did not get back to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BottomRow {
-    /// It is where it should be.
-    Assumed,
-    /// The next frame asks.
-    ToBeAsked,
-    /// The frame that is painted asks.
-    Asked,
 }
 
 /// Whether styles are written.
@@ -78,7 +68,7 @@ impl Painter {
             caret: None,
             cursor_visible: true,
             stranded: Vec::new(),
-            bottom: BottomRow::Assumed,
+            erased: None,
             out: Vec::new(),
         }
     }
@@ -120,11 +110,7 @@ impl Painter {
             self.set_pen(PLAIN);
             self.raw(b"\x1b[J");
         }
-        if self.bottom == BottomRow::ToBeAsked && !lines.is_empty() {
-            self.move_to(lines.len() as u16 - 1, 0);
-            self.raw(ASK_CURSOR);
-            self.bottom = BottomRow::Asked;
-        }
+        self.ask_bottom_row(lines.len());
         self.caret = caret;
         if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
             self.set_pen(PLAIN);
@@ -164,64 +150,6 @@ impl Painter {
         self.show_cursor(true);
     }
 
-    /// The terminal has a new size: erases what is on the screen of this frame and of earlier ones. With `reflow`, the
-    /// terminal has wrapped rows that no longer fit. `cursor_row` is the row of the screen the cursor is in, if known.
-    pub(crate) fn resized(&mut self, columns: u16, reflow: bool, cursor_row: Option<u16>) {
-        let columns = columns.max(1);
-        let rows_of = |length: u16| if reflow { length.max(1).div_ceil(columns) } else { 1 };
-        let mut up = 0;
-        if let Some(caret) = self.caret {
-            let above = self.shown.iter().take(usize::from(caret.y)).map(|row| length(row));
-            up = above.map(rows_of).sum::<u16>() + if reflow { caret.x / columns } else { 0 };
-        }
-        if let Some(cursor_row) = cursor_row {
-            // What is above the screen cannot be erased now.
-            let mut hidden = up.saturating_sub(cursor_row);
-            up = up.min(cursor_row);
-            let tops = self.shown.iter().map(|row| length(row)).take_while(|&row| {
-                let begins_above = hidden > 0;
-                hidden = hidden.saturating_sub(rows_of(row));
-                begins_above
-            });
-            let tops: Vec<u16> = tops.collect();
-            self.stranded.extend(tops);
-            // What is back on the screen can.
-            while let Some(&row) = self.stranded.last()
-                && up + rows_of(row) <= cursor_row
-            {
-                up += rows_of(row);
-                self.stranded.pop();
-            }
-        }
-        if up > 0 {
-            let _ = write!(self.out, "\x1b[{up}A");
-        }
-        self.set_pen(PLAIN);
-        self.raw(b"\r");
-        self.raw(CLEAR_BELOW);
-        self.reset();
-        if cursor_row.is_some() {
-            self.bottom = BottomRow::ToBeAsked;
-        }
-    }
-
-    /// Whether the terminal was asked for the row of the cursor in the middle of what [`Painter::take`] returned last.
-    pub(crate) fn asks_bottom_row(&self) -> bool {
-        self.bottom == BottomRow::Asked
-    }
-
-    /// The terminal's reply, if there is one: the row of the screen that the last row of the frame is in.
-    pub(crate) fn set_bottom_row(&mut self, row: Option<u16>) {
-        self.bottom = BottomRow::Assumed;
-        let Some(row) = row else { return };
-        let hidden = self.shown.len().saturating_sub(usize::from(row) + 1);
-        self.stranded.extend(self.shown.drain(..hidden).map(|row| length(&row)));
-        if let Some(caret) = &mut self.caret {
-            caret.y = caret.y.saturating_sub(hidden as u16);
-        }
-        self.row = self.row.saturating_sub(hidden as u16);
-    }
-
     /// Writes lines that are not part of the frame and stay, each with a line end.
     pub(crate) fn print(&mut self, lines: &[Line<'_>]) {
         // The next frame begins below them.
@@ -244,8 +172,8 @@ impl Painter {
     fn reset(&mut self) {
         let cursor_visible = self.cursor_visible;
         let (out, stranded) = (self.take(), std::mem::take(&mut self.stranded));
-        let (bottom, styling) = (self.bottom, self.styling);
-        *self = Painter { out, stranded, bottom, cursor_visible, styling, ..Painter::new(self.charset) };
+        let (erased, styling) = (self.erased.take(), self.styling);
+        *self = Painter { out, stranded, erased, cursor_visible, styling, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {

@@ -354,75 +354,89 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
     assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r\x1b[K");
 }
 
-/// A terminal of 60 columns that says where its cursor is.
-struct Resizable(vt100::Parser);
+/// A terminal that says where its cursor is, and is resized at any moment.
+struct Resizable {
+    parser: vt100::Parser,
+    painter: Painter,
+}
+
+/// A resize, and another one while the frame for it is painted: after which part of the bytes, and to how many rows.
+type Resize = (u16, Option<(prop::sample::Index, u16)>);
 
 impl Resizable {
-    fn cursor_row(&self) -> u16 {
-        self.0.screen().cursor_position().0
-    }
-
     fn set_rows(&mut self, rows: u16) {
-        self.0.screen_mut().set_size(size(rows), size(COLUMNS));
+        self.parser.screen_mut().set_size(size(rows), size(COLUMNS));
     }
 
-    /// Paints as many rows as fit; after so many bytes the terminal gets another size. Returns how many bytes come before the
-    /// question for the bottom row.
-    fn paint(&mut self, painter: &mut Painter, rows: u16, caret: Option<u16>, resize: Option<(usize, u16)>) -> usize {
-        let lines: Vec<_> = (0..rows.min(18)).map(|y| Line::raw(format!("frame {y}"))).collect();
-        painter.paint(&lines, COLUMNS, caret.map(|y| Position::new(3, y.min(rows - 1))));
-        let bytes = painter.take();
-        let asked = bytes.windows(ASK_CURSOR.len()).position(|window| window == ASK_CURSOR);
-        let mut bottom = None;
+    fn cursor_row(&self) -> u16 {
+        self.parser.screen().cursor_position().0
+    }
+
+    /// Paints as many rows as fit; meanwhile the terminal may get another size.
+    fn paint(&mut self, rows: u16, caret: Option<u16>, meanwhile: Option<(prop::sample::Index, u16)>) {
+        let lines: Vec<_> = (0..(rows - 1).min(18)).map(|y| Line::raw(format!("frame {y}"))).collect();
+        let caret = caret.map(|y| Position::new(3, y.min(lines.len() as u16 - 1)));
+        self.painter.paint(&lines, COLUMNS, caret);
+        let bytes = self.painter.take();
+        let asks: Vec<usize> =
+            (0..bytes.len()).filter(|at| bytes[*at..].starts_with(crate::decode::replies::ASK_CURSOR)).collect();
+        // What is asked and the move right behind it arrive together: they are a few bytes of one write.
+        let together = |at: usize| asks.iter().any(|ask| (ask + 1..ask + 12).contains(&at));
+        let places: Vec<usize> = (0..bytes.len()).filter(|at| !together(*at) && Some(at) <= asks.last()).collect();
+        let resize = meanwhile.filter(|_| !places.is_empty()).map(|(at, rows)| (*at.get(&places), rows));
+        let mut told = Vec::new();
         for (at, byte) in bytes.iter().enumerate() {
-            if let Some((after, rows)) = resize
-                && at == after
+            if let Some((place, rows)) = resize
+                && at == place
             {
                 self.set_rows(rows);
             }
-            if Some(at) == asked {
-                bottom = Some(self.cursor_row());
+            if asks.contains(&at) {
+                told.push(self.cursor_row());
             }
-            self.0.process(&[*byte]);
+            self.parser.process(&[*byte]);
         }
-        if painter.asks_bottom_row() {
-            painter.set_bottom_row(bottom);
-        }
-        asked.unwrap_or(0)
+        assert_eq!(told.len(), self.painter.asked_rows());
+        self.painter.set_rows(Some(&told));
     }
 
-    fn resized(&mut self, painter: &mut Painter, rows: u16) {
+    fn resized(&mut self, rows: u16, caret: Option<u16>, meanwhile: Option<(prop::sample::Index, u16)>) {
         self.set_rows(rows);
-        painter.resized(COLUMNS, false, Some(self.cursor_row()));
-        self.0.process(&painter.take());
+        self.painter.resized(COLUMNS, false, Some(self.cursor_row()));
+        self.paint(rows, caret, meanwhile);
     }
 
-    fn text(&self) -> String {
-        let rows = self.0.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
-        rows.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    /// What is on the screen and above it.
+    fn text(&mut self) -> String {
+        self.set_rows(300);
+        let rows = self.parser.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 }
 
-#[test]
-fn a_terminal_that_shrinks_while_a_frame_is_painted_keeps_no_rows_of_it_when_it_grows() {
-    let expected = ["line 0", "line 1"].into_iter().map(str::to_owned).chain((0..18).map(|y| format!("frame {y}")));
-    let expected = expected.collect::<Vec<_>>().join("\n");
-    for caret in [None, Some(2), Some(15)] {
-        let (mut after, mut asked) = (0, 1);
-        while after < asked {
-            let mut terminal = Resizable(vt100::Parser::new(size(24), size(COLUMNS), 100));
-            let mut painter = Painter::new(Charset::Utf8);
-            terminal.0.process(b"line 0\r\nline 1\r\n");
-            terminal.paint(&mut painter, 18, caret, None);
-            terminal.resized(&mut painter, 30);
-            asked = terminal.paint(&mut painter, 18, caret, Some((after, 6)));
-            for rows in [6, 9, 24] {
-                terminal.resized(&mut painter, rows);
-                terminal.paint(&mut painter, rows - 1, caret, None);
+proptest! {
+    #[test]
+    fn a_terminal_that_is_resized_at_any_moment_also_while_a_frame_is_painted_keeps_no_rows_of_an_old_frame(
+        resizes in prop::collection::vec((2u16..40, prop::option::of((any::<prop::sample::Index>(), 2u16..40))), 1..8),
+        caret in prop::option::of(0u16..18),
+        above in 0usize..40,
+    ) {
+        let resizes: Vec<Resize> = resizes;
+        let parser = vt100::Parser::new(size(24), size(COLUMNS), 1_000);
+        let mut terminal = Resizable { parser, painter: Painter::new(Charset::Utf8) };
+        let lines: Vec<String> = (0..above).map(|n| format!("line {n}")).collect();
+        lines.iter().for_each(|line| terminal.parser.process(format!("{line}\r\n").as_bytes()));
+        terminal.paint(24, caret, None);
+        for (rows, meanwhile) in resizes {
+            terminal.resized(rows, caret, meanwhile);
+            // The second resize is told of as well.
+            if let Some((_, rows)) = meanwhile {
+                terminal.resized(rows, caret, None);
             }
-            assert_eq!(terminal.text(), expected, "after {after} of {asked} bytes, caret {caret:?}");
-            after += 1;
         }
+        terminal.resized(60, caret, None);
+        let expected = lines.into_iter().chain((0..18).map(|y| format!("frame {y}")));
+        prop_assert_eq!(terminal.text(), expected.collect::<Vec<_>>().join("\n"));
     }
 }
 

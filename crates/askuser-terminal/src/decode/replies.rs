@@ -18,9 +18,9 @@ pub(crate) struct Replies {
     /// Whether the device attributes are still to come.
     attributes_due: bool,
     /// How many positions of the cursor are still to come.
-    cursors_due: u8,
-    /// The row of the cursor, from zero, in the last reply.
-    cursor_row: Option<u16>,
+    cursors_due: usize,
+    /// The rows of the cursor, from zero, in the replies that have come.
+    cursor_rows: Vec<u16>,
 }
 
 /// The reply about the background colour.
@@ -39,10 +39,17 @@ impl Replies {
         self.attributes_due = true;
     }
 
-    /// Tells that [`ASK_CURSOR`] is sent.
-    pub(crate) fn expect_cursor(&mut self) {
-        self.cursors_due = self.cursors_due.saturating_add(1);
-        self.cursor_row = None;
+    /// Tells that [`ASK_CURSOR`] is sent so many times.
+    pub(crate) fn expect_cursor(&mut self, times: usize) {
+        if self.cursors_due == 0 {
+            self.cursor_rows.clear();
+        }
+        self.cursors_due += times;
+    }
+
+    /// Gives up positions of the cursor that have not come.
+    pub(crate) fn forget_cursor(&mut self) {
+        self.cursors_due = 0;
     }
 
     /// Whether a reply may still come.
@@ -62,9 +69,10 @@ impl Replies {
         Some(background)
     }
 
-    /// Takes the cursor's row, once the reply to the last question for it is there.
-    pub(crate) fn take_cursor_row(&mut self) -> Option<u16> {
-        if self.cursors_due == 0 { self.cursor_row.take() } else { None }
+    /// Takes the last rows of the cursor, so many, once the reply to the last question for it is there.
+    pub(crate) fn take_cursor_rows(&mut self, times: usize) -> Option<Vec<u16>> {
+        let first = self.cursor_rows.len().checked_sub(times).filter(|_| self.cursors_due == 0 && times > 0)?;
+        Some(std::mem::take(&mut self.cursor_rows).split_off(first))
     }
 
     /// Takes in a control string.
@@ -83,7 +91,7 @@ impl Replies {
             b'R' if self.cursors_due > 0 => {
                 let Some(row) = cursor_row(params) else { return };
                 self.cursors_due -= 1;
-                self.cursor_row = Some(row);
+                self.cursor_rows.push(row);
                 // It was asked for later, so the attributes will not come either.
                 self.attributes_due = false;
             }

@@ -145,7 +145,7 @@ impl Device {
     }
 
     /// Never known: it is not asked for.
-    pub(crate) fn await_cursor_row(&mut self) -> io::Result<Option<u16>> {
+    pub(crate) fn await_cursor_rows(&mut self, _: usize) -> io::Result<Option<Vec<u16>>> {
         Ok(None)
     }
 

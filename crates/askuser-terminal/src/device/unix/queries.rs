@@ -57,27 +57,31 @@ impl Device {
     /// Asks in which row of the screen the cursor is, from zero, and waits briefly for the reply. What is typed meanwhile
     /// comes with the next wait. A terminal that does not reply is not asked again, unless the reply was only late.
     pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
-        let never_replies = self.queries.hides_cursor && self.decoder.replies.take_cursor_row().is_none();
+        let never_replies = self.queries.hides_cursor && self.decoder.replies.take_cursor_rows(1).is_none();
         if never_replies || self.state != TtyState::Held {
             return Ok(None);
         }
         self.write(ASK_CURSOR)?;
-        self.await_cursor_row()
+        Ok(self.await_cursor_rows(1)?.map(|rows| rows[0]))
     }
 
-    /// Waits for the cursor's row, after [`ASK_CURSOR`] was written.
-    pub(crate) fn await_cursor_row(&mut self) -> io::Result<Option<u16>> {
-        self.decoder.replies.expect_cursor();
+    /// Waits for rows of the cursor, after [`ASK_CURSOR`] was written so many times.
+    pub(crate) fn await_cursor_rows(&mut self, times: usize) -> io::Result<Option<Vec<u16>>> {
+        // What has not come by now never will.
+        if self.queries.last.is_some_and(|last| last.elapsed() > REPLY_PATIENCE) {
+            self.decoder.replies.forget_cursor();
+        }
+        self.decoder.replies.expect_cursor(times);
         self.queries.last = Some(Instant::now());
         let deadline = Instant::now() + CURSOR_WAIT;
         let mut typed = std::mem::take(&mut self.typed_early);
-        let mut row = None;
-        while row.is_none() && self.poll_input(deadline)? && self.read(&mut typed)?.is_open() {
-            row = self.decoder.replies.take_cursor_row();
+        let mut rows = None;
+        while rows.is_none() && self.poll_input(deadline)? && self.read(&mut typed)?.is_open() {
+            rows = self.decoder.replies.take_cursor_rows(times);
         }
         self.typed_early = typed;
-        self.queries.hides_cursor = row.is_none();
-        Ok(row)
+        self.queries.hides_cursor = rows.is_none();
+        Ok(rows)
     }
 
     /// Takes the replies that are still to come, so that they do not reach whoever reads next. Stops at the last byte of the
