@@ -12,7 +12,9 @@ mod state;
 mod update;
 
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
-pub use state::{AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Viewport};
+pub use state::{
+    AnswerDraft, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, PromptOptions, Scroll, TextField, Viewport,
+};
 
 use crate::key::Key;
 use crate::outcome::Outcome;
