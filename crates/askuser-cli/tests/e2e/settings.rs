@@ -25,6 +25,10 @@ timeout       none            default
 answers       none            default
 headless      none            default
 via           policy,terminal default
+store         auto            default
+on_question   none            default
+popup         auto            default
+notify        true            default
 plain         false           default
 repair        false           default
 key_delay     250ms           default
@@ -37,9 +41,7 @@ model         none            default
 base_url      none            default
 max_tokens    none            default
 permissions   ask             default
-on_question   none            default
 pass_env      none            default
-notify        true            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));

@@ -132,7 +132,7 @@ impl Stage {
             .args(args)
             .current_dir(self.folder.path())
             .env_clear()
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .envs(&self.variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
