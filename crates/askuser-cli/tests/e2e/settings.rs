@@ -102,6 +102,17 @@ fn a_switch_needs_no_value_and_takes_one() {
 }
 
 #[test]
+fn a_byte_order_mark_in_front_of_a_file_is_read_past() {
+    let stage = user(Stage::new(), "\u{feff}theme = \"light\"\n");
+    assert_eq!(row(&stage, &[], "theme").0, "light");
+    let stage = stage.file("askuser.toml", "\u{feff}confirm = \"boxed\"\n");
+    assert_eq!(row(&stage, &[], "confirm").0, "boxed");
+    let questions = std::fs::read_to_string(example("database")).unwrap();
+    let stage = stage.file("questions.json", format!("\u{feff}{questions}"));
+    assert_eq!(stage.run(&["check", "questions.json"]).code, Some(0));
+}
+
+#[test]
 fn a_setting_of_a_file_takes_effect() {
     let stage = user(Stage::new(), "confirm = \"boxed\"\narm = 0\nflash = 0\n");
     let mut terminal = stage.askuser(&["ask", &example("database")], "");
