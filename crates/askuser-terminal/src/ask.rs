@@ -7,7 +7,7 @@ use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
 use askuser::prompt::PromptOptions;
-use askuser::{AskError, Closed, Context, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -119,9 +119,8 @@ pub(crate) fn run(
         }
         device.watch(Some(WakeSource::Close(close)));
     }
-    let (context, type_ahead) = (request.context(), &mut Vec::new());
-    let asked = Asked { request, context, keyboard: Keyboard::Free, presentation: options.presentation };
-    let result = ask_on(&mut device, &asked, options, type_ahead, store);
+    let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
+    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
@@ -130,8 +129,6 @@ pub(crate) fn run(
 /// A request and how it is asked.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
-    /// What to show above the prompt; a caller that has shown it already leaves it out.
-    pub(crate) context: Option<&'a Context>,
     pub(crate) keyboard: Keyboard,
     pub(crate) presentation: Presentation,
 }
@@ -164,9 +161,10 @@ pub(crate) fn ask_on(
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
+    let context = asked.request.context();
     match asked.presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, asked.context, options, device, type_ahead, store),
-        Presentation::Line => line_prompt::ask(prompt, asked.context, options, device, store),
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, store),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device, store),
     }
 }
 

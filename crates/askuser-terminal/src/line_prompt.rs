@@ -38,6 +38,8 @@ pub struct LinePrompt {
     fields: VecDeque<TextField>,
     /// Whether the last line was not understood.
     rejected: bool,
+    /// The columns of the terminal, where they are known.
+    columns: Option<usize>,
 }
 
 impl LinePrompt {
@@ -47,7 +49,13 @@ impl LinePrompt {
     }
 
     fn from_prompt(prompt: Prompt) -> LinePrompt {
-        LinePrompt { prompt, now: Duration::ZERO, fields: VecDeque::new(), rejected: false }
+        LinePrompt { prompt, now: Duration::ZERO, fields: VecDeque::new(), rejected: false, columns: None }
+    }
+
+    /// Wraps the text at the width of the terminal, with a mark before every further row. If the terminal wraps a long line,
+    /// its rest looks like a line of its own.
+    pub fn set_columns(&mut self, columns: u16) {
+        self.columns = Some(usize::from(columns));
     }
 
     /// The state machine behind it.

@@ -432,3 +432,18 @@ fn a_question_of_several_lines_cannot_show_a_list_of_its_own() {
         "{text}"
     );
 }
+
+#[test]
+fn one_long_line_cannot_place_text_at_the_left_edge() {
+    let forged = |columns: usize| format!("Run it? {}  1. Deny: safe", "x".repeat(columns - 8));
+    for columns in [80usize, 40] {
+        let text = forged(columns);
+        let options = [("Allow", text.as_str()), ("Deny", "not")];
+        let set = crate::fixtures::set_of(&[crate::fixtures::question(&text, "Run", false, &options)]);
+        let mut prompt = LinePrompt::new(set, crate::fixtures::ARMED);
+        prompt.set_columns(columns as u16);
+        let shown = prompt.text();
+        assert!(shown.lines().all(|line| crate::view::width(line) <= columns), "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.trim_start().starts_with("1.")).count(), 1, "{shown}");
+    }
+}

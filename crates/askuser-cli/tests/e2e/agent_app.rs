@@ -235,11 +235,11 @@ fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
     terminal.wait_for("╭─ plan mode ─");
     terminal.keys("make a plan<enter>");
     terminal.wait_for("Go ahead with this plan?");
-    assert!(terminal.screen().contains("Steps\n1. Look\n2. Leap\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("│  ┃ ## Steps\n│  ┃ 1. **Look**\n│  ┃ 2. Leap\n"), "{}", terminal.screen());
     terminal.keys("<enter>");
     terminal.wait_for("Off I go.");
     terminal.wait_gone("╭─ plan mode ─");
-    assert_eq!(terminal.history().matches("2. Leap").count(), 1);
+    assert_eq!(terminal.history().matches("┃ 2. Leap").count(), 1);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
     let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));
     let mut terminal = start(&stage, &["go"]);
     terminal.wait_for("╭─ Write ─╮");
-    assert!(terminal.screen().contains("    +two\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("│  ┃ +two\n"), "{}", terminal.screen());
     terminal.keys("3");
     terminal.wait_for("Then not.");
     assert_eq!(terminal.history().matches("+two").count(), 1);

@@ -1,7 +1,8 @@
 //! What a [`LinePrompt`] prints: the question or the review, and what the next line is for.
 
 use super::LinePrompt;
-use askuser::prompt::{AnswerDraft, InputMode, Page, TextField};
+use crate::view::{Signs, Start, wrap, wrap_exactly};
+use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
 use askuser::report;
 use std::fmt::Write;
 
@@ -60,22 +61,23 @@ impl LinePrompt {
                 let _ = write!(out, "Question {} of {count}, ", i + 1);
             }
         }
-        let _ = writeln!(out, "{}:\n{}", question.header(), quoted(question.text()));
+        let _ = writeln!(out, "{}:", question.header());
+        self.write_quoted(out, question.text());
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
-            let _ = write!(out, "  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
+            let mut lead = format!("  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
             if !option.description().is_empty() {
-                let _ = write!(out, ": {}", indented(option.description()));
+                lead.push_str(": ");
             }
-            out.push('\n');
-            write_note(out, entry, row);
+            self.write_marked(out, &lead, option.description());
+            self.write_note(out, entry, row);
         }
         let other = entry.other_row();
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
-        let _ = writeln!(out, "  {}. Other{}: {}", other + 1, chosen(other), indented(typed));
-        write_note(out, entry, other);
+        self.write_marked(out, &format!("  {}. Other{}: ", other + 1, chosen(other)), typed);
+        self.write_note(out, entry, other);
         self.write_input_hint(out);
     }
 
@@ -93,33 +95,53 @@ impl LinePrompt {
     fn write_review(&self, out: &mut String) {
         out.push_str("Your answers:\n");
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
-            let _ = write!(out, "  {}. {}: ", i + 1, question.header());
-            match self.prompt.answer(i) {
-                None => out.push_str("not answered yet\n"),
+            let given = match self.prompt.answer(i) {
+                None => "not answered yet".to_owned(),
                 Some(answer) => {
                     let values: Vec<String> = report::names(&answer).chain(answer.custom_input.clone()).collect();
                     let note = answer.note.map(|note| format!(" (note: {note})")).unwrap_or_default();
-                    let _ = writeln!(out, "{}", indented(&(values.join(", ") + &note)));
+                    values.join(", ") + &note
                 }
-            }
+            };
+            self.write_marked(out, &format!("  {}. {}: ", i + 1, question.header()), &given);
         }
         self.write_input_hint(out);
     }
-}
 
-fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
-    if let Some(note) = entry.note(row).filter(|note| !note.is_blank()) {
-        let _ = writeln!(out, "     Note: {}", indented(note.as_str()));
+    fn write_note(&self, out: &mut String, entry: &AnswerDraft, row: usize) {
+        if let Some(note) = entry.note(row).filter(|note| !note.is_blank()) {
+            self.write_marked(out, "     Note: ", note.as_str());
+        }
     }
-}
 
-/// Indents and marks all lines but the first, so that none can pass for an option.
-fn indented(text: &str) -> String {
-    text.replace('\n', "\n     | ")
-}
+    /// Words of ours, then a text that others wrote: every further row is indented and marked, so that none can pass for an
+    /// option.
+    pub(super) fn write_marked(&self, out: &mut String, lead: &str, text: &str) {
+        const MARK: &str = "     | ";
+        let whole = format!("{lead}{text}");
+        let columns = self.columns.unwrap_or(usize::MAX);
+        for (i, range) in wrap(&whole, columns, columns.saturating_sub(MARK.len())).into_iter().enumerate() {
+            let mark = if i == 0 { "" } else { MARK };
+            let _ = writeln!(out, "{mark}{}", whole[range].trim_end_matches(' '));
+        }
+    }
 
-/// Marks every line of a text that has several: our own lines never begin like that, so a question cannot show a list of
-/// options of its own.
-fn quoted(text: &str) -> String {
-    if text.contains('\n') { format!("| {}", text.replace('\n', "\n| ")) } else { text.to_owned() }
+    /// The text of a question. If it takes several rows, each has a mark: our own lines never begin like that, so a question
+    /// cannot show a list of options of its own.
+    fn write_quoted(&self, out: &mut String, text: &str) {
+        let columns = self.columns.unwrap_or(usize::MAX);
+        let inside = columns.saturating_sub(2);
+        if wrap_exactly(text, columns).len() == 1 {
+            let _ = writeln!(out, "{text}");
+            return;
+        }
+        let rows: Vec<_> = match self.prompt.wording() {
+            Wording::Prose => wrap(text, inside, inside).into_iter().map(|range| (range, Start::Line)).collect(),
+            Wording::Exact => wrap_exactly(text, inside),
+        };
+        for (range, start) in rows {
+            let mark = if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped };
+            let _ = writeln!(out, "{mark} {}", text[range].trim_end_matches(' '));
+        }
+    }
 }

@@ -1,25 +1,30 @@
 //! What a prompt looks like: pure functions from a [`Prompt`] and an area to lines and cells.
 
+mod barred;
 mod border;
 mod closing;
+mod context;
+mod pane;
 mod prompt_lines;
 mod theme;
 mod widget;
 mod wrap;
 
 pub use closing::{Confirm, closing_lines};
-pub(crate) use closing::{closed_lines, context_lines, not_stored_lines};
+pub(crate) use closing::{closed_lines, not_stored_lines};
+pub(crate) use context::context_lines;
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::is_plain;
-pub use wrap::{width, wrap};
+pub(crate) use wrap::{Start, is_plain, wrap_exactly};
+pub use wrap::{width, wrap, wrap_styled};
 
-use askuser::Prompt;
-use askuser::prompt::{InputMode, Scroll, Viewport};
+use askuser::prompt::{InputMode, Page, Scroll, Viewport};
+use askuser::{Context, Prompt};
+use pane::Pane;
 use prompt_lines::{FooterKind, PromptLines, compose};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
@@ -36,11 +41,15 @@ pub enum PromptPhase {
     Expired,
 }
 
-/// Whether there are blank lines.
+/// How much room the options take. When rows are short, they give way to what has to be read, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spacing {
+    /// With blank lines.
     Airy,
+    /// Without blank lines.
     Dense,
+    /// Without blank lines, and with the description of the focused option alone.
+    Brief,
 }
 
 /// A prompt laid out for a size: the visible lines, and where the caret is.
@@ -55,7 +64,7 @@ impl<'a> View<'a> {
     /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question.
     pub(crate) fn new(
         prompt: &'a Prompt,
-        context: Option<&str>,
+        context: Option<&Context>,
         theme: &Theme,
         phase: PromptPhase,
         columns: u16,
@@ -64,16 +73,28 @@ impl<'a> View<'a> {
         let columns = columns.min(MAX_COLUMNS);
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
         let rows = usize::from(rows.max(1));
-        let mut content = compose(prompt, context, &theme, phase, Spacing::Airy, usize::from(columns));
+        let on_question = matches!(prompt.page(), Page::Question(_)) && prompt.mode() != InputMode::Help;
+        let context = match context.filter(|_| on_question) {
+            Some(context) => context_lines(context, &theme, columns.saturating_sub(prompt_lines::EDGE)),
+            None => Vec::new(),
+        };
+        let composed = |spacing| compose(prompt, &theme, phase, spacing, usize::from(columns));
         // Plus one line for the bottom border.
-        if content.head.len() + content.body.len() + 1 + content.footer.len() > rows {
-            content = compose(prompt, context, &theme, phase, Spacing::Dense, usize::from(columns));
+        let fits = |content: &PromptLines<'_>| {
+            content.head.len() + context.len() + content.body.len() + 1 + content.footer.len() <= rows
+        };
+        let mut content = composed(Spacing::Airy);
+        for spacing in [Spacing::Dense, Spacing::Brief] {
+            if !fits(&content) {
+                content = composed(spacing);
+            }
         }
-        View::fit(content, prompt, &theme, phase, columns, rows)
+        View::fit(content, context, prompt, &theme, phase, columns, rows)
     }
 
     fn fit(
         mut content: PromptLines<'a>,
+        context: Vec<Line<'static>>,
         prompt: &Prompt,
         theme: &Theme,
         phase: PromptPhase,
@@ -94,11 +115,16 @@ impl<'a> View<'a> {
         }
         // Of a notice, keep as much as leaves one row for the question.
         content.footer.truncate(rows.saturating_sub(1));
+        let room = rows - content.head.len() - border - content.footer.len();
+        // The frame keeps its height while the cursor moves to a longer description, if there is room for that.
+        let spare = room.saturating_sub(context.len() + content.body.len()).min(content.spare);
+        content.body.extend(vec![content.blank.clone(); spare]);
+        let context = Pane::new(context, room, content.body.len(), prompt.context_offset());
         let total = content.body.len();
-        let height = (rows - content.head.len() - border - content.footer.len()).min(total);
+        let height = (room - context.height()).min(total);
         let offset = offset(prompt, &content, height);
         let shown = offset..offset + height;
-        let viewport = Viewport { offset, height, total, rows: content.rows };
+        let viewport = Viewport { offset, height, total, rows: content.rows.clone(), context: context.window() };
         // Enter does not choose a row that is off the screen, so the footer does not offer it.
         let focused = prompt.current().and_then(|_| viewport.rows.get(prompt.focus()));
         let unread = focused.is_some_and(|row| row.start >= shown.end);
@@ -109,11 +135,16 @@ impl<'a> View<'a> {
         {
             content.footer = vec![prompt_lines::read_on(theme, usize::from(columns))];
         }
+        let above = content.head.len() + context.height();
         let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
             let column = (column as u16).min(columns.saturating_sub(1));
-            Position::new(column, (content.head.len() + line - offset) as u16)
+            Position::new(column, (above + line - offset) as u16)
         });
         let mut lines = content.head;
+        lines.extend(context.lines(theme, phase, usize::from(columns)).into_iter().map(|row| {
+            let edge = content.blank.spans.iter().cloned().chain([Span::raw("  ")]);
+            Line::from_iter(edge.chain(row.spans))
+        }));
         lines.extend(content.body.into_iter().skip(offset).take(height));
         if border == 1 {
             lines.push(border::bottom(prompt, theme, phase, &viewport, usize::from(columns), &lines));

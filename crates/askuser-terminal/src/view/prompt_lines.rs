@@ -8,11 +8,12 @@ mod text_field;
 
 pub(super) use keys::read_on;
 
+use super::barred::bar_at;
 use super::theme::{Role, Theme};
-use super::wrap::{width, wrap};
+use super::wrap::{Start, width, wrap, wrap_exactly};
 use super::{PromptPhase, Spacing};
-use askuser::prompt::{AnswerDraft, InputMode, NoticeKind, Page, Prompt, TextField};
-use askuser::{Question, sanitize};
+use askuser::Question;
+use askuser::prompt::{AnswerDraft, InputMode, NoticeKind, Page, Prompt, TextField, Wording};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
@@ -21,6 +22,8 @@ use std::ops::Range;
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
 /// The columns between the border and the text.
 const INDENT: usize = 2;
+/// The columns of the border and the indent.
+pub(super) const EDGE: u16 = 1 + INDENT as u16;
 /// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
@@ -34,6 +37,10 @@ pub(super) struct PromptLines<'a> {
     pub(super) rows: Vec<Range<usize>>,
     /// The line of the body and the column of the caret.
     pub(super) caret: Option<(usize, usize)>,
+    /// How many more lines the body would take with the cursor on another row.
+    pub(super) spare: usize,
+    /// A blank line with its border.
+    pub(super) blank: Line<'a>,
 }
 
 /// What the footer shows.
@@ -47,7 +54,6 @@ pub(super) enum FooterKind {
 
 pub(super) fn compose<'a>(
     prompt: &'a Prompt,
-    context: Option<&str>,
     theme: &Theme,
     phase: PromptPhase,
     spacing: Spacing,
@@ -65,15 +71,14 @@ pub(super) fn compose<'a>(
         footer_kind: FooterKind::Hints,
         rows: Vec::new(),
         caret: None,
+        spare: 0,
+        blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
     };
     let mut composer = Composer { prompt, theme, phase, spacing, columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
-        (_, Page::Question(i)) => {
-            composer.context(context);
-            composer.question(&prompt.set().questions()[i], prompt.draft(i));
-        }
+        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.draft(i)),
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
@@ -88,6 +93,13 @@ pub(super) fn compose<'a>(
     composer.gap();
     composer.footer();
     composer.lines
+}
+
+/// The most lines that stand under a label: under any of them, and under the focused one.
+#[derive(Default)]
+struct Tallest {
+    any: usize,
+    shown: usize,
 }
 
 struct Composer<'a, 'b> {
@@ -171,19 +183,6 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// The request's context: what the questions are about.
-    fn context(&mut self, context: Option<&str>) {
-        if let Some(context) = context {
-            self.gap();
-            let (text, room) = (sanitize::block(context), self.room(INDENT));
-            for range in wrap(&text, room, room) {
-                let words = Span::styled(text[range].trim_end_matches(' ').to_owned(), self.style(Role::Muted));
-                let line = self.bordered(INDENT, vec![words]);
-                self.lines.body.push(line);
-            }
-        }
-    }
-
     /// The request's origin, such as a subagent.
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin() {
@@ -200,20 +199,19 @@ impl<'a> Composer<'a, '_> {
     fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
         self.origin();
         self.gap();
-        self.paragraph(INDENT, question.text(), Role::Text);
+        self.question_text(question.text());
         if question.is_multi_select() {
             self.append(INDENT, " (Select multiple with Space)", Role::Muted);
         }
         self.gap();
+        let mut tallest = Tallest::default();
         for (row, option) in question.options().iter().enumerate() {
             let start = self.lines.body.len();
             self.label(question, entry, row, option.name());
             if option.is_recommended() {
                 self.append(self.label_column(), " (Recommended)", Role::Success);
             }
-            if !option.description().is_empty() {
-                self.paragraph(self.label_column(), option.description(), Role::Muted);
-            }
+            self.describe(row == entry.focus(), &mut tallest, |own| own.description(option.description()));
             self.end_row(entry, row, start);
         }
         let (row, start) = (entry.other_row(), self.lines.body.len());
@@ -224,9 +222,60 @@ impl<'a> Composer<'a, '_> {
         } else {
             let text =
                 if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-            self.paragraph(self.label_column(), text, Role::Muted);
+            self.describe(row == entry.focus(), &mut tallest, |own| {
+                own.paragraph(own.label_column(), text, Role::Muted);
+            });
         }
         self.end_row(entry, row, start);
+        if self.spacing == Spacing::Brief {
+            self.lines.spare = tallest.any - tallest.shown;
+        }
+    }
+
+    /// Adds what stands under a label. When rows are short it stands under the focused one alone; the others are measured, so
+    /// that the frame can keep its height.
+    fn describe(&mut self, focused: bool, tallest: &mut Tallest, add: impl FnOnce(&mut Self)) {
+        let before = self.lines.body.len();
+        add(self);
+        let lines = self.lines.body.len() - before;
+        tallest.any = tallest.any.max(lines);
+        if focused {
+            tallest.shown = lines;
+        } else if self.spacing == Spacing::Brief {
+            self.lines.body.truncate(before);
+        }
+    }
+
+    /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
+    fn question_text(&mut self, text: &'a str) {
+        let (room, style) = (self.room(INDENT), self.style(Role::Text));
+        let barred = room.saturating_sub(width(self.theme.signs.bar) + 1);
+        let rows = match self.prompt.wording() {
+            Wording::Prose if wrap(text, room, room).len() == 1 => return self.paragraph(INDENT, text, Role::Text),
+            Wording::Prose => wrap(text, barred, barred).into_iter().map(|range| (range, Start::Line)).collect(),
+            Wording::Exact if wrap_exactly(text, room).len() == 1 => return self.paragraph(INDENT, text, Role::Text),
+            Wording::Exact => wrap_exactly(text, barred),
+        };
+        for (range, start) in rows {
+            let words = vec![bar_at(start, self.theme), Span::styled(&text[range], style)];
+            let line = self.bordered(INDENT, words);
+            self.lines.body.push(line);
+        }
+    }
+
+    /// What choosing an option means. It stands to the right of the marks; lines of its own have bars.
+    fn description(&mut self, text: &'a str) {
+        let column = self.label_column();
+        if text.contains('\n') {
+            let room = self.room(column + width(self.theme.signs.bar) + 1);
+            for range in wrap(text, room, room) {
+                let words = Span::styled(text[range].trim_end_matches(' '), self.style(Role::Muted));
+                let line = self.bordered(column, vec![bar_at(Start::Line, self.theme), words]);
+                self.lines.body.push(line);
+            }
+        } else if !text.is_empty() {
+            self.paragraph(column, text, Role::Muted);
+        }
     }
 
     /// The column of labels and descriptions.

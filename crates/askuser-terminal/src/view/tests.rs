@@ -1,6 +1,8 @@
 //! The prompt as a person sees it: pictures of every screen, and what holds on all of them.
 
 mod closings;
+mod contexts;
+mod forged;
 mod properties;
 mod screens;
 

@@ -12,7 +12,10 @@ mod state;
 mod update;
 
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
-pub use state::{AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Viewport};
+pub use state::{
+    AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Viewport, Window,
+    Wording,
+};
 
 use crate::key::Key;
 use crate::outcome::Outcome;

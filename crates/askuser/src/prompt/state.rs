@@ -3,7 +3,7 @@
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
-use crate::request::Request;
+use crate::request::{Purpose, Request};
 use crate::sanitize;
 use crate::text::Text;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ pub enum Scroll {
 }
 
 /// What a view shows of a page that may be longer than the screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewport {
     /// The first line shown.
     pub offset: usize,
@@ -112,6 +112,29 @@ pub struct Viewport {
     pub total: usize,
     /// The lines that each row (an option, then Other) takes; none on pages without rows.
     pub rows: Vec<Range<usize>>,
+    /// What is shown of the context, which scrolls by itself.
+    pub context: Window,
+}
+
+/// The part that is shown of a text that scrolls by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The first line shown.
+    pub offset: usize,
+    /// How many lines are shown.
+    pub height: usize,
+    /// How many lines there are.
+    pub total: usize,
+}
+
+impl Window {
+    /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
+    pub(super) fn paged(&self, pages: isize) -> Option<usize> {
+        // A line of overlap keeps the reader's place.
+        let step = pages * self.height.saturating_sub(1).max(1) as isize;
+        let to = self.offset.saturating_add_signed(step).min(self.total.saturating_sub(self.height));
+        (to != self.offset).then_some(to)
+    }
 }
 
 impl Viewport {
@@ -131,6 +154,20 @@ impl Viewport {
     pub(super) fn step(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }
+
+    /// The page itself as a window.
+    pub(super) fn page(&self) -> Window {
+        Window { offset: self.offset, height: self.height, total: self.total }
+    }
+}
+
+/// How the text of a question is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// As prose, wrapped between words.
+    Prose,
+    /// Exactly, to the last blank: the person agrees to what it says, such as a command.
+    Exact,
 }
 
 /// A prompt: questions, and everything the person has done about them so far.
@@ -138,6 +175,7 @@ impl Viewport {
 pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
+    pub(super) wording: Wording,
     pub(super) known: Vec<Answer>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
@@ -149,6 +187,8 @@ pub struct Prompt {
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
     pub(super) scroll: Scroll,
+    /// The first line of the context that is shown.
+    pub(super) context_offset: usize,
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
     pub(super) held: bool,
@@ -174,7 +214,11 @@ impl Prompt {
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
-        Prompt { origin: request.asked_by(), ..prompt }
+        let wording = match request.key().purpose() {
+            Purpose::Permission => Wording::Exact,
+            _ => Wording::Prose,
+        };
+        Prompt { origin: request.asked_by(), wording, ..prompt }
     }
 
     /// A prompt at its first question.
@@ -185,6 +229,7 @@ impl Prompt {
             review_row: drafts.len(),
             set,
             origin: None,
+            wording: Wording::Prose,
             known: Vec::new(),
             options,
             drafts,
@@ -194,6 +239,7 @@ impl Prompt {
             decline: Text::new(limit),
             notice: None,
             scroll: Scroll::At(0),
+            context_offset: 0,
             viewport: None,
             now: Duration::ZERO,
             held: false,
@@ -236,6 +282,11 @@ impl Prompt {
     /// Who asks, safe to show.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    /// How the text of the questions is shown.
+    pub fn wording(&self) -> Wording {
+        self.wording
     }
 
     /// The questions.
@@ -351,6 +402,11 @@ impl Prompt {
     /// Where the page should start.
     pub fn scroll(&self) -> Scroll {
         self.scroll
+    }
+
+    /// The first line to show of the context.
+    pub fn context_offset(&self) -> usize {
+        self.context_offset
     }
 
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A

@@ -962,7 +962,13 @@ fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
         false if row < first => offset.saturating_sub(2 * (first - row)),
         false => offset + 25 + 2 * row,
     };
-    Viewport { offset, height: 10, total: 30, rows: (0..4).map(|row| start(row)..start(row) + 2).collect() }
+    Viewport {
+        offset,
+        height: 10,
+        total: 30,
+        rows: (0..4).map(|row| start(row)..start(row) + 2).collect(),
+        ..Viewport::default()
+    }
 }
 
 /// Plays a script on a screen; says what came of it and where the page should start.
@@ -1038,7 +1044,7 @@ fn the_review_has_a_cursor_and_enter_changes_the_answer_under_it() {
 #[test]
 fn arrows_scroll_the_review() {
     let mut played = play(Prompt::new(three(), ARMED), "111");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
     played.play("<down>");
     assert_eq!(played.prompt.scroll(), Scroll::At(9));
 }
@@ -1046,7 +1052,7 @@ fn arrows_scroll_the_review() {
 #[test]
 fn a_long_help_page_scrolls_before_it_closes() {
     let mut played = play(Prompt::new(database(), ARMED), "?");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
     played.play("<down>");
     assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Help, Scroll::At(9)));
     played.play("<enter>");
@@ -1205,7 +1211,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec((0usize..60, 0usize..30), 0..7))
         .prop_map(|(offset, height, total, rows)| {
             let rows = rows.into_iter().map(|(start, lines)| start..start + lines).collect();
-            Viewport { offset, height, total, rows }
+            Viewport { offset, height, total, rows, ..Viewport::default() }
         });
     prop_oneof![
         20 => any_key().prop_map(|key| Step::Event(Event::Key(key))),
@@ -1333,7 +1339,7 @@ proptest! {
             if prompt.page() != Page::Question(0) {
                 break;
             }
-            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone() });
+            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone(), ..Viewport::default() });
             let effect = prompt.update(Event::Key(key), Duration::ZERO);
             prop_assert!(!prompt.draft(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
             if matches!(effect, Effect::Finish(_)) {
@@ -1353,4 +1359,19 @@ proptest! {
         answers.iter_mut().for_each(|answer| answer.note = None);
         prop_assert_eq!(Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers).answers(), answers);
     }
+}
+
+#[test]
+fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    let mut step = |code: KeyCode, offset: usize| {
+        let context = Window { offset: prompt.context_offset(), height: 5, total: 12 };
+        prompt.look(Viewport { offset, height: 10, total: 30, context, ..Viewport::default() });
+        prompt.update(Event::Key(code.into()), Duration::ZERO);
+        (prompt.context_offset(), prompt.scroll())
+    };
+    let read = [0, 0, 0, 9].map(|offset| step(KeyCode::PageDown, offset));
+    assert_eq!(read, [(4, Scroll::At(0)), (7, Scroll::At(0)), (7, Scroll::At(9)), (7, Scroll::At(18))]);
+    let back = [9, 0, 0, 0].map(|offset| step(KeyCode::PageUp, offset));
+    assert_eq!(back, [(7, Scroll::At(0)), (3, Scroll::At(0)), (0, Scroll::At(0)), (0, Scroll::At(0))]);
 }

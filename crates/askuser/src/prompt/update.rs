@@ -109,8 +109,8 @@ impl Prompt {
             (_, Action::Number(n)) => return self.number(n),
             (_, Action::Up) => self.up(),
             (_, Action::Down) => self.down(),
-            (_, Action::PageUp) => self.scroll_by_page(-1),
-            (_, Action::PageDown) => self.scroll_by_page(1),
+            (_, Action::PageUp) => self.page_up(),
+            (_, Action::PageDown) => self.page_down(),
             (_, Action::Previous) => self.go_to_page(-1),
             (_, Action::Next) => self.go_to_page(1),
             (_, Action::Note) => {
@@ -336,11 +336,26 @@ impl Prompt {
         self.reveal();
     }
 
+    /// Reads on: the context to its end, then the page.
+    fn page_down(&mut self) {
+        match self.viewport.as_ref().and_then(|viewport| viewport.context.paged(1)) {
+            Some(offset) => self.context_offset = offset,
+            None => self.scroll_by_page(1),
+        }
+    }
+
+    /// Reads back: the page to its beginning, then the context.
+    fn page_up(&mut self) {
+        let Some(viewport) = &self.viewport else { return };
+        match viewport.context.paged(-1).filter(|_| viewport.offset == 0) {
+            Some(offset) => self.context_offset = offset,
+            None => self.scroll_by_page(-1),
+        }
+    }
+
     fn scroll_by_page(&mut self, pages: isize) {
         let Some(viewport) = &self.viewport else { return };
-        let end = viewport.total.saturating_sub(viewport.height);
-        let step = pages * viewport.step() as isize;
-        self.scroll = Scroll::At(viewport.offset.saturating_add_signed(step).min(end));
+        self.scroll = Scroll::At(viewport.page().paged(pages).unwrap_or(viewport.offset));
     }
 
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.

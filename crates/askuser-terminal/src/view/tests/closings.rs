@@ -83,3 +83,16 @@ fn answers_are_green_headers_quiet_and_refusals_muted() {
     let line = &closing_lines(&set, &Outcome::cancelled(), Confirm::Inline, &theme, 79)[0];
     assert_eq!(line.spans[0].style, theme.style(Role::Muted));
 }
+
+#[test]
+fn a_long_note_does_not_run_past_the_corner_of_its_box() {
+    let set = database();
+    let outcome =
+        Outcome::answered(&set, vec![answer(&set, 0, &[0], None, Some("a note that is longer than the chip"))]);
+    for columns in [79, 30] {
+        let lines = closing_lines(&set, outcome.as_ref().unwrap(), Confirm::Boxed, &Theme::default(), columns);
+        let widths: Vec<usize> = lines.iter().map(|line| width(&line.to_string())).collect();
+        assert!(widths.iter().all(|width| *width <= widths[0]) && widths[0] <= columns.into(), "{widths:?}");
+        assert_eq!(widths.first(), widths.last());
+    }
+}

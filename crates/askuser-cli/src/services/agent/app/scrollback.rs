@@ -38,8 +38,6 @@ pub(crate) enum Item {
 pub(crate) const MAX_COLUMNS: usize = 100;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
-/// For `max_lines`: what the person is to agree to is shown completely, every line of it and all of each line.
-pub(crate) const NO_LIMIT: usize = usize::MAX;
 
 /// The bullet before a tool call.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
@@ -214,7 +212,7 @@ fn limited(
     let mut lines = Vec::new();
     for line in clean.lines().take(max_lines) {
         let (role, further) = look(line);
-        let end = line.char_indices().nth(MAX_LINE_CHARS).filter(|_| max_lines != NO_LIMIT).map(|(end, _)| end);
+        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
         let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
         let style = theme.style(role);
         let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];

@@ -44,12 +44,3 @@ fn output_that_is_broken_keeps_its_indent() {
     let diff = Item::Diff { text: "+one two three\n-x".into(), max_lines: 5 };
     assert_eq!(show(&diff, 14), ["    +one two", "     three", "    -x"]);
 }
-
-#[test]
-fn what_somebody_is_to_agree_to_is_shown_to_its_last_character() {
-    let text = format!("+{}z\n{}+end", "y".repeat(MAX_LINE_CHARS * 2), "+x\n".repeat(1_000));
-    let shown = show(&Item::Diff { text, max_lines: NO_LIMIT }, 80).join("");
-    let count = |c| shown.chars().filter(|other| *other == c).count();
-    assert_eq!(["y", "z", "x", "end"].map(|part| shown.matches(part).count()), [MAX_LINE_CHARS * 2, 1, 1_000, 1]);
-    assert_eq!(count('…'), 0);
-}

@@ -320,15 +320,11 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
 }
 
 #[test]
-fn what_a_question_is_about_is_shown_above_it_once() {
+fn what_a_question_is_about_is_shown_once_by_its_prompt() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
     let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
-    assert_eq!(
-        printed(&effects),
-        [&Item::Diff { text: diff.into(), max_lines: crate::agent::app::scrollback::NO_LIMIT }]
-    );
-    assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
+    assert_eq!(effects, [Effect::Ask(waiting(Some(diff)))]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
     let effects =
