@@ -59,7 +59,7 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
     let output = run(name, &[("? keys", "\r"), ("Choose 1 to 4", "1\r")]);
     // In the frame, then in the scrollback; in line mode once.
     assert_eq!(output.matches("The plan:").count(), 3, "{output}");
-    assert!(output.find("1. look") < output.find("Which database"), "{output}");
+    assert!(output.find("look") < output.find("Which database"), "{output}");
     assert!(!output.contains("\x1b[2J"), "{output}");
 }
 

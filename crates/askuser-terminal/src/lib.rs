@@ -35,6 +35,7 @@ mod fixtures;
 mod in_a_terminal;
 mod inline_prompt;
 mod line_prompt;
+pub mod markdown;
 mod paint;
 mod session;
 mod view;

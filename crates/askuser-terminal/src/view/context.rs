@@ -4,8 +4,10 @@
 
 use super::barred::{bar, bar_at};
 use super::theme::{Role, Theme};
-use super::wrap::{Start, width, wrap_exactly, wrap_styled};
+use super::wrap::{Start, width, wrap_exactly};
+use crate::markdown::{self, Fences};
 use askuser::{Context, sanitize};
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
 
@@ -16,8 +18,10 @@ pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> V
     let text = text.strip_suffix('\n').unwrap_or(&text);
     match context {
         Context::Prose(_) => {
-            let bar = [bar(theme)];
-            wrap_styled([(text, theme.style(Role::Secondary))], &bar, &bar, columns)
+            let bar = bar(theme);
+            let room = columns.saturating_sub(width(&bar.content));
+            let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
+            lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect()
         }
         Context::Diff(_) => exactly(text, diff_role, theme, columns),
         _ => exactly(text, |_| Role::Text, theme, columns),

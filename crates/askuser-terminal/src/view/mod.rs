@@ -12,7 +12,7 @@ mod wrap;
 
 pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, not_stored_lines};
-pub(crate) use context::context_lines;
+pub(crate) use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::{Start, is_plain, wrap_exactly};
@@ -41,17 +41,6 @@ pub enum PromptPhase {
     Expired,
 }
 
-/// How much room the options take. When rows are short, they give way to what has to be read, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spacing {
-    /// With blank lines.
-    Airy,
-    /// Without blank lines.
-    Dense,
-    /// Without blank lines, and with the description of the focused option alone.
-    Brief,
-}
-
 /// A prompt laid out for a size: the visible lines, and where the caret is.
 pub(crate) struct View<'a> {
     lines: Vec<Line<'a>>,
@@ -78,16 +67,17 @@ impl<'a> View<'a> {
             Some(context) => context_lines(context, &theme, columns.saturating_sub(prompt_lines::EDGE)),
             None => Vec::new(),
         };
-        let composed = |spacing| compose(prompt, &theme, phase, spacing, usize::from(columns));
+        let mut content = compose(prompt, &theme, phase, usize::from(columns));
         // Plus one line for the bottom border.
         let fits = |content: &PromptLines<'_>| {
             content.head.len() + context.len() + content.body.len() + 1 + content.footer.len() <= rows
         };
-        let mut content = composed(Spacing::Airy);
-        for spacing in [Spacing::Dense, Spacing::Brief] {
-            if !fits(&content) {
-                content = composed(spacing);
-            }
+        // When rows are short, options give way to what has to be read: first blank lines, then descriptions.
+        if !fits(&content) {
+            content.leave_out_gaps();
+        }
+        if !fits(&content) {
+            content.leave_out_descriptions();
         }
         View::fit(content, context, prompt, &theme, phase, columns, rows)
     }

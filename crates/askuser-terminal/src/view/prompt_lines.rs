@@ -8,10 +8,11 @@ mod text_field;
 
 pub(super) use keys::read_on;
 
+use super::PromptPhase;
 use super::barred::bar_at;
 use super::theme::{Role, Theme};
-use super::wrap::{Start, width, wrap, wrap_exactly};
-use super::{PromptPhase, Spacing};
+use super::wrap::{Start, width, wrap, wrap_exactly, wrap_styled};
+use crate::markdown;
 use askuser::Question;
 use askuser::prompt::{AnswerDraft, InputMode, NoticeKind, Page, Prompt, TextField, Wording};
 use ratatui_core::style::{Modifier, Style};
@@ -37,10 +38,54 @@ pub(super) struct PromptLines<'a> {
     pub(super) rows: Vec<Range<usize>>,
     /// The line of the body and the column of the caret.
     pub(super) caret: Option<(usize, usize)>,
+    /// The lines of the body that are blank.
+    gaps: Vec<usize>,
+    /// The lines of the body that stand under options without the focus.
+    descriptions: Vec<Range<usize>>,
+    /// How many more lines than under the focused option stand under another.
+    longer: usize,
     /// How many more lines the body would take with the cursor on another row.
     pub(super) spare: usize,
     /// A blank line with its border.
     pub(super) blank: Line<'a>,
+}
+
+impl PromptLines<'_> {
+    /// Leaves out blank lines, and the tabs: "Question 1 of 2" has to do.
+    pub(super) fn leave_out_gaps(&mut self) {
+        self.head.truncate(1);
+        let gaps = std::mem::take(&mut self.gaps);
+        self.leave_out(gaps.into_iter().map(|line| line..line + 1).collect());
+    }
+
+    /// Leaves out the descriptions of options without the focus.
+    pub(super) fn leave_out_descriptions(&mut self) {
+        let descriptions = std::mem::take(&mut self.descriptions);
+        self.leave_out(descriptions);
+        self.spare = self.longer;
+    }
+
+    /// Leaves out these lines of the body, which are in order.
+    fn leave_out(&mut self, ranges: Vec<Range<usize>>) {
+        let before = self.body.len();
+        let mut ranges = ranges.into_iter().peekable();
+        // Where each line is afterwards.
+        let mut places = Vec::with_capacity(before + 1);
+        let mut at = 0;
+        self.body.retain(|_| {
+            let line = places.len();
+            while ranges.next_if(|range| range.end <= line).is_some() {}
+            let kept = ranges.peek().is_none_or(|range| !range.contains(&line));
+            places.push(at);
+            at += usize::from(kept);
+            kept
+        });
+        places.push(at);
+        for range in self.rows.iter_mut().chain(&mut self.descriptions) {
+            *range = places[range.start]..places[range.end];
+        }
+        self.caret = self.caret.map(|(line, column)| (places[line], column));
+    }
 }
 
 /// What the footer shows.
@@ -52,13 +97,7 @@ pub(super) enum FooterKind {
     Notice,
 }
 
-pub(super) fn compose<'a>(
-    prompt: &'a Prompt,
-    theme: &Theme,
-    phase: PromptPhase,
-    spacing: Spacing,
-    columns: usize,
-) -> PromptLines<'a> {
+pub(super) fn compose<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, columns: usize) -> PromptLines<'a> {
     let border = match phase {
         PromptPhase::Expired => Role::Warning,
         PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
@@ -71,10 +110,13 @@ pub(super) fn compose<'a>(
         footer_kind: FooterKind::Hints,
         rows: Vec::new(),
         caret: None,
+        gaps: Vec::new(),
+        descriptions: Vec::new(),
+        longer: 0,
         spare: 0,
         blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
     };
-    let mut composer = Composer { prompt, theme, phase, spacing, columns, border, lines };
+    let mut composer = Composer { prompt, theme, phase, columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
@@ -106,7 +148,6 @@ struct Composer<'a, 'b> {
     prompt: &'a Prompt,
     theme: &'b Theme,
     phase: PromptPhase,
-    spacing: Spacing,
     columns: usize,
     border: Role,
     lines: PromptLines<'a>,
@@ -147,7 +188,7 @@ impl<'a> Composer<'a, '_> {
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
         self.lines.head.push(Line::from(line));
-        if several && self.spacing == Spacing::Airy && self.prompt.mode() != InputMode::Help {
+        if several && self.prompt.mode() != InputMode::Help {
             self.tabs();
         }
     }
@@ -227,9 +268,7 @@ impl<'a> Composer<'a, '_> {
             });
         }
         self.end_row(entry, row, start);
-        if self.spacing == Spacing::Brief {
-            self.lines.spare = tallest.any - tallest.shown;
-        }
+        self.lines.longer = tallest.any - tallest.shown;
     }
 
     /// Adds what stands under a label. When rows are short it stands under the focused one alone; the others are measured, so
@@ -237,44 +276,55 @@ impl<'a> Composer<'a, '_> {
     fn describe(&mut self, focused: bool, tallest: &mut Tallest, add: impl FnOnce(&mut Self)) {
         let before = self.lines.body.len();
         add(self);
-        let lines = self.lines.body.len() - before;
-        tallest.any = tallest.any.max(lines);
+        let added = before..self.lines.body.len();
+        tallest.any = tallest.any.max(added.len());
         if focused {
-            tallest.shown = lines;
-        } else if self.spacing == Spacing::Brief {
-            self.lines.body.truncate(before);
+            tallest.shown = added.len();
+        } else {
+            self.lines.descriptions.push(added);
         }
     }
 
     /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
     fn question_text(&mut self, text: &'a str) {
-        let (room, style) = (self.room(INDENT), self.style(Role::Text));
-        let barred = room.saturating_sub(width(self.theme.signs.bar) + 1);
-        let rows = match self.prompt.wording() {
-            Wording::Prose if wrap(text, room, room).len() == 1 => return self.paragraph(INDENT, text, Role::Text),
-            Wording::Prose => wrap(text, barred, barred).into_iter().map(|range| (range, Start::Line)).collect(),
-            Wording::Exact if wrap_exactly(text, room).len() == 1 => return self.paragraph(INDENT, text, Role::Text),
-            Wording::Exact => wrap_exactly(text, barred),
-        };
-        for (range, start) in rows {
-            let words = vec![bar_at(start, self.theme), Span::styled(&text[range], style)];
-            let line = self.bordered(INDENT, words);
+        let room = self.room(INDENT);
+        if self.prompt.wording() == Wording::Prose {
+            return self.prose(INDENT, text, Role::Text, |_, rows| rows > 1);
+        }
+        if wrap_exactly(text, room).len() == 1 {
+            return self.paragraph(INDENT, text, Role::Text);
+        }
+        for (range, start) in wrap_exactly(text, room.saturating_sub(width(self.theme.signs.bar) + 1)) {
+            let words = Span::styled(&text[range], self.style(Role::Text));
+            let line = self.bordered(INDENT, vec![bar_at(start, self.theme), words]);
             self.lines.body.push(line);
         }
     }
 
     /// What choosing an option means. It stands to the right of the marks; lines of its own have bars.
     fn description(&mut self, text: &'a str) {
-        let column = self.label_column();
-        if text.contains('\n') {
-            let room = self.room(column + width(self.theme.signs.bar) + 1);
-            for range in wrap(text, room, room) {
-                let words = Span::styled(text[range].trim_end_matches(' '), self.style(Role::Muted));
-                let line = self.bordered(column, vec![bar_at(Start::Line, self.theme), words]);
-                self.lines.body.push(line);
-            }
-        } else if !text.is_empty() {
-            self.paragraph(column, text, Role::Muted);
+        if !text.is_empty() {
+            self.prose(self.label_column(), text, Role::Muted, |text, _| text.contains('\n'));
+        }
+    }
+
+    /// Text with bold and code in it; `needs_bars` tells by the text and its rows whether each has a bar.
+    fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
+        let (room, style) = (self.room(indent), self.style(role));
+        let words = match markdown::inline(text) {
+            Some(pieces) => markdown::words(&pieces, style, self.theme),
+            None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, role),
+            None => vec![(text.to_owned(), style)],
+        };
+        let words = || words.iter().map(|(text, style)| (text.as_str(), *style));
+        let mut rows = wrap_styled(words(), &[], &[], room);
+        if needs_bars(text, rows.len()) {
+            let bar = [bar_at(Start::Line, self.theme)];
+            rows = wrap_styled(words(), &bar, &bar, room);
+        }
+        for row in rows {
+            let line = self.bordered(indent, row.spans);
+            self.lines.body.push(line);
         }
     }
 
@@ -367,12 +417,11 @@ impl<'a> Composer<'a, '_> {
 
     // ---- lines ----
 
-    /// A blank line, unless rows are short.
+    /// A blank line, which is left out when rows are short.
     fn gap(&mut self) {
-        if self.spacing == Spacing::Airy {
-            let line = self.bordered(0, Vec::new());
-            self.lines.body.push(line);
-        }
+        let line = self.bordered(0, Vec::new());
+        self.lines.gaps.push(self.lines.body.len());
+        self.lines.body.push(line);
     }
 
     fn paragraph(&mut self, indent: usize, text: &'a str, role: Role) {

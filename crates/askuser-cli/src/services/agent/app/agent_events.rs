@@ -1,13 +1,12 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
-use super::markdown;
 use super::scrollback::Item;
 use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
 use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
 use super::update::FULL_LINES;
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
-use askuser_terminal::{Presentation, Role};
+use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`.
 
 use super::agent_thread::Session;
-use super::markdown::{self, Row, wrapped};
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration};
 use askuser::sanitize;
+use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Presentation, Role, Signs, Theme, width};
+use askuser_terminal::{Presentation, Role, Signs, Theme, width, wrap_styled};
 
 /// Something printed into the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>
         (version, theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
         (facts.as_str(), theme.style(Role::Muted)),
     ];
-    wrapped(words.into_iter(), &[], &[Span::raw("  ")], columns)
+    wrap_styled(words, &[], &[Span::raw("  ")], columns)
 }
 
 /// A folder with `~` for the home folder.
@@ -91,7 +91,7 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     let text = sanitize::block(text);
     let lead = [Span::styled(format!("{} ", theme.signs.cursor), theme.style(Role::Primary))];
     let style = theme.style(Role::Text).add_modifier(Modifier::BOLD);
-    wrapped([(text.trim_end_matches('\n'), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
+    wrap_styled([(text.trim_end_matches('\n'), style)], &lead, &[Span::raw("  ")], columns)
 }
 
 /// A call in one row: its name in any case, then as much as fits of its input, status and facts.
@@ -216,7 +216,7 @@ fn limited(
         let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
         let style = theme.style(role);
         let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
-        lines.extend(wrapped(words.into_iter(), &[Span::raw("    ")], &[Span::raw(further)], columns));
+        lines.extend(wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns));
     }
     if total > max_lines {
         let more = format!("    {} {} more lines", theme.signs.ellipsis, total - max_lines);
@@ -235,7 +235,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
     let words = sanitize::block(text);
     let style = theme.style(if role == Role::Muted { Role::Muted } else { Role::Text });
-    wrapped([(words.as_ref(), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
+    wrap_styled([(words.as_ref(), style)], &lead, &[Span::raw("  ")], columns)
 }
 
 /// The keys on the help page. The last [`LINE_MODE_KEYS`] work in line mode too.
@@ -270,10 +270,10 @@ fn help(presentation: Presentation, theme: &Theme, columns: usize) -> Vec<Line<'
         let words = [(about, theme.style(Role::Secondary))];
         if columns < names + 20 {
             lines.push(Line::from(Span::styled(name, style)));
-            lines.extend(wrapped(words.into_iter(), &[Span::raw("  ")], &[Span::raw("  ")], columns));
+            lines.extend(wrap_styled(words, &[Span::raw("  ")], &[Span::raw("  ")], columns));
         } else {
             let lead = [Span::styled(format!("{name:names$}"), style)];
-            lines.extend(wrapped(words.into_iter(), &lead, &[Span::raw(" ".repeat(names))], columns));
+            lines.extend(wrap_styled(words, &lead, &[Span::raw(" ".repeat(names))], columns));
         }
     }
     lines
