@@ -79,6 +79,8 @@ pub struct Question {
 pub struct Choice {
     label: Untrusted,
     description: Untrusted,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<Untrusted>,
     #[serde(skip)]
     recommended: bool,
 }
@@ -228,7 +230,7 @@ impl Question {
         let mut names = Distinct::default();
         let options =
             list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
-                Choice::build(option, path, limits, &mut names, bad)
+                Choice::build(option, path, rules, &mut names, bad)
             });
         let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
         let (question, header) = (question?, header?);
@@ -343,13 +345,8 @@ pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut 
 }
 
 impl Choice {
-    fn build(
-        raw: OptionInput,
-        path: &str,
-        limits: &Limits,
-        names: &mut Distinct,
-        bad: &mut Gathered,
-    ) -> Option<Choice> {
+    fn build(raw: OptionInput, path: &str, rules: &Rules, names: &mut Distinct, bad: &mut Gathered) -> Option<Choice> {
+        let limits = rules.limits();
         let label_path = format!("{path}.label");
         let label = text(raw.label, &label_path, limits.label_chars(), bad).and_then(|label| {
             let (name, recommended) = name_of(&label);
@@ -365,9 +362,10 @@ impl Choice {
             Some((Untrusted::new(label, name), recommended))
         });
         let description = text(raw.description, &format!("{path}.description"), limits.description_chars(), bad);
+        let preview = preview(raw.preview, &format!("{path}.preview"), rules, bad);
         let ((label, recommended), description) = (label?, description?);
         let shown = sanitize::trim(&sanitize::block(&description)).to_owned();
-        Some(Choice { label, description: Untrusted::new(description, shown), recommended })
+        Some(Choice { label, description: Untrusted::new(description, shown), preview, recommended })
     }
 
     /// The label as a person reads it: safe, one line, without "(Recommended)".
@@ -383,6 +381,11 @@ impl Choice {
     /// What choosing it means, as a person reads it.
     pub fn description(&self) -> &str {
         self.description.shown()
+    }
+
+    /// What it would look like, as a person reads it: safe, in Markdown, possibly of many lines.
+    pub fn preview(&self) -> Option<&str> {
+        self.preview.as_ref().map(Untrusted::shown)
     }
 
     /// Whether the model recommends it.
@@ -442,6 +445,17 @@ fn text(field: Field<String>, path: &str, span: Span, bad: &mut Gathered) -> Opt
         return Some(text);
     }
     None
+}
+
+/// The preview of an option: none where it is absent, null or blank.
+fn preview(field: Field<String>, path: &str, rules: &Rules, bad: &mut Gathered) -> Option<Untrusted> {
+    if rules.version() < 2 || matches!(field, Field::Missing | Field::Wrong("null")) {
+        return None;
+    }
+    let text = text(field, path, Span { min: 0, max: rules.limits().preview_chars() }, bad)?;
+    // Blank lines around it go; the indent of its first line is the text's.
+    let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
+    (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, shown))
 }
 
 /// The items of an array: as many as allowed, each well formed.

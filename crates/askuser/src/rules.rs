@@ -41,8 +41,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The newest version, which new input is read by.
-    pub const VERSION: u32 = 1;
+    /// The newest version, which new input is read by. Since 2, the preview of an option is read and bounded.
+    pub const VERSION: u32 = 2;
 
     /// The default limits; cosmetic faults are rejected.
     pub const fn strict() -> Rules {

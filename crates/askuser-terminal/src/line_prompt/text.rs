@@ -9,6 +9,7 @@ use std::fmt::Write;
 const HELP: &str = "\
 Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
   n 2   add a note to option 2
+  v 2   read the preview of option 2, if it has one
   y     send the answers, at the end of several questions
   b     back to the earlier question
   f     forward to the later question
@@ -41,6 +42,7 @@ impl LinePrompt {
             }
             // After a typing error the whole question is not repeated.
             (InputMode::Choosing, _) if self.rejected => self.write_input_hint(&mut out),
+            (InputMode::Choosing, Page::Question(i)) if self.reading.is_some() => self.write_preview(&mut out, i),
             (InputMode::Choosing, Page::Question(i)) => self.write_question(&mut out, i),
             (InputMode::Choosing, Page::Review) => self.write_review(&mut out),
         }
@@ -67,7 +69,9 @@ impl LinePrompt {
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
-            let mut lead = format!("  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
+            let preview =
+                if option.preview().is_some() { format!(" (v {} reads its preview)", row + 1) } else { String::new() };
+            let mut lead = format!("  {}. {}{recommended}{}{preview}", row + 1, option.name(), chosen(row));
             if !option.description().is_empty() {
                 lead.push_str(": ");
             }
@@ -78,6 +82,18 @@ impl LinePrompt {
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
         self.write_marked(out, &format!("  {}. Other{}: ", other + 1, chosen(other)), typed);
         self.write_note(out, entry, other);
+        self.write_input_hint(out);
+    }
+
+    fn write_preview(&self, out: &mut String, i: usize) {
+        let options = self.prompt.set().questions()[i].options();
+        if let Some((row, option)) = self.reading.and_then(|row| Some((row, options.get(row)?))) {
+            let _ = writeln!(out, "Preview of {}:", row + 1);
+            let text = option.preview().unwrap_or_default();
+            for (range, start) in wrap_exactly(text, self.columns.unwrap_or(usize::MAX).saturating_sub(2)) {
+                let _ = writeln!(out, "{} {}", mark(start), &text[range]);
+            }
+        }
         self.write_input_hint(out);
     }
 
@@ -140,8 +156,12 @@ impl LinePrompt {
             Wording::Exact => wrap_exactly(text, inside),
         };
         for (range, start) in rows {
-            let mark = if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped };
-            let _ = writeln!(out, "{mark} {}", text[range].trim_end_matches(' '));
+            let _ = writeln!(out, "{} {}", mark(start), text[range].trim_end_matches(' '));
         }
     }
+}
+
+/// What stands before a row of a text that others wrote.
+fn mark(start: Start) -> &'static str {
+    if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped }
 }

@@ -97,7 +97,14 @@ pub(super) enum FooterKind {
     Notice,
 }
 
-pub(super) fn compose<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, columns: usize) -> PromptLines<'a> {
+/// The lines of a prompt of so many columns, whose question and options have `text_columns` of them.
+pub(super) fn compose<'a>(
+    prompt: &'a Prompt,
+    theme: &Theme,
+    phase: PromptPhase,
+    columns: usize,
+    text_columns: usize,
+) -> PromptLines<'a> {
     let border = match phase {
         PromptPhase::Expired => Role::Warning,
         PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
@@ -116,7 +123,7 @@ pub(super) fn compose<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase,
         spare: 0,
         blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
     };
-    let mut composer = Composer { prompt, theme, phase, columns, border, lines };
+    let mut composer = Composer { prompt, theme, phase, columns, text_columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
@@ -149,6 +156,8 @@ struct Composer<'a, 'b> {
     theme: &'b Theme,
     phase: PromptPhase,
     columns: usize,
+    /// The columns of question and options, the border included.
+    text_columns: usize,
     border: Role,
     lines: PromptLines<'a>,
 }
@@ -218,7 +227,7 @@ impl<'a> Composer<'a, '_> {
             spans.push(Span::styled(text, self.style(role)));
         }
         // If they do not fit, the head's "Question 1 of 2" has to do.
-        if columns <= self.room(INDENT) {
+        if columns + INDENT < self.columns {
             let line = self.bordered(INDENT, spans);
             self.lines.head.push(line);
         }
@@ -436,7 +445,7 @@ impl<'a> Composer<'a, '_> {
     /// Adds text to the last line, or below it if it does not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
         let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
-        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);
+        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.text_columns);
         match self.lines.body.last_mut() {
             Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
             _ => self.paragraph(indent, text.trim_start(), role),
@@ -455,7 +464,7 @@ impl<'a> Composer<'a, '_> {
 
     /// The columns left for text at an indent, after the border.
     fn room(&self, indent: usize) -> usize {
-        self.columns.saturating_sub(indent + 1)
+        self.text_columns.saturating_sub(indent + 1)
     }
 
     fn style(&self, role: Role) -> Style {

@@ -114,6 +114,8 @@ pub struct Viewport {
     pub rows: Vec<Range<usize>>,
     /// What is shown of the context, which scrolls by itself.
     pub context: Window,
+    /// What is shown of the preview of the focused option, which scrolls by itself.
+    pub preview: Window,
 }
 
 /// The part that is shown of a text that scrolls by itself.
@@ -189,6 +191,8 @@ pub struct Prompt {
     pub(super) scroll: Scroll,
     /// The first line of the context that is shown.
     pub(super) context_offset: usize,
+    /// The first line of the preview that is shown, and the row it belongs to.
+    pub(super) preview_offset: (usize, usize),
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
     pub(super) held: bool,
@@ -240,6 +244,7 @@ impl Prompt {
             notice: None,
             scroll: Scroll::At(0),
             context_offset: 0,
+            preview_offset: (0, 0),
             viewport: None,
             now: Duration::ZERO,
             held: false,
@@ -407,6 +412,12 @@ impl Prompt {
     /// The first line to show of the context.
     pub fn context_offset(&self) -> usize {
         self.context_offset
+    }
+
+    /// The first line to show of the preview of the focused option; each is read from its beginning.
+    pub fn preview_offset(&self) -> usize {
+        let (row, offset) = self.preview_offset;
+        if row == self.focus() { offset } else { 0 }
     }
 
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A

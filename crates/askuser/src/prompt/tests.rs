@@ -1375,3 +1375,19 @@ fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
     let back = [9, 0, 0, 0].map(|offset| step(KeyCode::PageUp, offset));
     assert_eq!(back, [(7, Scroll::At(0)), (3, Scroll::At(0)), (0, Scroll::At(0)), (0, Scroll::At(0))]);
 }
+
+#[test]
+fn the_preview_scrolls_first_and_each_option_has_its_own_from_the_beginning() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    let look = |prompt: &mut Prompt| {
+        let preview = Window { offset: prompt.preview_offset(), height: 5, total: 8 };
+        prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
+    };
+    let mut step = |code: KeyCode| {
+        look(&mut prompt);
+        prompt.update(Event::Key(code.into()), Duration::ZERO);
+        prompt.preview_offset()
+    };
+    assert_eq!([KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageUp].map(&mut step), [3, 3, 0]);
+    assert_eq!([KeyCode::PageDown, KeyCode::Down, KeyCode::PageDown].map(&mut step), [3, 0, 3]);
+}

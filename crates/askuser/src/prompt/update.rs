@@ -264,6 +264,7 @@ impl Prompt {
         self.mode = InputMode::Choosing;
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
+        self.preview_offset = (0, 0);
         // What the next page shows is not known until it is laid out.
         self.viewport = None;
     }
@@ -336,20 +337,24 @@ impl Prompt {
         self.reveal();
     }
 
-    /// Reads on: the context to its end, then the page.
+    /// Reads on: the preview to its end, then the context, then the page.
     fn page_down(&mut self) {
-        match self.viewport.as_ref().and_then(|viewport| viewport.context.paged(1)) {
-            Some(offset) => self.context_offset = offset,
-            None => self.scroll_by_page(1),
+        let Some(viewport) = &self.viewport else { return };
+        match (viewport.preview.paged(1), viewport.context.paged(1)) {
+            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
+            (None, Some(offset)) => self.context_offset = offset,
+            (None, None) => self.scroll_by_page(1),
         }
     }
 
-    /// Reads back: the page to its beginning, then the context.
+    /// Reads back: the preview to its beginning, then the page, then the context.
     fn page_up(&mut self) {
         let Some(viewport) = &self.viewport else { return };
-        match viewport.context.paged(-1).filter(|_| viewport.offset == 0) {
-            Some(offset) => self.context_offset = offset,
-            None => self.scroll_by_page(-1),
+        let context = viewport.context.paged(-1).filter(|_| viewport.offset == 0);
+        match (viewport.preview.paged(-1), context) {
+            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
+            (None, Some(offset)) => self.context_offset = offset,
+            (None, None) => self.scroll_by_page(-1),
         }
     }
 
