@@ -31,7 +31,7 @@ pub struct Options {
     pub confirm: Confirm,
     /// How long after the first frame keys that answer, cancel or open a text field are ignored.
     pub key_delay: Duration,
-    /// How long the prompt shows in the colour of success before it closes.
+    /// How long the prompt shows in the colour of success after each answer, and before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
@@ -156,7 +156,7 @@ pub(crate) fn ask_on(
         // A line is sent by Enter, which guards against stray keys by itself.
         Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::of(asked.request, key_delay);
+    let prompt = Prompt::of(asked.request, key_delay).flashing_success(options.flash);
     let prompt = match asked.keyboard {
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),

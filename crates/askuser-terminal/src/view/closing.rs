@@ -1,11 +1,12 @@
 //! The lines that stay in the scrollback after a prompt.
 
-use super::barred::bar;
+use super::barred::{bar, bar_at};
 use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
-use super::wrap::{width, wrap_styled};
+use super::wrap::{Start, width, wrap_exactly, wrap_styled};
 use askuser::{Answer, Closed, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
+use std::ops::Range;
 
 /// How answers are shown once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Confirm {
     Inline,
     /// A box with the answers in it.
     Boxed,
+    /// The text of each question, and below it `✔ Database: PostgreSQL`.
+    Full,
     /// Not at all.
     None,
 }
@@ -52,21 +55,25 @@ pub fn closing_lines(
         Status::Answered => (theme.signs.done, Role::Success),
         _ => (theme.signs.bullet, Role::Muted),
     };
-    for answer in outcome.answers() {
-        let header = set
-            .questions()
-            .iter()
-            .find(|question| question.text_verbatim() == answer.question)
-            .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
-        match confirm {
-            Confirm::Inline => lines.extend(inline(&header, answer, mark, theme, columns)),
-            Confirm::Boxed => {
-                if !lines.is_empty() {
-                    lines.push(Line::default());
-                }
-                lines.extend(boxed(&header, answer, mark, theme, columns));
+    if confirm == Confirm::Full {
+        for question in set.questions() {
+            lines.extend(asked(question.text(), theme, columns));
+            let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim());
+            lines.extend(answer.into_iter().flat_map(|answer| inline(question.header(), answer, mark, theme, columns)));
+        }
+    } else {
+        for answer in outcome.answers() {
+            let question = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
+            let header = question
+                .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
+            if confirm == Confirm::Inline {
+                lines.extend(inline(&header, answer, mark, theme, columns));
+                continue;
             }
-            Confirm::None => {}
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            lines.extend(boxed(&header, answer, mark, theme, columns));
         }
     }
     let (sign, role, words) = match outcome.status() {
@@ -99,6 +106,16 @@ pub(crate) fn not_stored_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Li
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
     said_lines(&lead, words, theme, columns)
+}
+
+/// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
+fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let style = theme.style(Role::Muted);
+    let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1));
+    let row = |(range, start): (Range<usize>, Start)| {
+        Line::from(vec![bar_at(start, theme), Span::styled(text[range].to_owned(), style)])
+    };
+    rows.into_iter().map(row).collect()
 }
 
 /// What was said, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.

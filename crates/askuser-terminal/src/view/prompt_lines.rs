@@ -108,6 +108,7 @@ pub(super) fn compose<'a>(
     let border = match phase {
         PromptPhase::Expired => Role::Warning,
         PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
+        PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
         PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
     let lines = PromptLines {
@@ -395,7 +396,10 @@ impl<'a> Composer<'a, '_> {
             (PromptPhase::Expired, ..) => Some((format!("{} {TIMED_OUT}", self.theme.signs.warning), Role::Warning)),
             (_, InputMode::Leaving, _) => {
                 let words = ["Discard your answers? Esc again: discard", "any other key: keep"];
-                Some((words.join(&format!(" {} ", self.theme.signs.dot)), Role::Warning))
+                let line = words.join(&format!(" {} ", self.theme.signs.dot));
+                // In two rows a dot between them would stand at the end of one.
+                let fits = INDENT + width(&line) <= self.columns;
+                Some((if fits { line } else { words.join("\n") }, Role::Warning))
             }
             (_, InputMode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
             (_, _, Some(notice)) => {

@@ -195,6 +195,9 @@ pub struct Prompt {
     pub(super) preview_offset: (usize, usize),
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
+    /// How long the border shows that a question of several was answered, and until when it does.
+    pub(super) success_flash: Duration,
+    pub(super) answered_until: Duration,
     pub(super) held: bool,
     /// Until when the person can hardly have seen the prompt.
     pub(super) armed_at: Duration,
@@ -247,6 +250,8 @@ impl Prompt {
             preview_offset: (0, 0),
             viewport: None,
             now: Duration::ZERO,
+            success_flash: Duration::ZERO,
+            answered_until: Duration::ZERO,
             held: false,
             armed_at: options.key_delay,
             arming: Arming::Steady,
@@ -263,6 +268,12 @@ impl Prompt {
             self.arming = Arming::UntilRest;
         }
         self
+    }
+
+    /// After each answer but the last, the next page shows in the colour of success for so long. It holds up no key, and says
+    /// nothing: nothing is sent yet.
+    pub fn flashing_success(self, success_flash: Duration) -> Prompt {
+        Prompt { success_flash, ..self }
     }
 
     /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question
@@ -385,6 +396,11 @@ impl Prompt {
         self.notice.as_ref().is_some_and(|notice| self.now < notice.flash_until)
     }
 
+    /// Whether a question of several was answered just now.
+    pub fn is_answer_fresh(&self) -> bool {
+        self.now < self.answered_until
+    }
+
     /// How much time is left; `None` when there is no limit or somebody holds it.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.options.deadline.filter(|_| !self.held)?;
@@ -394,6 +410,7 @@ impl Prompt {
     /// When something will change by itself, counted from the first frame; `None` when nothing will until an event.
     pub fn next_change(&self) -> Option<Duration> {
         let flash = self.notice.as_ref().map(|notice| notice.flash_until).filter(|&until| until > self.now);
+        let fresh = Some(self.answered_until).filter(|&until| until > self.now);
         let countdown = self.time_left().map(|left| {
             // The countdown shows minutes while there are many and seconds at the end: wake no oftener than it changes.
             let step = if left > Duration::from_secs(60) { 60_000 } else { 1_000 };
@@ -401,7 +418,7 @@ impl Prompt {
             self.now
                 + Duration::from_millis(if rest == 0 { step as u64 } else { rest as u64 }.min(left.as_millis() as u64))
         });
-        flash.into_iter().chain(countdown).min()
+        flash.into_iter().chain(fresh).chain(countdown).min()
     }
 
     /// Where the page should start.

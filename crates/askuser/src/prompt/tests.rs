@@ -1391,3 +1391,21 @@ fn the_preview_scrolls_first_and_each_option_has_its_own_from_the_beginning() {
     assert_eq!([KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageUp].map(&mut step), [3, 3, 0]);
     assert_eq!([KeyCode::PageDown, KeyCode::Down, KeyCode::PageDown].map(&mut step), [3, 0, 3]);
 }
+
+#[test]
+fn each_answer_of_several_shows_success_for_a_moment_and_holds_up_no_key() {
+    let mut prompt = Prompt::new(three(), ARMED).flashing_success(Duration::from_millis(80));
+    let press =
+        |prompt: &mut Prompt, c, now| prompt.update(Event::Key(KeyCode::Char(c).into()), Duration::from_millis(now));
+    assert!(!prompt.is_answer_fresh());
+    press(&mut prompt, '1', 1_000);
+    assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (true, Some(Duration::from_millis(1_080))));
+    // The next key counts at once.
+    press(&mut prompt, '2', 1_001);
+    assert_eq!(prompt.page(), Page::Question(2));
+    prompt.update(Event::Tick, Duration::from_millis(1_081));
+    assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (false, None));
+    // Going back and forth answers nothing.
+    prompt.update(Event::Key(KeyCode::Left.into()), Duration::from_millis(1_100));
+    assert!(!prompt.is_answer_fresh());
+}

@@ -226,6 +226,7 @@ impl Prompt {
             return self.submit();
         }
         self.open(self.next_page(i));
+        self.answered_until = self.now + self.success_flash;
         Effect::Continue
     }
 

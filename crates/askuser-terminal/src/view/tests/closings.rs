@@ -62,6 +62,22 @@ fn boxed() {
 }
 
 #[test]
+fn full() {
+    insta::assert_snapshot!("closing_full", all(Confirm::Full, &Theme::default()));
+}
+
+#[test]
+fn a_question_that_stays_is_muted_and_cannot_pass_for_a_confirmation() {
+    let set =
+        fixtures::set_of(&[fixtures::question("Go?\n✔ Run: Deny", "Run", false, &[("Allow", "a"), ("Deny", "b")])]);
+    let outcome = Outcome::answered(&set, vec![answer(&set, 0, &[0], None, None)]).expect("answered");
+    let lines = closing_lines(&set, &outcome, Confirm::Full, &Theme::default(), 79);
+    let rows: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert_eq!(rows, ["┃ Go?", "┃ ✔ Run: Deny", "✔ Run: Allow"]);
+    assert_eq!(lines[0].spans[1].style, Theme::default().style(Role::Muted));
+}
+
+#[test]
 fn boxed_in_ascii() {
     insta::assert_snapshot!("closing_ascii", all(Confirm::Boxed, &Theme { signs: Signs::ASCII, ..Theme::default() }));
 }

@@ -290,6 +290,41 @@ fn typing_shows_a_caret_in_the_primary_colour() {
 }
 
 #[test]
+fn what_is_chosen_changes_colour_as_the_proposals_say() {
+    let prompt = played(&features(), ARMED, "1<down>", NORMAL);
+    let picture = styled(&prompt, &DARK, PromptPhase::Asking, NORMAL);
+    let row = |label: &str| picture.lines().find(|line| line.contains(label)).expect("a row").to_owned();
+    // Chosen, and the cursor is elsewhere.
+    assert!(row("TypeScript").contains("‹#818CF8 bold›☑ ‹#F1F5F9›TypeScript"), "{picture}");
+    assert!(row("Tailwind").contains("‹#818CF8›☐ ‹#94A3B8›Tailwind"), "{picture}");
+}
+
+#[test]
+fn an_answer_of_several_turns_the_border_green_for_a_moment() {
+    let mut prompt = Prompt::new(authentication(), ARMED).flashing_success(Duration::from_millis(80));
+    press(&mut prompt, Event::Key(askuser::KeyCode::Char('1').into()), Duration::from_secs(1), NORMAL);
+    let shown = |prompt: &Prompt| styled(prompt, &DARK, PromptPhase::Asking, NORMAL);
+    assert!(shown(&prompt).contains("‹#34D399›│") && shown(&prompt).contains("‹#34D399›╰"), "{}", shown(&prompt));
+    press(&mut prompt, Event::Tick, Duration::from_millis(1_080), NORMAL);
+    assert!(!shown(&prompt).contains("‹#34D399›│"), "{}", shown(&prompt));
+}
+
+#[test]
+fn no_row_of_the_footer_ends_with_a_dangling_dot() {
+    let scripts = ["", "<down>", "<space><esc>", "n", "c", "d", "?", "9", "<paste:x>", "4", "<pgdn>"];
+    for set in [database(), features(), authentication(), long()] {
+        for script in scripts {
+            for columns in 10..100 {
+                let size = (columns, 24);
+                let picture = text(&played(&set, ARMED, script, size), &Theme::default(), PromptPhase::Asking, size);
+                let dangling = picture.lines().find(|line| line.trim_end().ends_with(['•', '·']));
+                assert_eq!(dangling, None, "{script} at {columns} in\n{picture}");
+            }
+        }
+    }
+}
+
+#[test]
 fn ascii_signs() {
     let theme = Theme { signs: Signs::ASCII, depth: ColorDepth::None, ..DARK };
     let mut out = String::new();
