@@ -396,10 +396,7 @@ impl<'a> Composer<'a, '_> {
             (PromptPhase::Expired, ..) => Some((format!("{} {TIMED_OUT}", self.theme.signs.warning), Role::Warning)),
             (_, InputMode::Leaving, _) => {
                 let words = ["Discard your answers? Esc again: discard", "any other key: keep"];
-                let line = words.join(&format!(" {} ", self.theme.signs.dot));
-                // In two rows a dot between them would stand at the end of one.
-                let fits = INDENT + width(&line) <= self.columns;
-                Some((if fits { line } else { words.join("\n") }, Role::Warning))
+                Some((words.join(&format!(" {} ", self.theme.signs.dot)), Role::Warning))
             }
             (_, InputMode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
             (_, _, Some(notice)) => {
@@ -416,8 +413,11 @@ impl<'a> Composer<'a, '_> {
                 if self.prompt.mode() != InputMode::Help {
                     self.lines.footer_kind = FooterKind::Notice;
                 }
+                let dot = format!(" {}", self.theme.signs.dot);
                 for range in wrap(&text, room, room) {
-                    let words = Span::styled(text[range].to_owned(), style);
+                    let words = text[range].trim_end_matches(' ');
+                    // A dot between two things separates nothing at the end of a row.
+                    let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
                     self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
                 }
             }
