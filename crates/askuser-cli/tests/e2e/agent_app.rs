@@ -243,6 +243,36 @@ fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
 }
 
 #[test]
+fn a_plan_of_six_lines_shows_its_title_at_80_by_24() {
+    let plan = "# Rewrite the parser\n\n1. Read it\n2. Write tests\n3. Change it\n4. Run them";
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": plan}});
+    let stage = stage(json!([{"text": "Here it is.", "calls": [plan]}, {"text": "Good."}]));
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    terminal.keys("/plan<enter>");
+    terminal.wait_for("╭─ plan mode ─");
+    terminal.keys("make a plan<enter>");
+    terminal.wait_for("Go ahead with this plan?");
+    terminal.wait_for("Other");
+    let screen = terminal.screen();
+    assert!(screen.contains("│  ┃ Rewrite the parser\n") && screen.contains("│  ┃ 4. Run them\n"), "{screen}");
+}
+
+#[test]
+fn a_permission_shows_its_whole_command_at_40_by_12() {
+    let bash = json!({"name": "Bash", "input": {"command": "cd build\nrm -r    cache\nmake all"}});
+    let stage = stage(json!([{"calls": [bash]}, {"text": "Done."}])).size(40, 12);
+    let terminal = start(&stage, &["go"]);
+    terminal.wait_for("╭─ Bash ─╮");
+    terminal.wait_for("╰─");
+    let screen = terminal.screen();
+    for line in ["cd build", "rm -r    cache", "make all"] {
+        assert!(screen.lines().any(|row| row.starts_with("│  ┃ ") && row.contains(line)), "{screen}");
+    }
+    assert!(screen.contains("> ○ "), "{screen}");
+}
+
+#[test]
 fn a_subagents_question_comes_after_what_was_said_before_it() {
     let task = json!({"name": "Task", "input": {"description": "audit deps", "prompt": "go"}});
     let script = json!({

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const NORMAL: Size = (80, 24);
 const SMALL: Size = (40, 12);
-const LARGE: Size = (200, 60);
+const LARGE: Size = (120, 40);
 const TINY: Size = (20, 5);
 
 /// The screens of a script at each size.
@@ -68,7 +68,13 @@ fn style(cell: &Cell) -> String {
     if cell.bg != Color::Reset {
         words.push(format!("on {}", colour(cell.bg)));
     }
-    for (modifier, word) in [(Modifier::BOLD, "bold"), (Modifier::DIM, "dim"), (Modifier::REVERSED, "reversed")] {
+    let modifiers = [
+        (Modifier::BOLD, "bold"),
+        (Modifier::DIM, "dim"),
+        (Modifier::UNDERLINED, "underlined"),
+        (Modifier::REVERSED, "reversed"),
+    ];
+    for (modifier, word) in modifiers {
         if cell.modifier.contains(modifier) {
             words.push(word.to_owned());
         }
@@ -122,8 +128,8 @@ screen!(
 screen!(other_caret_on_a_wide_character, package_manager(), "4用哪个<left>", &[NORMAL]);
 screen!(other_kept, package_manager(), "<down><down><down><enter>bun<esc>", &[NORMAL, SMALL]);
 screen!(other_tiny, package_manager(), "4bun", &[TINY, (30, 8)]);
-screen!(note, database(), "<down>n", &[NORMAL, SMALL]);
-screen!(note_written, database(), "<down>nonly if we must<enter>", &[NORMAL, SMALL]);
+screen!(note, database(), "<down>n");
+screen!(note_written, database(), "<down>nonly if we must<enter>");
 screen!(discuss, database(), "c", &[NORMAL, SMALL, LARGE, TINY]);
 screen!(discuss_on_review, authentication(), "<enter>1<enter>cWhat about passkeys?", &[NORMAL, SMALL]);
 screen!(decline, database(), "dnot today", &[NORMAL, SMALL, LARGE, TINY]);
@@ -246,6 +252,20 @@ fn colours_by_role_on_a_light_background() {
 fn two_hundred_and_fifty_six_colours() {
     let theme = Theme { depth: ColorDepth::Ansi256, ..DARK };
     check_styled("styles_256", &played(&features(), ARMED, "1", NORMAL), &theme, PromptPhase::Asking);
+}
+
+#[test]
+fn every_background_in_every_depth() {
+    let mut out = String::new();
+    for background in [Background::Dark, Background::Light, Background::Unknown, Background::Contrast] {
+        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+            let theme = Theme { background, depth, ..DARK };
+            let prompt = played(&features(), ARMED, "1<down>", (50, 14));
+            let picture = styled(&prompt, &theme, PromptPhase::Asking, (50, 14));
+            let _ = writeln!(out, "{background:?} {depth:?}\n{picture}");
+        }
+    }
+    insta::assert_snapshot!("styles_everywhere", out);
 }
 
 #[test]
