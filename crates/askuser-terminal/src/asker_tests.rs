@@ -64,6 +64,20 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
 }
 
 #[test]
+fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
+    if is_inside() {
+        let command: String = (1..=60).map(|n| format!("step {n}.\n")).collect();
+        let request =
+            request("1", database()).with_context(About::command(command)).with_deadline(Duration::from_millis(200));
+        crate::ask_request(&request, &options(), &mut |_| Ok(())).expect("an outcome");
+        return;
+    }
+    let output = run("asker::tests::when_the_time_is_up_all_that_was_to_be_decided_stays", &[("Timed out", "")]);
+    let after = output.rfind("step 1.").expect("its beginning");
+    assert!(output[after..].contains("step 60.") && output[after..].contains("Timed out"), "{output}");
+}
+
+#[test]
 fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
     if is_inside() {
         let asker = TerminalAsker::new(options());

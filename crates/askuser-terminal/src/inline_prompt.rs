@@ -316,6 +316,12 @@ impl InlinePrompt<'_> {
                     self.device.pause(self.options.flash)?;
                 }
                 Status::TimedOut => {
+                    // The frame stays; what it is about stands above it, all of it.
+                    let context = self.session.take_context_lines(self.room().0);
+                    if !context.is_empty() {
+                        self.painter.erase();
+                        self.painter.print(&context);
+                    }
                     self.repaint()?;
                     self.painter.leave();
                     return Ok(());

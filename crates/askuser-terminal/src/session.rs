@@ -170,6 +170,13 @@ impl PromptSession {
         self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
     }
 
+    /// As [`PromptSession::context_lines`], which then stands elsewhere and is not part of the prompt any more.
+    pub(crate) fn take_context_lines(&mut self, columns: u16) -> Vec<Line<'static>> {
+        let lines = self.context_lines(columns);
+        self.context = None;
+        lines
+    }
+
     // ---- for the inline prompt, which paints lines instead of cells ----
 
     /// The layout in so many columns and rows. Its viewport goes to [`PromptSession::set_viewport`].

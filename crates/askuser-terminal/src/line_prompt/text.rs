@@ -5,6 +5,7 @@ use crate::view::{Signs, Start, wrap, wrap_exactly};
 use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
 use askuser::report;
 use std::fmt::Write;
+use std::ops::Range;
 
 const HELP: &str = "\
 Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
@@ -152,11 +153,14 @@ impl LinePrompt {
             return;
         }
         let rows: Vec<_> = match self.prompt.wording() {
-            Wording::Prose => wrap(text, inside, inside).into_iter().map(|range| (range, Start::Line)).collect(),
+            Wording::Prose => {
+                let trimmed = |range: Range<usize>| range.start..range.start + text[range].trim_end_matches(' ').len();
+                wrap(text, inside, inside).into_iter().map(|range| (trimmed(range), Start::Line)).collect()
+            }
             Wording::Exact => wrap_exactly(text, inside),
         };
         for (range, start) in rows {
-            let _ = writeln!(out, "{} {}", mark(start), text[range].trim_end_matches(' '));
+            let _ = writeln!(out, "{} {}", mark(start), &text[range]);
         }
     }
 }

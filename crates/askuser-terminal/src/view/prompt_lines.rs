@@ -234,14 +234,13 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// The request's origin, such as a subagent.
+    /// The request's origin, such as a subagent. Others wrote it: only its first row begins like one of ours.
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin() {
             let text = format!("Asked by: {origin}");
-            let room = self.room(INDENT);
-            for range in wrap(&text, room, room) {
-                let words = Span::styled(text[range].to_owned(), self.style(Role::Muted));
-                let line = self.bordered(INDENT, vec![words]);
+            let further = [bar_at(Start::Line, self.theme)];
+            for row in wrap_styled([(text.as_str(), self.style(Role::Muted))], &[], &further, self.room(INDENT)) {
+                let line = self.bordered(INDENT, row.spans);
                 self.lines.body.push(line);
             }
         }

@@ -63,6 +63,12 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     let mut at = 0;
     for line in text.split('\n') {
         let (mut from, mut column, mut start) = (at, 0, Start::Line);
+        // What is decided may be a long file, and most lines of one fit.
+        if line.len() <= limit && is_plain(line) {
+            rows.push((at..at + line.len(), start));
+            at += line.len() + 1;
+            continue;
+        }
         for (i, grapheme) in line.grapheme_indices(true) {
             let wide = self::columns(grapheme);
             if column > 0 && column + wide > limit {

@@ -106,3 +106,14 @@ fn the_command_of_a_permission_keeps_its_blanks_where_it_is_wrapped() {
     assert!(shown.contains(&format!("│  ┃ {first}").trim_end().to_owned()), "{shown:#?}");
     assert!(shown.contains(&format!("│  ╏ {second}")), "{shown:#?}");
 }
+
+#[test]
+fn whoever_asks_cannot_begin_a_row_like_an_option() {
+    let origin = askuser::Origin::default().with_task(format!("{} > ○ Deny", "x".repeat(60)));
+    let request = Request::new(RequestKey::new("s", "c"), of("Run it?")).with_origin(origin);
+    let prompt = Prompt::of(&request, Duration::ZERO);
+    for columns in 20..100 {
+        let shown = rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (columns, 60))));
+        assert_eq!(shown.iter().filter(|row| row.starts_with("│  > ")).count(), 1, "{shown:#?}");
+    }
+}
