@@ -31,6 +31,18 @@ pub(super) struct Preview {
     pub(super) tallest: usize,
 }
 
+impl Preview {
+    /// The rows it would take below the options.
+    pub(super) fn rows_below(&self) -> usize {
+        if self.place == Place::Below { self.tallest } else { 0 }
+    }
+
+    /// The rows it would take beside the options.
+    pub(super) fn rows_beside(&self) -> usize {
+        self.tallest - self.rows_below()
+    }
+}
+
 /// The preview in a terminal of so many columns; `None` if no option of the question has one. `edge` is what stands to the
 /// left of text.
 pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -> Option<Preview> {
