@@ -50,13 +50,13 @@ impl<'a> Layout<'a, '_> {
         if !fits(&content) {
             content.leave_out_descriptions();
         }
-        let has_border = self.yield_to_question(&mut content);
+        let (content, has_border) = self.yield_to_question(content);
         self.fit(content, has_border, context, preview)
     }
 
     /// With few rows, footer hints, border and head give way to the question and to notices. Returns whether the bottom
     /// border stays.
-    fn yield_to_question(&self, content: &mut PromptLines<'_>) -> bool {
+    fn yield_to_question(&self, mut content: PromptLines<'a>) -> (PromptLines<'a>, bool) {
         let mut has_border = true;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
         while content.head.len() + usize::from(has_border) + content.footer.len() + 2 > self.rows {
@@ -70,7 +70,7 @@ impl<'a> Layout<'a, '_> {
         }
         // Of a notice, keep as much as leaves one row for the question.
         content.footer.truncate(self.rows.saturating_sub(1));
-        has_border
+        (content, has_border)
     }
 
     fn fit(
@@ -110,7 +110,10 @@ impl<'a> Layout<'a, '_> {
             context: context.window(),
             preview: preview.window(),
         };
-        self.offer_reading_on(&mut content, &viewport);
+        if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() && self.is_unread(&viewport) {
+            // Enter does not choose a row that is off the screen, so the footer does not offer it.
+            content.footer = vec![read_on(self.theme, self.columns.into())];
+        }
         let above = content.head.len() + context.height();
         let shown = offset..offset + height;
         let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
@@ -121,17 +124,11 @@ impl<'a> Layout<'a, '_> {
         View { lines, viewport, caret, columns: self.columns }
     }
 
-    /// Enter does not choose a row that is off the screen, so the footer does not offer it.
-    fn offer_reading_on(&self, content: &mut PromptLines<'_>, viewport: &Viewport) {
+    /// Whether the focused row is below the screen.
+    fn is_unread(&self, viewport: &Viewport) -> bool {
         let focused = self.prompt.current().and_then(|_| viewport.rows.get(self.prompt.focus()));
-        let unread = focused.is_some_and(|row| row.start >= viewport.offset + viewport.height);
-        if unread
-            && self.prompt.mode() == InputMode::Choosing
-            && content.footer_kind == FooterKind::Hints
-            && !content.footer.is_empty()
-        {
-            content.footer = vec![read_on(self.theme, self.columns.into())];
-        }
+        let below = focused.is_some_and(|row| row.start >= viewport.offset + viewport.height);
+        below && self.prompt.mode() == InputMode::Choosing
     }
 
     /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.
