@@ -68,6 +68,7 @@ impl Permissions {
                 || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(&rule.0, &rule.1))
         };
         match self.mode {
+            _ if consent.always_ask => false,
             PermissionMode::Allow => true,
             PermissionMode::AcceptEdits => consent.edits_here || known(),
             PermissionMode::Ask => known(),
@@ -100,7 +101,7 @@ pub(crate) enum Verdict {
 /// The options by their index: a recorded answer may have been given under other labels.
 const ONCE: usize = 0;
 const ALWAYS: usize = 1;
-const ALWAYS_LABEL: &str = "Always here";
+const ALWAYS_LABEL: &str = "Always allow in this folder";
 
 /// Makes sure that the person agrees.
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Verdict, Stop> {
@@ -122,13 +123,14 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     let asked = context.ask_for(Purpose::Permission, &call.id, set, consent.context.clone()).await?;
     let refused = |why: String| {
         let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
-        Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "not allowed").with_details(details)))
+        Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "Not allowed").with_details(details)))
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
         return match picked {
             Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
-            Some(ALWAYS) => {
+            // Where it was not offered, that place is the refusal's.
+            Some(ALWAYS) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
                 allow_always(call, &consent, &asked.resolution, context);
                 Ok(Verdict::Allowed { note: note.clone() })
             }
@@ -175,8 +177,11 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
     let limits = Limits::DEFAULT;
     let cut = |text: &str, max: usize| text.chars().take(max).collect::<String>();
     let question = QuestionInput::new(&consent.question, cut(tool, limits.header_chars().max))
-        .option("Allow once", "This time only")
-        .option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max))
-        .option("Deny", "Do not run it; a note or Other says what to do instead");
+        .option("Allow once", "This time only");
+    let question = match consent.always_ask {
+        true => question,
+        false => question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max)),
+    };
+    let question = question.option("Don't run it", "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())
 }

@@ -51,6 +51,7 @@ pub trait Tool: Send + Sync {
             rule: call.name.clone(),
             always: format!("Run {} in this folder without asking", call.name),
             edits_here: false,
+            always_ask: false,
         })
     }
 
@@ -85,6 +86,8 @@ pub struct Consent {
     pub always: String,
     /// Whether it is an edit inside the allowed folders, which the mode that accepts edits lets through.
     pub edits_here: bool,
+    /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.
+    pub always_ask: bool,
 }
 
 /// A tool as it is offered to a model.

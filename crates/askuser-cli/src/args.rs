@@ -7,12 +7,18 @@ use clap::{Arg, ArgAction, Command};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    answered
-  1    asked but not answered (cancelled, declined, discuss, timed out: the result says which)
+  1    asked but not answered: cancelled, declined, discuss or timed out,
+       and the result says which
   2    bad input or usage
   3    nobody can be asked
+  4    ended elsewhere: withdrawn, or answered by somebody else
+  75   not answered yet; the question stays in the inbox
   130  interrupted";
 
-pub const PROVIDERS: [&str; 5] = ["json-schema", "anthropic", "openai", "gemini", "mcp"];
+pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
+
+/// Help takes the width of the terminal, as long as lines stay readable.
+const MAX_WIDTH: usize = 100;
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
@@ -20,9 +26,11 @@ pub fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
+        .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([ask(), agent(), check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), agent()])
+        .subcommands([check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -35,6 +43,7 @@ pub fn ask() -> Command {
              makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
         )
         .after_help(EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(ask_arguments)
 }
 
@@ -66,7 +75,122 @@ fn ask_arguments(command: Command) -> Command {
                 .requires("question")
                 .help("Several options may be chosen"),
         )
+        .arg(
+            Arg::new("key")
+                .long("key")
+                .value_name("TEXT")
+                .help("In the inbox: the same key is the same question, and gets the same answer"),
+        )
+        .arg(Arg::new("from").long("from").value_name("NAME").help("In the inbox: who asks"))
+        .arg(
+            Arg::new("detach")
+                .long("detach")
+                .action(ArgAction::SetTrue)
+                .help("In the inbox: print the question's id and do not wait"),
+        )
         .args(settings(&[Of::Asking, Of::Results]))
+}
+
+/// What waits in the inbox.
+pub fn inbox() -> Command {
+    Command::new("inbox")
+        .about("Show what waits for an answer, and answer it")
+        .long_about(
+            "Show what waits for an answer, and answer it.\n\nIn a terminal it is a live list; --json, --count and --follow are \
+             for scripts and status bars, --next for a key binding.",
+        )
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            let flag = |name: &'static str, help: &'static str| {
+                Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+            };
+            command
+                .arg(flag("json", "Print what waits, one JSON object per line"))
+                .arg(flag("count", "Print how many wait").conflicts_with("json"))
+                .arg(flag("follow", "Go on printing whatever changes"))
+                .arg(flag("next", "Answer the oldest, and end").conflicts_with_all(["json", "count", "follow"]))
+                .args(inbox_settings())
+        })
+}
+
+/// Waits for a question of the inbox again.
+pub fn wait() -> Command {
+    Command::new("wait")
+        .about("Wait for the answer to a question in the inbox, and print it")
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            command
+                .arg(question_id())
+                .arg(
+                    Arg::new("for")
+                        .long("for")
+                        .value_name("DURATION")
+                        .help("Stop waiting after this long, with exit code 75; the question stays"),
+                )
+                .args(settings(&[Of::Results]))
+                .args(some_settings(&["store"]))
+        })
+}
+
+/// Answers a question of the inbox.
+pub fn answer() -> Command {
+    Command::new("answer")
+        .about("Answer a question in the inbox")
+        .long_about(
+            "Answer a question in the inbox.\n\nOpens its prompt, or takes the answer from --select, --other and --answers. The \
+             first answer counts; a later one is told who was first.",
+        )
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            let many = |name: &'static str, value: &'static str, help: &'static str| {
+                Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+            };
+            command
+                .arg(question_id())
+                .arg(many("select", "HEADER=LABEL", "Choose this option; once for each choice"))
+                .arg(many("other", "HEADER=TEXT", "Say this instead of an option"))
+                // Opened by a popup rather than by a person: stray keys must not answer.
+                .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
+                .args(inbox_settings())
+        })
+}
+
+/// Takes a question of the inbox back.
+pub fn withdraw() -> Command {
+    Command::new("withdraw")
+        .about("Take a question in the inbox back; nobody can answer it any more")
+        .after_help(EXIT_CODES)
+        .defer(|command| command.arg(question_id()).args(some_settings(&["store"])))
+}
+
+/// What was asked and answered.
+pub fn log() -> Command {
+    Command::new("log").about("Show what was asked through the inbox, and what was decided").defer(|command| {
+        command
+            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+            .arg(
+                Arg::new("since")
+                    .long("since")
+                    .value_name("WHEN")
+                    .help("Asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
+            )
+            .arg(Arg::new("from").long("from").value_name("NAME").help("Asked by an agent whose name contains this"))
+            .args(some_settings(&["store"]))
+    })
+}
+
+fn question_id() -> Arg {
+    Arg::new("id").value_name("ID").required(true).help("The question, by as much of its id as is unique")
+}
+
+/// The settings of a prompt for a question that is in the inbox already.
+fn inbox_settings() -> Vec<Arg> {
+    some_settings(&["store", "answers", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
+}
+
+fn some_settings(names: &[&str]) -> Vec<Arg> {
+    let all = settings(&[Of::Asking]);
+    all.into_iter().filter(|arg| names.contains(&arg.get_id().as_str())).collect()
 }
 
 /// The command of the second executable; here for its help, its completions and its manual page.
@@ -78,13 +202,15 @@ pub fn agent() -> Command {
              one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
         )
         .after_help(AGENT_EXIT_CODES)
+        .max_term_width(MAX_WIDTH)
         .defer(agent_arguments)
 }
 
 const AGENT_EXIT_CODES: &str = "\
 Exit codes, with -p:
   0    done, and whatever was asked was answered
-  1    done, but a question was cancelled, declined, not answered in time, or is to be talked about
+  1    done, but a question was cancelled, declined, not answered in time,
+       or is to be talked about
   2    bad usage, or the turn broke off
   3    a question found nobody
   130  interrupted";
@@ -143,10 +269,14 @@ fn agent_arguments(command: Command) -> Command {
             Arg::new("max-requests")
                 .long("max-requests")
                 .value_name("N")
-                .value_parser(clap::value_parser!(u32).range(1..))
+                .value_parser(count)
                 .help("Break off after this many requests to the model in a turn; a subagent counts its own"),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
+}
+
+fn count(text: &str) -> Result<u32, &'static str> {
+    text.parse().ok().filter(|count| *count > 0).ok_or("must be a whole number above 0")
 }
 
 fn check() -> Command {
@@ -162,14 +292,25 @@ fn check() -> Command {
 }
 
 fn schema() -> Command {
-    Command::new("schema").about("Print the tool definition to give to a model").arg(
-        Arg::new("for")
-            .long("for")
-            .value_name("SHAPE")
-            .value_parser(PossibleValuesParser::new(PROVIDERS))
-            .default_value("json-schema")
-            .help("Whose shape it takes"),
-    )
+    Command::new("schema")
+        .about("Print the tool definition to give to a model")
+        .arg(
+            Arg::new("for")
+                .long("for")
+                .value_name("SHAPE")
+                .value_parser(PossibleValuesParser::new(PROVIDERS))
+                .default_value("json-schema")
+                .help("Whose shape it takes"),
+        )
+        .arg(
+            Arg::new("with")
+                .long("with")
+                .value_name("EXTRA")
+                .value_parser(PossibleValuesParser::new(["plan", "preview"]))
+                .value_delimiter(',')
+                .action(ArgAction::Append)
+                .help("What it mentions too: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
+        )
 }
 
 fn demo() -> Command {
@@ -228,7 +369,8 @@ fn settings(of: &[Of]) -> Vec<Arg> {
                 .default_missing_value("true")
                 .value_name("BOOL")
                 .hide_possible_values(true),
-            name => arg.value_name(name),
+            // A number below 0 is a bad value, not an unknown option.
+            name => arg.value_name(name).allow_negative_numbers(true),
         }
     };
     SETTINGS.iter().filter(|setting| of.contains(&setting.of)).map(flag).collect()

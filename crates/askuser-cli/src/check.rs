@@ -1,9 +1,9 @@
 //! `askuser check`: violations and advice, without asking.
 
-use crate::docs::write;
 use askuser::lint::lint;
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::result::write;
 use askuser_cli::source;
 use clap::ArgMatches;
 use serde_json::json;
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
                 let mut out = String::new();
                 set.mended().iter().for_each(|line| out.push_str(&format!("mended: {line}\n")));
                 lints.iter().for_each(|lint| out.push_str(&format!("warning: {lint}\n")));
-                out.push_str(&format!("valid: {} question(s)\n", set.questions().len()));
+                let count = set.questions().len();
+                out.push_str(&format!("valid: {count} question{}\n", if count == 1 { "" } else { "s" }));
                 write(&out)?;
             }
             Ok(exit::ANSWERED)

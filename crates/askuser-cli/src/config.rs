@@ -2,7 +2,7 @@
 //!
 //! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
 
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, reason};
 use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
@@ -10,6 +10,7 @@ use askuser_terminal::{Background, ColorDepth, Confirm};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub struct Layers {
     values: Vec<(String, Origin)>,
     /// What was ignored, and why.
     warnings: Vec<String>,
+    /// What is wrong with the files, in their order; what is not wrong counts all the same.
+    broken: Vec<Failure>,
 }
 
 /// What the layers are made from.
@@ -66,16 +69,17 @@ impl Layers {
     /// The bottom layer.
     pub fn defaults() -> Layers {
         let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
-        Layers { values, warnings: Vec::new() }
+        Layers { values, warnings: Vec::new(), broken: Vec::new() }
     }
 
-    pub fn lay(sources: &Sources<'_>) -> Result<Layers, Failure> {
+    pub fn lay(sources: &Sources<'_>) -> Layers {
         let mut layers = Layers::defaults();
-        if let Some(path) = &sources.user {
-            layers.lay_file(path, By::User)?;
-        }
-        if let Some(path) = &sources.project {
-            layers.lay_file(path, By::Anybody)?;
+        for (path, by) in [(&sources.user, By::User), (&sources.project, By::Anybody)] {
+            if let Some(path) = path
+                && let Err(failure) = layers.lay_file(path, by)
+            {
+                layers.broken.push(failure);
+            }
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             // The old name first, so that the new one wins.
@@ -88,34 +92,63 @@ impl Layers {
                 *slot = (value, Origin::Flag(setting.flag()));
             }
         }
-        Ok(layers)
+        layers
     }
 
     /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
+    ///
+    /// # Errors
+    /// Where a file is broken.
     pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
+        Layers::inspect(args).sound()
+    }
+
+    /// The same for whoever looks at the settings: a broken file does not hide the rest.
+    pub fn inspect(args: &ArgMatches) -> Layers {
         let environment = |name: &str| std::env::var(name).ok();
         let layers = Layers::lay(&Sources {
             user: user_file(environment),
             project: std::env::current_dir().ok().and_then(|folder| project_file(&folder)),
             environment: &environment,
             flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
-        })?;
+        });
         layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
-        Ok(layers)
+        layers
+    }
+
+    /// The layers, if no file is broken; otherwise everything that is wrong with the files.
+    pub fn sound(mut self) -> Result<Layers, Failure> {
+        if self.broken.is_empty() {
+            return Ok(self);
+        }
+        let first = self.broken.remove(0);
+        Err(self.broken.into_iter().fold(first, |all, next| Failure {
+            message: format!("{}\n{}", all.message, next.message),
+            hint: all.hint.or(next.hint),
+            code: all.code,
+        }))
     }
 
     /// Lays a file that `by` has written.
     fn lay_file(&mut self, path: &Path, by: By) -> Result<(), Failure> {
         let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read {shown}: {error}")))?;
-        let table = source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+        let file =
+            File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {}", reason(&error))))?;
+        let text = source::read(&shown.to_string(), file)?;
+        let table = source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
             else {
-                let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
-                return Err(Failure::new(format!("{shown}: unknown setting {key}"))
-                    .hint(format!("the settings are {}", names.join(", "))));
+                let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
+                self.broken.push(match value.is_object() {
+                    true => unknown.hint("settings stand in no [section]: write them at the top of the file"),
+                    false => unknown.hint(match similar_setting(key) {
+                        Some(name) => format!("did you mean {name}? `askuser config` lists them"),
+                        None => "`askuser config` lists the settings".to_owned(),
+                    }),
+                });
+                continue;
             };
             if by == By::Anybody && SETTINGS[i].by == By::User {
                 self.warnings.push(format!(
@@ -126,11 +159,14 @@ impl Layers {
             let value = match value {
                 Value::String(text) => text.clone(),
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
-                _ => return Err(Failure::new(format!("{shown}: {key} is a list or a table, must be a string"))),
+                _ => {
+                    self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
+                    continue;
+                }
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {
-                ("answers", Some(folder)) => folder.join(value).display().to_string(),
+                ("answers" | "store", Some(folder)) if value != "auto" => folder.join(value).display().to_string(),
                 _ => value,
             };
             self.values[i] = (value, Origin::File(path.to_owned()));
@@ -152,8 +188,9 @@ impl Layers {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
-                ("via", _) => "policy, terminal or both, with a comma between them",
+                ("via", _) => "policy, terminal or inbox, or several of them with commas",
                 ("success_flash", _) => "a duration of at most 1s",
+                ("answers", _) => "a JSON or TOML file",
                 (_, "") => "true or false",
                 (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
                 (_, choices) => choices,
@@ -176,12 +213,18 @@ impl Layers {
                 "none" => Some(None),
                 v => duration(v).filter(|timeout| !timeout.is_zero()).map(Some),
             })?,
-            answers: self.read("answers", |v| Some((v != "none").then(|| PathBuf::from(v))))?,
+            answers: self.read("answers", |v| (!v.is_empty()).then(|| (v != "none").then(|| PathBuf::from(v))))?,
             via: self.read("via", surfaces)?,
             headless: self.read("headless", |v| match v {
                 "none" => Some(None),
                 "fail" => Some(Some(Headless::Fail)),
                 "recommended" => Some(Some(Headless::Recommended)),
+                _ => None,
+            })?,
+            store: self.read("store", |v| Some((v != "auto").then(|| PathBuf::from(v))))?,
+            popup: self.read("popup", |v| match v {
+                "auto" => Some(true),
+                "none" => Some(false),
                 _ => None,
             })?,
             plain: self.read("plain", switch)?,
@@ -238,6 +281,28 @@ impl Layers {
     }
 }
 
+/// The setting that somebody may have meant by a word that is none.
+fn similar_setting(word: &str) -> Option<&'static str> {
+    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(word, setting.name), setting.name);
+    let (likeness, name) = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > 0.5).then_some(name)
+}
+
+/// Variables that set nothing but look as if they were meant to, with the one that may be meant.
+pub fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    // What commands of ours are started with.
+    const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
+    let known = |name: &str| {
+        let of = |setting: &Setting| setting.old_name().map(variable_of).into_iter().chain([variable(setting)]);
+        TOLD_BY_US.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
+    };
+    let meant = |name: String| {
+        let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;
+        (!known(&name)).then(|| (name, variable_of(similar)))
+    };
+    names.filter_map(meant).collect()
+}
+
 /// Who may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
@@ -245,6 +310,8 @@ pub enum Surface {
     Policy,
     /// A person at a terminal or at a front end.
     Terminal,
+    /// Whoever opens the inbox, whenever that is.
+    Inbox,
 }
 
 impl Surface {
@@ -253,6 +320,7 @@ impl Surface {
         match self {
             Surface::Policy => "policy",
             Surface::Terminal => "terminal",
+            Surface::Inbox => "inbox",
         }
     }
 }
@@ -261,6 +329,7 @@ fn surfaces(names: &str) -> Option<Vec<Surface>> {
     let surface = |name: &str| match name.trim() {
         "policy" => Some(Surface::Policy),
         "terminal" => Some(Surface::Terminal),
+        "inbox" => Some(Surface::Inbox),
         _ => None,
     };
     names.split(',').map(surface).collect()
@@ -292,6 +361,10 @@ pub struct Settings {
     pub headless: Option<Headless>,
     /// Who may answer, in order.
     pub via: Vec<Surface>,
+    /// Where the inbox is, if not where it usually is.
+    pub store: Option<PathBuf>,
+    /// Whether a question in the inbox may open a popup.
+    pub popup: bool,
     pub plain: bool,
     pub repair: bool,
     pub key_delay: Duration,
@@ -357,8 +430,8 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// `250ms`, `30s`, `5m`, `1h`; a bare number is seconds. At most a year.
-fn duration(text: &str) -> Option<Duration> {
+/// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
+pub fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let number: f64 = number.parse().ok()?;
@@ -367,6 +440,7 @@ fn duration(text: &str) -> Option<Duration> {
         "s" | "" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
+        "d" => number * 24.0 * 3600.0,
         _ => return None,
     };
     (seconds <= 366.0 * 24.0 * 3600.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
@@ -382,6 +456,15 @@ mod tests {
         environment: &[(&str, &str)],
         flags: &[(&str, &str)],
     ) -> Result<Layers, Failure> {
+        lay_anyway(user, project, environment, flags).sound()
+    }
+
+    fn lay_anyway(
+        user: Option<&str>,
+        project: Option<&str>,
+        environment: &[(&str, &str)],
+        flags: &[(&str, &str)],
+    ) -> Layers {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: Option<&str>| {
             text.map(|text| {
@@ -493,8 +576,36 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_an_error() {
-        assert!(lay(Some("timeot = \"1m\""), None, &[], &[]).unwrap_err().message.contains("unknown setting timeot"));
+    fn an_unknown_setting_is_an_error_and_the_one_that_may_be_meant_is_named() {
+        let failure = lay(Some("timeot = \"1m\""), None, &[], &[]).unwrap_err();
+        assert!(failure.message.ends_with("unknown setting timeot"), "{}", failure.message);
+        assert_eq!(failure.hint.as_deref(), Some("did you mean timeout? `askuser config` lists them"));
+    }
+
+    #[test]
+    fn a_broken_file_hides_neither_the_rest_of_it_nor_what_comes_after() {
+        let user = Some("nonsense = 1\ntimeout = \"1m\"\nvia = [1]");
+        let layers = lay_anyway(user, Some("= 1"), &[("ASKUSER_COLOR", "16")], &[("theme", "dark")]);
+        check(&layers, "timeout", "1m", "user.toml");
+        check(&layers, "color", "16", "environment, ASKUSER_COLOR");
+        check(&layers, "theme", "dark", "flag, --theme");
+        let message = layers.sound().unwrap_err().message;
+        for words in ["unknown setting nonsense", "via is a list or a table", "project.toml: "] {
+            assert!(message.contains(words), "{words}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_section_is_told_that_there_are_none() {
+        let failure = lay(Some("[ask]\ntimeout = 5"), None, &[], &[]).unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("settings stand in no [section]: write them at the top of the file"));
+    }
+
+    #[test]
+    fn a_misspelt_variable_is_found_and_others_of_ours_are_not() {
+        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "ASKUSER_QUESTION", "TIMEOT"];
+        let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
+        assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
     }
 
     #[test]

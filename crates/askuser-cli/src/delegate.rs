@@ -1,6 +1,6 @@
 //! Commands that live in `askuser-services`, an executable of its own: HTTP, TLS and an async runtime would cost every
 //! prompt a quarter of its first frame and twice its memory (CONTRIBUTING.md, "Benchmarks"). Nobody has to know: the two are
-//! installed together, and a user only ever calls `askuser COMMAND`.
+//! installed together, and a user only ever calls `askuser COMMAND`. `ask` is handed over only where the inbox takes part.
 
 use askuser_cli::failure::Failure;
 use std::ffi::OsString;
@@ -10,13 +10,18 @@ use std::process::Command;
 
 const SERVICES: &str = "askuser-services";
 /// The commands that are handed over.
-const COMMANDS: [&str; 1] = ["agent"];
+const COMMANDS: [&str; 6] = ["agent", "answer", "inbox", "log", "wait", "withdraw"];
 
 /// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
 pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
     let mut args = args.skip(1).peekable();
     args.peek().filter(|name| COMMANDS.iter().any(|command| name == command))?;
-    Some(become_one(Command::new(beside_us().unwrap_or_else(|| SERVICES.into())).args(args)).map_err(|error| {
+    Some(become_services(args))
+}
+
+/// Becomes `askuser-services` with these arguments; comes back only if that fails.
+pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    become_one(Command::new(beside_us().unwrap_or_else(|| SERVICES.into())).args(args)).map_err(|error| {
         let failure = Failure::new(format!("cannot start {SERVICES}: {error}"));
         match error.kind() {
             io::ErrorKind::NotFound => failure.hint(
@@ -25,7 +30,7 @@ pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u
             ),
             _ => failure,
         }
-    }))
+    })
 }
 
 fn beside_us() -> Option<PathBuf> {

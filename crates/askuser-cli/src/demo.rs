@@ -1,10 +1,10 @@
 //! `askuser demo`: the proposals' four examples, one after the other.
 
 use crate::ask;
-use crate::docs::write;
 use askuser::{Status, report};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::result::{exit_code, write};
 use askuser_cli::source;
 
 const EXAMPLES: [(&str, &str); 4] = [
@@ -27,7 +27,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
                 .code(exit::NOBODY_THERE));
         }
         write(&format!("\nThe model reads:\n\n{}\n", report::prose(request.set(), &resolution)))?;
-        code = code.max(ask::code(&resolution));
+        code = code.max(exit_code(&resolution));
     }
     Ok(code)
 }

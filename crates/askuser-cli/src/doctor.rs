@@ -1,23 +1,26 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
-use crate::docs::write;
+use crate::docs::variables;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser_cli::config::{self, Layers, Settings};
+use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit};
+use askuser_cli::result::write;
+use askuser_cli::state_folder::{inbox_file, reach_failure_file};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
     // Broken settings are what somebody comes here for: say so, and what would be without them.
-    let settings = match layers.and_then(|layers| layers.settings()).and_then(readable) {
-        Ok(settings) => settings,
+    let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
+    let (settings, layers) = match read {
+        Ok(read) => read,
         Err(failure) => {
             report.line("settings", &format!("broken, every question fails: {}", failure.message));
             report.line("", "what follows is how it would be without them");
             report.broken = true;
-            Layers::defaults().settings()?
+            (Layers::defaults().settings()?, Layers::defaults())
         }
     };
     let environment = |name: &str| std::env::var(name).ok();
@@ -38,7 +41,11 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         None if at_the_terminal && options.presentation == Presentation::Line => {
             ("terminal, line by line", exit::ANSWERED)
         }
+        None if at_the_terminal && surfaces.uses_the_inbox() => {
+            ("terminal and inbox, whoever is first", exit::ANSWERED)
+        }
         None if at_the_terminal => ("terminal", exit::ANSWERED),
+        None if surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
         None if surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
         None if !surfaces.asks_at_the_terminal() => ("nobody: via leaves the terminal out", exit::NOBODY_THERE),
         None => ("nobody", exit::NOBODY_THERE),
@@ -57,30 +64,21 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         Err(error) => report.line("terminal", &format!("no, {error}")),
     }
     report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
-    let colours = match options.theme.depth {
-        ColorDepth::None => "no colours",
-        ColorDepth::Ansi16 => "16 colours",
-        ColorDepth::Ansi256 => "256 colours",
-        ColorDepth::TrueColor => "truecolor",
-    };
-    let background = match options.theme.background {
-        Background::Dark => "a dark background",
-        Background::Light => "a light background",
-        Background::Unknown => "a background that the terminal is asked for",
-        Background::Contrast => "any background",
-    };
-    let why = match (settings.background, environment("COLORFGBG")) {
-        (Some(_), _) => "by the setting theme".to_owned(),
-        (None, Some(value)) => format!("because COLORFGBG is {value}"),
-        (None, None) => "because COLORFGBG is not set".to_owned(),
-    };
-    report.line("", &format!("{colours}, for {background}, {why}"));
-    let presentation = match options.presentation {
-        Presentation::Screen => "drawn inline",
-        Presentation::Line if settings.plain => "line by line, by the setting plain",
-        Presentation::Line => "line by line, because of ACCESSIBLE or a TERM that is dumb or not set",
-    };
-    report.line("", presentation);
+    let reasons = Reasons { layers: &layers, environment: &environment };
+    report.line("", &reasons.colours(options.theme.depth));
+    report.line("", &reasons.background(options.theme.background));
+    if options.theme.background == Background::Unknown && options.presentation == Presentation::Screen {
+        report.line("", "the terminal is asked for its background once the prompt is there");
+    }
+    report.line("", &reasons.presentation(options.presentation));
+    match inbox_file(&settings) {
+        Ok(file) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {}", file.display())),
+        Ok(file) => report.line("inbox", &format!("no, via does not name it ({})", file.display())),
+        Err(failure) => report.line("inbox", &format!("no, {}", failure.message)),
+    }
+    if let Some(failed) = last_reach_failure(&settings) {
+        report.line("", &failed);
+    }
     let editor = environment("VISUAL")
         .or_else(|| environment("EDITOR"))
         .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());
@@ -89,9 +87,79 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         |path: Option<std::path::PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     report.line("user file", &file(config::user_file(environment)));
     report.line("project file", &file(std::env::current_dir().ok().and_then(|folder| config::project_file(&folder))));
+    for (variable, meant) in config::misspelt_variables(variables()) {
+        report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
+    }
     report.line("would ask", surface);
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
+}
+
+/// Why the prompt would look as it would.
+struct Reasons<'a> {
+    layers: &'a Layers,
+    environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Reasons<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.environment)(name).filter(|value| !value.is_empty())
+    }
+
+    /// Where a setting was set, if somebody has set it.
+    fn set(&self, name: &str) -> Option<String> {
+        let (_, value, origin) = self.layers.rows().find(|(setting, ..)| setting.name == name)?;
+        let is_choice = *origin != Origin::Default && value != "auto" && value != "false";
+        is_choice.then(|| format!("by the setting {name} ({origin})"))
+    }
+
+    fn colours(&self, depth: ColorDepth) -> String {
+        let because = |name| self.variable(name).map(|value| format!("because {name} is {value}"));
+        let term = || because("TERM").unwrap_or_else(|| "because TERM is not set".into());
+        let (colours, reason) = match depth {
+            ColorDepth::None => ("no colours", because("NO_COLOR").unwrap_or_else(term)),
+            ColorDepth::Ansi16 => ("16 colours", "because neither COLORTERM nor TERM says more".into()),
+            ColorDepth::Ansi256 => ("256 colours", term()),
+            ColorDepth::TrueColor => ("truecolor", because("COLORTERM").unwrap_or_else(term)),
+        };
+        format!("{colours}, {}", self.set("color").unwrap_or(reason))
+    }
+
+    fn background(&self, background: Background) -> String {
+        let shown = match background {
+            Background::Dark => "dark background",
+            Background::Light => "light background",
+            Background::Unknown => "unknown background",
+            Background::Contrast => "any background",
+        };
+        let reason = match self.variable("COLORFGBG") {
+            Some(value) if background == Background::Unknown => {
+                format!("because COLORFGBG is {value}, no colour from 0 to 15")
+            }
+            Some(value) => format!("because COLORFGBG is {value}"),
+            None => "because COLORFGBG is not set".to_owned(),
+        };
+        format!("{shown}, {}", self.set("theme").unwrap_or(reason))
+    }
+
+    fn presentation(&self, presentation: Presentation) -> String {
+        let reason = match (self.variable("ACCESSIBLE"), self.variable("TERM")) {
+            (Some(value), _) if value != "0" => format!("because ACCESSIBLE is {value}"),
+            (_, Some(term)) => format!("because TERM is {term}"),
+            (_, None) => "because TERM is not set".into(),
+        };
+        match presentation {
+            Presentation::Screen => "drawn inline".into(),
+            Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
+        }
+    }
+}
+
+/// What went wrong when somebody was last called to the inbox.
+fn last_reach_failure(settings: &Settings) -> Option<String> {
+    let note = std::fs::read_to_string(reach_failure_file(&inbox_file(settings).ok()?)).ok()?;
+    let note: serde_json::Value = serde_json::from_str(&note).ok()?;
+    Some(format!("last call for it failed: {}: {}", note["what"].as_str()?, note["why"].as_str()?))
 }
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.

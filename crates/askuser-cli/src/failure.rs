@@ -1,6 +1,7 @@
 //! What went wrong, for the operator: a message, what to do about it, and the exit code.
 
 use askuser::sanitize;
+use askuser_terminal::wrap;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -11,11 +12,15 @@ pub mod exit {
     pub const NOT_ANSWERED: u8 = 1;
     pub const BAD_INPUT: u8 = 2;
     pub const NOBODY_THERE: u8 = 3;
+    /// Withdrawn, or answered by somebody else.
+    pub const ENDED_ELSEWHERE: u8 = 4;
+    /// Not answered yet; the question stays (EX_TEMPFAIL).
+    pub const DETACHED: u8 = 75;
     pub const INTERRUPTED: u8 = 130;
 }
 
 /// An error on its way to `main`, which prints it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     /// Lower case, no full stop; further lines are details.
     pub message: String,
@@ -38,6 +43,12 @@ impl Failure {
     }
 }
 
+/// What the system says, without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 /// A limit on the size of files is an error of the write that hits it, which can be told; by default it would end the process.
 pub fn outlive_file_size_limit() {
     #[cfg(unix)]
@@ -46,7 +57,37 @@ pub fn outlive_file_size_limit() {
 
 /// Tells the operator something on the way; nothing has gone wrong for good.
 pub fn notice(program: &str, words: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{program}: {}", sanitize::block(words));
+    say(&format!("{program}: {words}"));
+}
+
+/// Writes to standard error, for whoever sits there wrapped at words. Only the first line is: what follows are details to be
+/// copied, such as an answer that could not be written.
+fn say(text: &str) {
+    // Messages quote what others wrote: input, answers, a project's settings.
+    let text = sanitize::block(text);
+    let mut stderr = std::io::stderr().lock();
+    let (first, details) = text.split_once('\n').unwrap_or((&text, ""));
+    let _ = match columns(&stderr) {
+        Some(columns) => wrap(first, columns, columns)
+            .into_iter()
+            .try_for_each(|line| writeln!(stderr, "{}", first[line].trim_end())),
+        None => writeln!(stderr, "{first}"),
+    };
+    if !details.is_empty() {
+        let _ = writeln!(stderr, "{details}");
+    }
+}
+
+/// How wide the terminal is, if it is one.
+#[cfg(unix)]
+fn columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+fn columns(_: impl Sized) -> Option<usize> {
+    None
 }
 
 /// Prints what went wrong, if something did, and chooses the exit code. Nothing else does either.
@@ -54,11 +95,9 @@ pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            let mut stderr = std::io::stderr().lock();
-            // Messages quote what others wrote: input, answers, a project's settings.
-            let _ = writeln!(stderr, "{program}: {}", sanitize::block(&failure.message));
+            say(&format!("{program}: {}", failure.message));
             if let Some(hint) = failure.hint {
-                let _ = writeln!(stderr, "hint: {}", sanitize::block(&hint));
+                say(&format!("hint: {hint}"));
             }
             ExitCode::from(failure.code)
         }

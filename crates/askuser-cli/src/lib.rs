@@ -12,8 +12,14 @@ pub mod failure;
 #[doc(hidden)]
 pub mod json;
 #[doc(hidden)]
+pub mod result;
+#[doc(hidden)]
 pub mod settings;
 #[doc(hidden)]
 pub mod source;
 #[doc(hidden)]
+pub mod state_folder;
+#[doc(hidden)]
 pub mod surfaces;
+#[doc(hidden)]
+pub mod usage;

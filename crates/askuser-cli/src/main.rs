@@ -10,6 +10,7 @@ mod doctor;
 use askuser_cli::args;
 use askuser_cli::config::Layers;
 use askuser_cli::failure::{self, Failure};
+use askuser_cli::usage;
 use clap::ArgMatches;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ fn run() -> Result<u8, Failure> {
     if let Some(result) = delegate::hand_over(std::env::args_os()) {
         return result;
     }
-    let Some((name, args)) = called() else { return Ok(failure::exit::BAD_INPUT) };
+    let Some((name, args)) = called()? else { return Ok(failure::exit::BAD_INPUT) };
     let args = &args;
     let layers = || Layers::detect(args);
     let settings = || layers()?.settings();
@@ -32,22 +33,29 @@ fn run() -> Result<u8, Failure> {
         "check" => check::run(args, &settings()?),
         "demo" => demo::run(&settings()?),
         "doctor" => doctor::run(layers()),
-        "config" => docs::config(&layers()?),
+        "config" => docs::config(Layers::inspect(args)),
         "schema" => docs::schema(args),
         "completions" => docs::completions(args),
         "man" => docs::man(args),
-        _ => Err(Failure::new(format!("no command {name}"))),
+        name => Err(usage::unknown_command(name)),
     }
 }
 
 /// The command that was called, and its arguments. `ask` is parsed without the other commands around it, and its definition
 /// is left to the end of the process: both are on the way to the first frame.
-fn called() -> Option<(String, ArgMatches)> {
+fn called() -> Result<Option<(String, ArgMatches)>, Failure> {
     let words = || std::env::args_os().skip(1);
-    if words().next().is_some_and(|word| word == "ask") {
+    let first = words().next();
+    if first.as_ref().is_some_and(|word| word == "ask") {
         let mut ask = ManuallyDrop::new(args::ask().bin_name("askuser ask"));
-        let args = ask.try_get_matches_from_mut(words()).unwrap_or_else(|error| error.exit());
-        return Some(("ask".into(), args));
+        let args = ask.try_get_matches_from_mut(words()).map_err(|error| usage::failure("askuser ask", &error))?;
+        return Ok(Some(("ask".into(), args)));
     }
-    args::command().get_matches().remove_subcommand()
+    let command = args::command();
+    let program = match first.as_ref().and_then(|word| word.to_str()) {
+        Some(word) if command.find_subcommand(word).is_some() => format!("askuser {word}"),
+        _ => "askuser".to_owned(),
+    };
+    let mut args = command.try_get_matches().map_err(|error| usage::failure(&program, &error))?;
+    Ok(args.remove_subcommand())
 }

@@ -76,7 +76,7 @@ const fn of(of: Of, setting: Setting) -> Setting {
 use By::{Anybody, User};
 
 pub const SETTINGS: &[Setting] = &[
-    setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key holds it"),
+    setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key stops the clock"),
     setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
     setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),
     setting(
@@ -84,8 +84,24 @@ pub const SETTINGS: &[Setting] = &[
         "SURFACES",
         "policy,terminal",
         User,
-        "Who may answer, in order: policy (answers file, headless), terminal; with commas",
+        "Who may answer, in order: policy (answers file, headless), terminal, inbox; with commas",
     ),
+    setting("store", "FILE", "auto", User, "Where the inbox keeps questions; auto is a file in your state folder"),
+    setting(
+        "on_question",
+        "COMMAND",
+        "none",
+        User,
+        "Run this when the agent or the inbox has a question; it gets the question as JSON",
+    ),
+    setting(
+        "popup",
+        "auto|none",
+        "auto",
+        User,
+        "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
+    ),
+    setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
     setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
     setting(
@@ -155,14 +171,6 @@ pub const SETTINGS: &[Setting] = &[
     ),
     of(
         Of::Agent,
-        setting("on_question", "COMMAND", "none", User, "Run this when a question waits; it gets the question as JSON"),
-    ),
-    of(
-        Of::Agent,
         setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
-    ),
-    of(
-        Of::Agent,
-        setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
     ),
 ];

@@ -1,9 +1,9 @@
 //! Where a question set comes from: a file, standard input, an argument, or the quick form.
 
 use crate::config::Settings;
-use crate::failure::Failure;
+use crate::failure::{self, Failure, reason};
 use askuser::input::QuestionInput;
-use askuser::{Limits, QuestionSet, Rules, Violations};
+use askuser::{Limits, QuestionSet, Rules, Violation, Violations};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Result<Que
             // In the quick form a description may be left out: whoever types it knows what the labels mean.
             let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
             let rules = rules(limits.map_err(Failure::new)?, settings);
-            Ok(QuestionSet::new([quick_question(question, args)], &rules))
+            Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags)))
         }
         None => Ok(parse(&text(args)?, settings)),
     }
@@ -43,25 +43,78 @@ pub fn rules(limits: Limits, settings: &Settings) -> Rules {
 
 /// The text of the input that the arguments name.
 pub fn text(args: &ArgMatches) -> Result<String, Failure> {
-    if let Some(json) = args.get_one::<String>("json") {
-        return Ok(json.clone());
+    // Not every command has the quick form.
+    let how = match args.try_contains_id("question") {
+        Ok(_) => "give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B",
+        Err(_) => "give a FILE, - (standard input) or --json '{…}'",
+    };
+    let (name, text) = match (args.get_one::<String>("json"), args.get_one::<String>("file").map(String::as_str)) {
+        (Some(json), _) => ("--json", json.clone()),
+        (_, None) if std::io::stdin().is_terminal() => return Err(Failure::new("no input").hint(how)),
+        (_, None | Some("-")) => ("standard input", read("standard input", std::io::stdin().lock())?),
+        (_, Some(path)) => {
+            let file = File::open(path).map_err(|error| {
+                if path.is_empty() {
+                    return Failure::new("FILE: empty, must name a file").hint(how);
+                }
+                let hint = match path {
+                    // What was meant for another flag.
+                    json if json.trim_start().starts_with('{') => "JSON itself goes with --json",
+                    question if question.ends_with('?') => {
+                        "a question goes with -q: askuser ask -q \"Which?\" -o A -o B"
+                    }
+                    _ => how,
+                };
+                Failure::new(format!("cannot open {path}: {}", reason(&error))).hint(hint)
+            })?;
+            (path, read(path, file)?)
+        }
+    };
+    match text.trim().is_empty() {
+        true => Err(Failure::new(format!("{name}: empty, must be a JSON object")).hint(how)),
+        false => Ok(text),
     }
-    match args.get_one::<String>("file").map(String::as_str) {
-        None if std::io::stdin().is_terminal() => {
-            Err(Failure::new("no input").hint("give a FILE, --json '{…}', or -q \"Which?\" -o \"A: …\" -o \"B: …\""))
+}
+
+/// What is wrong with a question of the quick form, in the flags it was given by.
+fn in_flags(bad: Violation) -> Violation {
+    let flag = |path: &str| -> String {
+        let Some(field) = path.strip_prefix("questions[0].") else { return path.to_owned() };
+        let option = field.strip_prefix("options[").and_then(|rest| rest.split_once("]."));
+        match (field, option.and_then(|(index, part)| Some((index.parse::<usize>().ok()?, part)))) {
+            ("question", _) => "-q".to_owned(),
+            ("header", _) => "-H".to_owned(),
+            ("options", _) => "-o".to_owned(),
+            (_, Some((index, part))) => format!("{part} of the {} -o", ordinal(index)),
+            (field, None) => field.to_owned(),
         }
-        None | Some("-") => read("standard input", std::io::stdin().lock()),
-        Some(path) => {
-            let file = File::open(path).map_err(|error| Failure::new(format!("cannot open {path}: {error}")))?;
-            read(path, file)
+    };
+    let fact = match bad.fact.strip_prefix("repeats ") {
+        Some(other) => {
+            let (path, how) = other.split_at(other.find(' ').unwrap_or(other.len()));
+            format!("repeats the {}{how}", flag(path))
         }
+        None => bad.fact,
+    };
+    let path = flag(&bad.path);
+    let limit = match path.as_str() {
+        "-o" => format!("{}, each as -o \"LABEL: DESCRIPTION\"", bad.limit),
+        _ => bad.limit,
+    };
+    Violation { path, fact, limit }
+}
+
+fn ordinal(index: usize) -> String {
+    match ["first", "second", "third", "fourth"].get(index) {
+        Some(word) => (*word).to_owned(),
+        None => format!("{}th", index + 1),
     }
 }
 
 /// Reads a text of bounded length.
 pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {error}"));
+    let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {}", reason(&error)));
     reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::new(format!("{name}: longer than {MAX_BYTES} bytes")));
@@ -99,6 +152,12 @@ pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     DeTable::parse(text).map(|fields| table(fields.get_ref()))
 }
 
+/// What the operator reads of an answer that does not fit its question.
+pub fn invalid_answer(violations: Violations) -> Failure {
+    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
+    Failure::new(format!("invalid answer, nothing was recorded{lines}"))
+}
+
 /// What the operator reads of an invalid input: the violations, as the model would.
 pub fn invalid(violations: Violations) -> Failure {
     let mut message = String::from("invalid input, nothing was asked");
@@ -115,12 +174,33 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
         let (label, description) = option.split_once(": ").unwrap_or((option, ""));
         input.option(label.trim(), description.trim())
     });
+    let unsplit = args.get_many::<String>("option").unwrap_or_default().find(|option| looks_unsplit(option));
+    if let Some(option) = unsplit {
+        let words = format!("-o {option:?} is a label with a colon; a description follows \": \", with a space");
+        failure::notice("askuser", &words);
+    }
     if args.get_flag("multi") { input.multi_select() } else { input }
+}
+
+/// Whether somebody may have meant `LABEL: DESCRIPTION` and left the space out. Not so in `http://…`, `10:30` or `std::io`.
+fn looks_unsplit(option: &str) -> bool {
+    let description = option.split_once(':').map(|(_, description)| description);
+    !option.contains(": ") && description.is_some_and(|text| text.starts_with(char::is_alphabetic))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_colon_without_a_space_may_be_a_mistake_but_not_in_an_address_a_time_or_a_path() {
+        for option in ["a:b", "PostgreSQL:rich features"] {
+            assert!(looks_unsplit(option), "{option}");
+        }
+        for option in ["a", "a: b", "a:b: c", "http://a.example", "10:30", "std::io", "a:"] {
+            assert!(!looks_unsplit(option), "{option}");
+        }
+    }
 
     #[test]
     fn a_byte_order_mark_is_called_that() {

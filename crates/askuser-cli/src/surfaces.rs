@@ -1,9 +1,9 @@
 //! The one chain of surfaces: what answers first, who is asked then, and how. `ask`, `agent` and `doctor` all use it.
 //!
-//! Order: the policy (answers file, headless rule), then a person. `--via` leaves out what it does not name.
+//! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. `--via` leaves out what it does not name.
 
 use crate::config::{Settings, Surface};
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Who may be asked here, in order.
 pub struct Surfaces {
     policy: Policy,
-    person: bool,
+    terminal: bool,
+    inbox: bool,
     answers_file: String,
     tell: Option<Tell>,
 }
@@ -36,7 +37,8 @@ impl Surfaces {
             false => Policy::default(),
         };
         let answers_file = settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string();
-        Ok(Surfaces { policy, person: settings.via.contains(&Surface::Terminal), answers_file, tell: None })
+        let [terminal, inbox] = [Surface::Terminal, Surface::Inbox].map(|surface| settings.via.contains(&surface));
+        Ok(Surfaces { policy, terminal, inbox, answers_file, tell: None })
     }
 
     /// Telling the operator, once, that answers written beforehand match a question without fitting it, so that the person is
@@ -52,15 +54,29 @@ impl Surfaces {
     pub fn decide(&self, request: &Request) -> Result<Decision, Failure> {
         let decision = self.policy.apply(request.set()).map_err(|violations| unfit(&self.answers_file, &violations))?;
         match decision {
-            // Without a terminal in the chain the policy is all there is.
-            Decision::Ask(_) if !self.person => Ok(self.policy.decide(request)),
+            // Without a person in the chain the policy is all there is.
+            Decision::Ask(_) if !self.asks_a_person() => Ok(self.policy.decide(request)),
             decision => Ok(decision),
         }
     }
 
+    /// What to tell whoever wrote the answers file: that a question is without an answer, and which keys match nothing.
+    pub fn unmatched(&self, request: &Request) -> Option<String> {
+        const SHOWN: usize = 5;
+        let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
+        let headers: Vec<String> = unmatched.headers.iter().map(|header| format!("{header:?}")).collect();
+        let keys = unmatched.keys[..unmatched.keys.len().min(SHOWN)].join(", ");
+        let more = match unmatched.keys.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let file = &self.answers_file;
+        Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
+    }
+
     /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
     pub fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
-        let person = person.filter(|_| self.person);
+        let person = person.filter(|_| self.asks_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
             (false, Some(Headless::Fail), _) => None,
@@ -76,7 +92,16 @@ impl Surfaces {
 
     /// Whether a person may be asked at a terminal.
     pub fn asks_at_the_terminal(&self) -> bool {
-        self.person && self.policy.headless.is_none()
+        self.terminal && self.policy.headless.is_none()
+    }
+
+    /// Whether a question is kept in the inbox.
+    pub fn uses_the_inbox(&self) -> bool {
+        self.inbox && self.policy.headless.is_none()
+    }
+
+    fn asks_a_person(&self) -> bool {
+        self.terminal || self.inbox
     }
 
     /// Whether answers written beforehand are used.
@@ -122,12 +147,17 @@ impl Asker for MisfitNotice {
 
 fn answers(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {error}")))?;
+    let file = std::fs::File::open(path).map_err(|error| {
+        Failure::new(format!("answers: cannot open {shown}: {}", reason(&error)))
+            .hint("it is a JSON or TOML file from header or question to answer: {\"Database\": \"SQLite\"}")
+    })?;
     let text = source::read(&shown, file)?;
     let value = if path.extension().is_some_and(|extension| extension == "toml") {
-        source::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))?
+        source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        serde_json::from_str(&text).map_err(|error| Failure::new(format!("{shown}: not JSON ({error})")))?
+        serde_json::from_str(&text)
+            .map_err(|error| Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")))?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
 }
@@ -174,7 +204,7 @@ mod tests {
     fn answers_that_do_not_fit_ask_the_person_and_the_operator_is_told_once() {
         let answers = Answers::parse(&serde_json::json!({"/Run .*/": "PostgreSQL"})).unwrap();
         let policy = Policy { answers: Some(answers), headless: None };
-        let surfaces = Surfaces { policy, person: true, answers_file: "a.json".into(), tell: None };
+        let surfaces = Surfaces { policy, terminal: true, inbox: false, answers_file: "a.json".into(), tell: None };
         let told = Arc::new(Mutex::new(Vec::new()));
         let list = told.clone();
         let surfaces = surfaces.telling(move |words| list.lock().unwrap().push(words.to_owned()));

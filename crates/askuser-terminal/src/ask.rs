@@ -6,7 +6,7 @@ use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
-use askuser::prompt::PromptOptions;
+use askuser::prompt::{Occasion, PromptOptions};
 use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub struct Options {
     pub charset: Charset,
     /// Whether the terminal has a window with a title.
     pub window: Window,
+    /// How the prompt has come to be on the screen.
+    pub occasion: Occasion,
 }
 
 impl Options {
@@ -59,6 +61,7 @@ impl From<Environment> for Options {
             reflows: environment.reflows,
             charset: environment.charset,
             window: environment.window,
+            occasion: Occasion::default(),
         }
     }
 }
@@ -156,7 +159,12 @@ pub(crate) fn ask_on(
         // A line is sent by Enter, which guards against stray keys by itself.
         Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::of(asked.request, key_delay).flashing_success(options.flash);
+    let prompt = Prompt::of(asked.request, key_delay).on(options.occasion).flashing_success(options.flash);
+    // Nobody who opens it elsewhere can know.
+    let prompt = match options.occasion {
+        Occasion::Asked => prompt,
+        _ => prompt.from_whom(asked.request.asked_from()),
+    };
     let prompt = match asked.keyboard {
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),

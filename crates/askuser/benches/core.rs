@@ -53,7 +53,7 @@ fn core(c: &mut Criterion) {
     c.bench_function("sanitize a hostile line", |b| b.iter(|| sanitize::line(black_box(HOSTILE)).len()));
 
     c.bench_function("tool definition", |b| {
-        b.iter(|| tool::definition(black_box(tool::Provider::Anthropic), &Limits::DEFAULT))
+        b.iter(|| tool::definition(black_box(tool::Provider::Anthropic), &Limits::DEFAULT, &[]))
     });
 }
 

@@ -129,6 +129,9 @@ pub trait Shape: Sized {
     /// The kind of JSON value it takes, as an error names it: `a string`.
     const KIND: &'static str;
 
+    /// The keys of an object; what else it holds is ignored.
+    const KEYS: &'static [&'static str] = &[];
+
     /// Reads a value; `None` where it is of another kind.
     fn read(value: Value) -> Option<Self>;
 }
@@ -162,6 +165,7 @@ macro_rules! object {
     ($type:ident { $($field:ident: $key:literal),* }) => {
         impl Shape for $type {
             const KIND: &'static str = "an object";
+            const KEYS: &'static [&'static str] = &[$($key),*];
 
             fn read(value: Value) -> Option<$type> {
                 let Value::Object(mut object) = value else { return None };

@@ -26,6 +26,7 @@
 //! # Ok::<(), askuser::Violations>(())
 //! ```
 
+mod alike;
 mod asker;
 pub mod input;
 mod key;
@@ -43,6 +44,8 @@ mod request;
 mod resolution;
 mod rules;
 pub mod sanitize;
+mod spelling;
+pub mod store;
 mod text;
 pub mod tool;
 mod violation;

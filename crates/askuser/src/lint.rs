@@ -1,6 +1,7 @@
 //! Advice on a valid question set. A lint warns; it never rejects.
 
 use crate::question::{Question, QuestionSet};
+use crate::spelling::{UnknownKey, unknown_keys};
 use serde::Serialize;
 use std::fmt;
 
@@ -21,11 +22,41 @@ impl fmt::Display for Lint {
 
 /// Everything that could be better about a question set.
 pub fn lint(set: &QuestionSet) -> Vec<Lint> {
-    set.questions()
-        .iter()
-        .enumerate()
-        .flat_map(|(i, question)| lint_question(question, &format!("questions[{i}]")))
-        .collect()
+    let questions = set.questions().iter().enumerate();
+    let of_questions = questions.flat_map(|(i, question)| lint_question(question, &format!("questions[{i}]")));
+    lint_keys(set).into_iter().chain(of_questions).collect()
+}
+
+fn lint_keys(set: &QuestionSet) -> Vec<Lint> {
+    let lint = |unknown: UnknownKey<'_>| {
+        let path = if unknown.object.is_empty() { "input".into() } else { unknown.object };
+        let meant = unknown.meant.map_or(String::new(), |meant| format!("; did you mean {meant:?}?"));
+        Lint { path, advice: format!("unknown key {:?} is ignored{meant}", unknown.key) }
+    };
+    unknown_keys(set.input()).into_iter().map(lint).collect()
+}
+
+/// What stands for Other without being called that.
+const LIKE_OTHER: [&str; 12] = [
+    "something else",
+    "something different",
+    "anything else",
+    "none of the above",
+    "none of these",
+    "none of them",
+    "not listed",
+    "another option",
+    "type my own",
+    "type your own",
+    "let me specify",
+    "please specify",
+];
+
+fn is_like_other(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let word = name.split(['(', ':', ',']).next().unwrap_or_default();
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word == "other" || LIKE_OTHER.contains(&word)
 }
 
 fn lint_question(question: &Question, path: &str) -> Vec<Lint> {
@@ -37,6 +68,9 @@ fn lint_question(question: &Question, path: &str) -> Vec<Lint> {
         let words = option.name().split_whitespace().count();
         if words > 5 {
             add(i, format!("{words} words, better at most 5"));
+        }
+        if is_like_other(option.name()) {
+            add(i, "reads like Other, which is always offered; better left out".into());
         }
     }
     let recommended: Vec<usize> =
@@ -124,6 +158,38 @@ mod tests {
             true,
             &["questions[0].options[2].label: recommended but after one that is not, better first"],
         );
+    }
+
+    #[test]
+    fn an_option_that_reads_like_other_is_better_left_out() {
+        for label in
+            ["Something else", "None of the above", "none of these…", "Other: please specify", "Not listed (type it)"]
+        {
+            let advice = "questions[0].options[1].label: reads like Other, which is always offered; better left out";
+            check(&["a", label], false, &[advice]);
+        }
+        check(&["None", "Neither", "Something", "Other vendors"], false, &[]);
+    }
+
+    #[test]
+    fn a_key_that_nobody_reads_is_named() {
+        let option = |label: &str| json!({"label": label, "description": "d", "labell": 1});
+        let question = json!({
+            "question": "Q?",
+            "header": "H",
+            "options": [option("a"), {"label": "b", "description": "d"}],
+            "multiSelect": false,
+            "heading": "H",
+        });
+        let input = json!({"questions": [question], "answers": {}, "metdata": {}});
+        let set = QuestionSet::parse(input, &Rules::default()).unwrap();
+        let found: Vec<String> = lint(&set).iter().map(ToString::to_string).collect();
+        let expected = [
+            "input: unknown key \"metdata\" is ignored; did you mean \"metadata\"?",
+            "questions[0]: unknown key \"heading\" is ignored",
+            "questions[0].options[0]: unknown key \"labell\" is ignored",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

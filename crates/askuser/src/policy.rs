@@ -151,16 +151,44 @@ impl Answers {
 
     /// The answer to a question: `None` where no rule matches it.
     fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
-        let names = [question.header_verbatim(), question.text_verbatim(), question.header(), question.text()];
-        let exact = |rule: &&Rule| matches!(&rule.key, Matcher::Exact(key) if names.contains(&key.as_str()));
-        let pattern =
-            |rule: &&Rule| matches!(&rule.key, Matcher::Pattern(_, re) if names.iter().any(|n| re.is_match(n)));
-        let rule = self.rules.iter().find(exact).or_else(|| self.rules.iter().find(pattern))?;
-        rule.answer(question, set, bad)
+        self.rule(question)?.answer(question, set, bad)
+    }
+
+    fn rule(&self, question: &Question) -> Option<&Rule> {
+        let exact = |rule: &&Rule| matches!(rule.key, Matcher::Exact(_)) && rule.is_for(question);
+        self.rules.iter().find(exact).or_else(|| self.rules.iter().find(|rule| rule.is_for(question)))
+    }
+
+    /// Where not every question has an answer: the headers of those, and the keys that match none of the questions. A file may
+    /// hold answers to other questions too, but a misspelt key is among these.
+    pub fn unmatched(&self, set: &QuestionSet) -> Option<Unmatched> {
+        let headers: Vec<String> = set
+            .questions()
+            .iter()
+            .filter(|question| self.rule(question).is_none())
+            .map(|question| question.header().to_owned())
+            .collect();
+        let matches_none = |rule: &&Rule| !set.questions().iter().any(|question| rule.is_for(question));
+        let keys: Vec<String> = self.rules.iter().filter(matches_none).map(|rule| rule.key.shown()).collect();
+        (!headers.is_empty() && !keys.is_empty()).then_some(Unmatched { headers, keys })
     }
 }
 
+/// Questions without an answer, and answers without a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// The headers of the questions.
+    pub headers: Vec<String>,
+    /// The keys of the answers, quoted if they are no expressions.
+    pub keys: Vec<String>,
+}
+
 impl Rule {
+    fn is_for(&self, question: &Question) -> bool {
+        let names = [question.header_verbatim(), question.text_verbatim(), question.header(), question.text()];
+        names.iter().any(|name| self.key.matches(name))
+    }
+
     fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Rule> {
         let path = format!("answers[{key:?}]");
         let key = Matcher::parse(key, &path, bad);

@@ -353,3 +353,17 @@ fn every_recommended_option_of_a_multi_select_question_is_taken() {
 fn two_recommendations_for_one_choice_are_none() {
     assert!(recommend(&["a (Recommended)", "b (Recommended)"], false).is_empty());
 }
+
+#[test]
+fn keys_that_match_nothing_are_named_where_a_question_is_without_an_answer() {
+    let unmatched = |answers: Value| {
+        let found = Answers::parse(&answers).unwrap().unmatched(&set());
+        found.map(|Unmatched { headers, keys }| format!("{} | {}", headers.join(", "), keys.join(", ")))
+    };
+    let misspelt = json!({"Databse": "SQLite", "/featurs/i": "TypeScript"});
+    assert_eq!(unmatched(misspelt).as_deref(), Some("Database, Features | \"Databse\", /featurs/i"));
+    assert_eq!(unmatched(json!({"Database": "SQLite", "X": "y"})).as_deref(), Some("Features | \"X\""));
+    // Answers to other questions are none of this set's business.
+    assert_eq!(unmatched(json!({"Database": "SQLite", "Features": "TypeScript", "X": "y"})), None);
+    assert_eq!(unmatched(json!({"Database": "SQLite"})), None);
+}

@@ -3,12 +3,14 @@
 //! The only way in is [`QuestionSet::parse`] (or [`QuestionSet::new`], which it ends in), so nothing past this module
 //! checks a limit or meets unsafe text again. Verbatim text is kept for machines, shown text for people.
 
+use crate::alike::{alike, is_other};
 use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
 use crate::limits::{Limits, Span};
 use crate::outcome::{Answer, Outcome};
 use crate::repair;
 use crate::rules::{Faults, Rules};
 use crate::sanitize;
+use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -137,17 +139,23 @@ impl QuestionSet {
         }
         let mut bad = Gathered::default();
         let Some(read) = given(Field::<Input>::read(value), "input", &mut bad) else { return bad.into_result(None) };
-        let mut texts = Distinct::default();
+        let mut texts = Distinct::under(rules);
         let limits = rules.limits();
         let questions =
             list(read.questions, "questions", "questions", limits.questions(), &mut bad, |mut raw, path, bad| {
                 if rules.faults() == Faults::Repair {
-                    repair::drop_other(&mut raw, path, &mut mended);
+                    repair::drop_other(&mut raw, path, rules, &mut mended);
                 }
                 Question::build(raw, path, rules, &mut texts, &mut mended, bad)
             });
         let source = read.metadata.given().and_then(|metadata| metadata.source.given());
-        bad.into_result(questions.map(|questions| QuestionSet { questions, source, mended, input, rules: *rules }))
+        match bad.into_result(questions) {
+            Ok(questions) => Ok(QuestionSet { questions, source, mended, input, rules: *rules }),
+            Err(violations) => {
+                let unknown = unknown_keys(&input);
+                Err(violations.map(|violation| explain_missing(violation, &unknown)))
+            }
+        }
     }
 
     /// Builds a set in code.
@@ -206,7 +214,7 @@ impl Question {
         raw: QuestionInput,
         path: &str,
         rules: &Rules,
-        texts: &mut Distinct,
+        texts: &mut Distinct<'_>,
         mended: &mut Vec<String>,
         bad: &mut Gathered,
     ) -> Option<Question> {
@@ -227,7 +235,7 @@ impl Question {
             }
             header => text(header, &header_path, limits.header_chars(), bad),
         };
-        let mut names = Distinct::default();
+        let mut names = Distinct::under(rules);
         let options =
             list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
                 Choice::build(option, path, rules, &mut names, bad)
@@ -345,7 +353,13 @@ pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut 
 }
 
 impl Choice {
-    fn build(raw: OptionInput, path: &str, rules: &Rules, names: &mut Distinct, bad: &mut Gathered) -> Option<Choice> {
+    fn build(
+        raw: OptionInput,
+        path: &str,
+        rules: &Rules,
+        names: &mut Distinct<'_>,
+        bad: &mut Gathered,
+    ) -> Option<Choice> {
         let limits = rules.limits();
         let label_path = format!("{path}.label");
         let label = text(raw.label, &label_path, limits.label_chars(), bad).and_then(|label| {
@@ -354,7 +368,7 @@ impl Choice {
                 bad.add(label_path, "only \"(Recommended)\"", "must name the option");
                 return None;
             }
-            if is_other(&name) {
+            if is_other(&name, rules) {
                 bad.add(label_path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
                 return None;
             }
@@ -410,14 +424,6 @@ fn split_recommended(label: &str) -> (&str, bool) {
         Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
         _ => (label, false),
     }
-}
-
-/// Whether a label stands for the option that is always there.
-pub(crate) fn is_other(name: &str) -> bool {
-    let name = split_recommended(name).0;
-    // "Other (please specify)" is Other too; "Other database" is not.
-    let name = name.split_once('(').map_or(name, |(before, _)| before);
-    name.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other")
 }
 
 /// The value of a field, or a violation.
@@ -486,14 +492,21 @@ fn list<T: Shape, U>(
 }
 
 /// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.
-#[derive(Default)]
-struct Distinct(Vec<(String, String)>);
+struct Distinct<'a> {
+    rules: &'a Rules,
+    texts: Vec<(String, String)>,
+}
 
-impl Distinct {
+impl Distinct<'_> {
+    fn under(rules: &Rules) -> Distinct<'_> {
+        Distinct { rules, texts: Vec::new() }
+    }
+
     fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
-        match self.0.iter().find(|(_, earlier)| earlier == shown) {
-            Some((first, _)) => bad.add(path, format!("repeats {first}"), limit),
-            None => self.0.push((path, shown.to_owned())),
+        match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
+            Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
+            Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),
+            None => self.texts.push((path, shown.to_owned())),
         }
     }
 }

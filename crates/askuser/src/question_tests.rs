@@ -361,9 +361,16 @@ fn every_repeat_refers_to_the_first() {
 }
 
 #[test]
-fn labels_of_different_questions_and_case_may_be_alike() {
+fn labels_that_differ_in_case_alone_are_the_same() {
+    check(
+        &with("/questions/0/options/2/label", "mongodb"),
+        &["questions[0].options[2].label: repeats questions[0].options[1].label in other letters, labels must differ"],
+    );
+}
+
+#[test]
+fn labels_of_different_questions_may_be_alike() {
     check(&with("/questions/1/options/0/label", "MongoDB"), &[]);
-    check(&with("/questions/0/options/2/label", "mongodb"), &[]);
 }
 
 #[test]
@@ -374,6 +381,18 @@ fn a_question_may_not_repeat() {
         check(
             &with("/questions/1/question", text),
             &["questions[1].question: repeats questions[0].question, question texts must differ"],
+        );
+    }
+}
+
+#[test]
+fn a_question_may_not_repeat_in_other_letters() {
+    for text in
+        ["WHICH database should we use?", "Which d\u{430}tabase should we use?", "Ｗhich database should we use?"]
+    {
+        check(
+            &with("/questions/1/question", text),
+            &["questions[1].question: repeats questions[0].question in other letters, question texts must differ"],
         );
     }
 }
@@ -402,6 +421,41 @@ fn other_may_not_be_recommended_either() {
         &with("/questions/0/options/1/label", "Other (Recommended)"),
         &["questions[0].options[1].label: \"Other\" written by hand, must be left out: Other is always offered"],
     );
+}
+
+#[test]
+fn other_may_not_be_written_in_brackets_or_in_letters_that_look_latin() {
+    for label in ["[Other]", "\u{41e}ther", "Ｏｔｈｅｒ", "（Other）"] {
+        let said = format!(
+            "questions[0].options[1].label: \"{label}\" written by hand, must be left out: Other is always offered"
+        );
+        check(&with("/questions/0/options/1/label", label), &[&said]);
+    }
+}
+
+#[test]
+fn a_set_that_was_asked_under_the_first_rules_is_rebuilt_although_todays_would_refuse_it() {
+    let first = STRICT.of_version(1).unwrap();
+    for (label, text) in [("mongodb", "One?"), ("[Other]", "One?"), ("x", "WHICH database should we use?")] {
+        let mut input = with("/questions/0/options/2/label", label);
+        input["questions"][1]["question"] = json!(text);
+        assert!(QuestionSet::parse(input.clone(), &STRICT).is_err(), "{label}, {text}");
+        let stored = json!({"input": input, "rules": first});
+        let set: QuestionSet = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(set.questions()[0].options()[2].name(), label);
+        assert_eq!(set.questions()[1].text(), text);
+        assert_eq!(serde_json::to_value(set).unwrap(), stored);
+    }
+}
+
+#[test]
+fn what_was_repaired_under_the_first_rules_is_repaired_the_same_way() {
+    let first = REPAIR.of_version(1).unwrap();
+    let input = with("/questions/0/options/2/label", "[Other]");
+    let set = QuestionSet::parse(input.clone(), &first).unwrap();
+    assert_eq!((set.questions()[0].options().len(), set.mended().len()), (3, 0));
+    let set = QuestionSet::parse(input, &REPAIR).unwrap();
+    assert_eq!((set.questions()[0].options().len(), set.mended().len()), (2, 1));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //!
 //! Faults of meaning (a missing question, one option, `multiSelect` left out) are never mended: that would be guessing.
 
+use crate::alike::is_other;
 use crate::input::{Field, QuestionInput};
-use crate::question::is_other;
+use crate::question::name_of;
+use crate::rules::Rules;
 use crate::sanitize;
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
@@ -38,13 +40,13 @@ pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
 }
 
 /// Drops options that stand for Other.
-pub(crate) fn drop_other(question: &mut QuestionInput, path: &str, mended: &mut Vec<String>) {
+pub(crate) fn drop_other(question: &mut QuestionInput, path: &str, rules: &Rules, mended: &mut Vec<String>) {
     let Field::Given(options) = &mut question.options else { return };
     let mut index = 0;
     options.retain(|option| {
         let other = match option {
             Field::Given(option) => match &option.label {
-                Field::Given(label) => is_other(&sanitize::line(label)),
+                Field::Given(label) => is_other(&name_of(label).0, rules),
                 _ => false,
             },
             _ => false,

@@ -109,6 +109,20 @@ impl Request {
             (task, source) => task.or(source),
         }
     }
+
+    /// Who asks, as a person anywhere else reads it: the agent and where it works too.
+    pub fn asked_from(&self) -> Option<String> {
+        let shown = |text: &Option<String>| {
+            text.as_deref().map(|text| sanitize::line(text).trim().to_owned()).filter(|text| !text.is_empty())
+        };
+        let place = match (shown(&self.origin.agent), shown(&self.origin.folder)) {
+            (Some(agent), Some(folder)) => Some(format!("{agent} in {folder}")),
+            (Some(agent), None) => Some(agent),
+            (None, folder) => folder,
+        };
+        let parts: Vec<String> = place.into_iter().chain(self.asked_by()).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// Names one asking among those of all sessions.

@@ -41,7 +41,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The newest version, which new input is read by. Since 2, the preview of an option is read and bounded.
+    /// The newest version, which new input is read by. Since 2, texts that differ in case or Unicode form alone, or look the
+    /// same, are the same, Other is recognised in brackets and in letters that look Latin, and previews are read and bounded.
     pub const VERSION: u32 = 2;
 
     /// The default limits; cosmetic faults are rejected.
@@ -57,6 +58,12 @@ impl Rules {
     /// The same rules with other limits.
     pub const fn with_limits(self, limits: Limits) -> Rules {
         Rules { limits, ..self }
+    }
+
+    /// The same rules as they were in an earlier version, for what was asked then; `None` where this program does not know
+    /// that version.
+    pub fn of_version(self, version: u32) -> Option<Rules> {
+        (1..=Rules::VERSION).contains(&version).then_some(Rules { version, ..self })
     }
 
     /// What may be asked.
@@ -86,10 +93,9 @@ impl TryFrom<Unchecked> for Rules {
     type Error = String;
 
     fn try_from(Unchecked { version, limits, faults }: Unchecked) -> Result<Rules, String> {
-        match version {
-            1..=Rules::VERSION => Ok(Rules { version, limits, faults }),
-            _ => Err(format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION)),
-        }
+        let newest = Rules { version: Rules::VERSION, limits, faults };
+        let unknown = || format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION);
+        newest.of_version(version).ok_or_else(unknown)
     }
 }
 

@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 /// The name models call it by.
 pub const NAME: &str = "AskUserQuestion";
 
-/// What models are told about it.
-pub const DESCRIPTION: &str = include_str!("../prompts/tools/ask-user-question.txt").trim_ascii_end();
-
 /// Whose shape a definition takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -22,14 +19,50 @@ pub enum Provider {
     /// The bare schema of the input.
     JsonSchema,
     Anthropic,
-    /// Chat Completions and everything compatible with it.
+    /// Chat Completions in strict mode. What is compatible with it takes the same.
     OpenAi,
+    /// The Responses API in strict mode: the same without the object around it.
+    OpenAiResponses,
+    /// One function declaration; a request holds them in `tools: [{"functionDeclarations": […]}]`.
     Gemini,
     Mcp,
 }
 
+/// What a definition mentions only where it is of use: every request pays for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// How the tool goes together with a plan mode and ExitPlanMode.
+    Plan,
+    /// The `preview` of an option.
+    Preview,
+}
+
+/// What models are told about it. The limits are said in words, because several providers drop them from the schema.
+pub fn description(limits: &Limits, extras: &[Extra]) -> String {
+    let mut text = String::from(include_str!("../prompts/tools/ask-user-question.txt"));
+    if extras.contains(&Extra::Plan) {
+        text.push_str(include_str!("../prompts/tools/ask-user-question-plan.txt"));
+    }
+    if extras.contains(&Extra::Preview) {
+        text.push_str(include_str!("../prompts/tools/ask-user-question-preview.txt"));
+    }
+    let range = |span: Span| format!("{}-{}", span.min, span.max);
+    for (name, value) in [
+        ("{questions}", range(limits.questions())),
+        ("{options}", range(limits.options())),
+        ("{header}", limits.header_chars().max.to_string()),
+        ("{label}", limits.label_chars().max.to_string()),
+        ("{description}", limits.description_chars().max.to_string()),
+        ("{preview}", limits.preview_chars().to_string()),
+    ] {
+        text = text.replace(name, &value);
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
 /// The JSON Schema of the input under these limits.
-pub fn schema(limits: &Limits) -> Value {
+pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
@@ -47,30 +80,65 @@ pub fn schema(limits: &Limits) -> Value {
     let option = &mut options["items"]["properties"];
     bound(&mut option["label"], "Length", limits.label_chars());
     bound(&mut option["description"], "Length", limits.description_chars());
+    if extras.contains(&Extra::Preview) {
+        option["preview"] = json!({"type": "string", "maxLength": limits.preview_chars()});
+    }
     schema
 }
 
 /// The definition in a provider's shape.
-pub fn definition(provider: Provider, limits: &Limits) -> Value {
-    let schema = schema(limits);
+pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Value {
+    let (schema, description) = (schema(limits, extras), description(limits, extras));
     match provider {
         Provider::JsonSchema => schema,
-        Provider::Anthropic => json!({"name": NAME, "description": DESCRIPTION, "input_schema": schema}),
+        Provider::Anthropic => json!({"name": NAME, "description": description, "input_schema": schema}),
         Provider::OpenAi => json!({
             "type": "function",
-            "function": {"name": NAME, "description": DESCRIPTION, "parameters": schema},
+            "function": {"name": NAME, "description": description, "strict": true, "parameters": strict(schema)},
         }),
-        Provider::Gemini => json!({"name": NAME, "description": DESCRIPTION, "parameters": schema}),
+        Provider::OpenAiResponses => json!({
+            "type": "function",
+            "name": NAME,
+            "description": description,
+            "strict": true,
+            "parameters": strict(schema),
+        }),
+        Provider::Gemini => json!({"name": NAME, "description": description, "parameters": schema}),
         // Without the hint some clients refuse the tool when headless; without the mark one hides it behind a search.
         Provider::Mcp => json!({
             "name": NAME,
-            "description": DESCRIPTION,
+            "description": description,
             "inputSchema": schema,
             "title": "Ask the user",
             "annotations": {"readOnlyHint": true, "openWorldHint": false},
             "_meta": {"anthropic/alwaysLoad": true},
         }),
     }
+}
+
+/// A schema as OpenAI's strict mode takes it: objects are closed, every property is required, an optional one may be null.
+/// Lengths of strings are left out, for not every model takes them.
+fn strict(mut schema: Value) -> Value {
+    let Some(keywords) = schema.as_object_mut() else { return schema };
+    keywords.retain(|keyword, _| !matches!(keyword.as_str(), "minLength" | "maxLength"));
+    if let Some(items) = keywords.get_mut("items") {
+        *items = strict(items.take());
+    }
+    let required = keywords.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|known| known == name));
+    if let Some(Value::Object(properties)) = keywords.get_mut("properties") {
+        for (name, property) in properties.iter_mut() {
+            *property = strict(property.take());
+            if !is_required(name) {
+                property["type"] = json!([property["type"], "null"]);
+            }
+        }
+        let names: Vec<&String> = properties.keys().collect();
+        let names = json!(names);
+        keywords.insert("required".into(), names);
+        keywords.insert("additionalProperties".into(), false.into());
+    }
+    schema
 }
 
 /// Leaves out titles and descriptions: the tool's own description says it once.
@@ -93,20 +161,40 @@ fn bound(schema: &mut Value, what: &str, span: Span) {
 mod tests {
     use super::*;
 
+    const PROVIDERS: [Provider; 6] = [
+        Provider::JsonSchema,
+        Provider::Anthropic,
+        Provider::OpenAi,
+        Provider::OpenAiResponses,
+        Provider::Gemini,
+        Provider::Mcp,
+    ];
+
+    #[track_caller]
+    fn check_cost(extras: &[Extra], most: usize) {
+        let minified = definition(Provider::Anthropic, &Limits::DEFAULT, extras).to_string();
+        assert!(minified.chars().count() <= most, "{} characters: {minified}", minified.chars().count());
+    }
+
     #[test]
     fn the_whole_anthropic_definition_costs_at_most_1400_characters() {
-        let minified = definition(Provider::Anthropic, &Limits::DEFAULT).to_string();
-        assert!(minified.chars().count() <= 1400, "{} characters: {minified}", minified.chars().count());
+        check_cost(&[], 1_400);
+    }
+
+    #[test]
+    fn with_a_plan_mode_the_anthropic_definition_costs_at_most_1550_characters() {
+        check_cost(&[Extra::Plan], 1_550);
     }
 
     #[test]
     fn the_description_says_what_the_proposals_want_a_model_to_know() {
+        let description = description(&Limits::DEFAULT, &[]);
         for fact in [
             "preferences",
             "ambiguous",
-            "never ask whether a plan is ready",
-            "ExitPlanMode",
-            "recommended option first",
+            "Decide small things yourself",
+            "clear, specific, ends with \"?\"",
+            "recommended option comes first",
             "\"(Recommended)\"",
             "\"Other\"",
             "multiSelect: true",
@@ -114,31 +202,95 @@ mod tests {
             "header: very short",
             "1-5 words",
         ] {
-            assert!(DESCRIPTION.contains(fact), "{fact}");
+            assert!(description.contains(fact), "{fact}");
         }
+    }
+
+    #[test]
+    fn the_description_says_the_limits_in_words() {
+        let words = description(&Limits::DEFAULT, &[]);
+        for fact in [
+            "1-4 multiple-choice questions",
+            "at most 12 characters",
+            "options: 2-4, distinct",
+            "at most 50 characters",
+            "at most 200 characters",
+        ] {
+            assert!(words.contains(fact), "{fact}: {words}");
+        }
+        let limits = Limits::DEFAULT.with_options(2, 8).unwrap().with_header_chars(1, 20).unwrap();
+        let words = description(&limits, &[]);
+        assert!(words.contains("options: 2-8") && words.contains("at most 20 characters"), "{words}");
+        assert!(!words.contains(['{', '}']), "{words}");
+    }
+
+    #[test]
+    fn a_plan_mode_is_mentioned_only_where_there_is_one() {
+        assert!(!description(&Limits::DEFAULT, &[Extra::Preview]).contains("plan"));
+        let with = description(&Limits::DEFAULT, &[Extra::Plan]);
+        assert!(with.contains("never ask whether a plan is ready or approved (use ExitPlanMode)"), "{with}");
+    }
+
+    #[test]
+    fn a_preview_is_mentioned_only_if_asked_for_and_is_never_required() {
+        let option = "/properties/questions/items/properties/options/items";
+        for provider in PROVIDERS {
+            assert!(!definition(provider, &Limits::DEFAULT, &[Extra::Plan]).to_string().contains("preview"));
+        }
+        assert!(description(&Limits::DEFAULT, &[Extra::Preview]).contains("at most 4000 characters"));
+        let schema = schema(&Limits::DEFAULT, &[Extra::Preview]);
+        let option = schema.pointer(option).unwrap();
+        assert_eq!(option["properties"]["preview"], json!({"type": "string", "maxLength": 4_000}));
+        assert_eq!(option["required"], json!(["label", "description"]));
     }
 
     #[test]
     fn the_schema_follows_the_limits() {
         let limits = Limits::DEFAULT.with_options(2, 8).unwrap().with_header_chars(1, 20).unwrap();
-        let question = &schema(&limits)["properties"]["questions"]["items"]["properties"];
+        let question = &schema(&limits, &[])["properties"]["questions"]["items"]["properties"];
         assert_eq!(question["options"]["maxItems"], 8);
         assert_eq!(question["header"]["maxLength"], 20);
     }
 
     #[test]
     fn the_schema_requires_what_the_proposals_require() {
-        let schema = schema(&Limits::DEFAULT);
+        let schema = schema(&Limits::DEFAULT, &[]);
         let question = &schema["properties"]["questions"]["items"];
         assert_eq!(schema["required"], json!(["questions"]));
         assert_eq!(question["required"], json!(["question", "header", "options", "multiSelect"]));
         assert_eq!(question["properties"]["options"]["items"]["required"], json!(["label", "description"]));
     }
 
+    /// What strict mode demands of every schema in it.
+    #[track_caller]
+    fn check_strict(schema: &Value) {
+        let known = ["type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"];
+        let keywords = schema.as_object().unwrap();
+        assert!(keywords.keys().all(|keyword| known.contains(&keyword.as_str())), "{schema}");
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            assert_eq!(schema["additionalProperties"], false, "{schema}");
+            assert_eq!(schema["required"], json!(properties.keys().collect::<Vec<_>>()), "{schema}");
+            properties.values().for_each(check_strict);
+        }
+        schema.get("items").into_iter().for_each(check_strict);
+    }
+
+    #[test]
+    fn openai_gets_schemas_that_pass_its_strict_mode() {
+        for extras in [&[][..], &[Extra::Preview]] {
+            let chat = definition(Provider::OpenAi, &Limits::DEFAULT, extras);
+            let responses = definition(Provider::OpenAiResponses, &Limits::DEFAULT, extras);
+            check_strict(&chat["function"]["parameters"]);
+            for field in ["name", "description", "strict", "parameters"] {
+                assert_eq!(responses[field], chat["function"][field], "{field}");
+            }
+            assert_eq!((&chat["function"]["strict"], &responses["type"]), (&json!(true), &json!("function")));
+        }
+    }
+
     #[test]
     fn each_provider_gets_its_shape() {
-        let shapes = [Provider::JsonSchema, Provider::Anthropic, Provider::OpenAi, Provider::Gemini, Provider::Mcp]
-            .map(|provider| definition(provider, &Limits::DEFAULT));
+        let shapes = PROVIDERS.map(|provider| definition(provider, &Limits::DEFAULT, &[]));
         insta::assert_snapshot!("definitions", serde_json::to_string_pretty(&shapes).unwrap());
     }
 }

@@ -30,6 +30,11 @@ impl Violations {
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.0.iter()
     }
+
+    /// The same in other words, for whoever did not write JSON.
+    pub fn map(self, words: impl FnMut(Violation) -> Violation) -> Violations {
+        Violations(self.0.into_iter().map(words).collect())
+    }
 }
 
 /// One line each.

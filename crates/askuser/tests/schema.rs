@@ -1,5 +1,6 @@
 //! The advertised schema and the validator agree, but for the few rules a schema cannot state.
 
+use askuser::tool::{Extra, Provider};
 use askuser::{Limits, QuestionSet, Rules, tool};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -120,7 +121,7 @@ fn input() -> impl Strategy<Value = Value> {
 #[track_caller]
 fn check(limits: Limits) {
     let rules = Rules::strict().with_limits(limits);
-    let schema = jsonschema::validator_for(&tool::schema(&limits)).expect("a valid schema");
+    let schema = jsonschema::validator_for(&tool::schema(&limits, &[])).expect("a valid schema");
     let (both_accept, both_reject, beyond) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let count = |counter: &Cell<u32>| counter.set(counter.get() + 1);
     let config = ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() };
@@ -157,5 +158,9 @@ fn schema_and_validator_agree_on_other_limits() {
 
 #[test]
 fn every_advertised_schema_is_a_schema() {
-    assert!(jsonschema::meta::is_valid(&tool::schema(&Limits::DEFAULT)));
+    for extras in [&[][..], &[Extra::Plan, Extra::Preview]] {
+        assert!(jsonschema::meta::is_valid(&tool::schema(&Limits::DEFAULT, extras)));
+        let strict = tool::definition(Provider::OpenAiResponses, &Limits::DEFAULT, extras);
+        assert!(jsonschema::meta::is_valid(&strict["parameters"]));
+    }
 }

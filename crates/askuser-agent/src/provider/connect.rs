@@ -169,7 +169,8 @@ fn base_url(provider: &Provider, config: &ProviderConfig<'_>) -> Result<(Url, bo
         Hosting::Local { port } => complete_local(&written, port),
         Hosting::Hosted => written,
     };
-    let mut url = Url::parse(&completed).map_err(|error| bad(format!("not a URL: {error}")))?;
+    let mut url = Url::parse(&completed)
+        .map_err(|error| bad(format!("not a URL ({error}), must be one such as https://host/v1")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(bad(format!("scheme is {}, must be http or https", url.scheme())));
     }

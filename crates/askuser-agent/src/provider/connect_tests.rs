@@ -74,7 +74,7 @@ fn only_http_and_https_are_accepted() {
         "openai/gpt",
         &[("OPENAI_BASE_URL", "nonsense")],
         None,
-        "the base URL of openai in OPENAI_BASE_URL: not a URL: relative URL without a base",
+        "the base URL of openai in OPENAI_BASE_URL: not a URL (relative URL without a base), must be one such as https://host/v1",
     );
 }
 

@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_question_tool_keeps_its_limits() {
-        let reduced = reduce(&askuser::tool::schema(&askuser::Limits::DEFAULT));
+        let reduced = reduce(&askuser::tool::schema(&askuser::Limits::DEFAULT, &[]));
         let questions = &reduced["properties"]["questions"];
         assert_eq!((&questions["minItems"], &questions["maxItems"]), (&json!(1), &json!(4)));
         assert!(!reduced.to_string().contains("additionalProperties"));

@@ -4,6 +4,9 @@ use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{QuestionSet, Rules, report, tool};
 
+/// This agent has a plan mode.
+const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
+
 /// Puts one to four questions to the person.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskUserQuestion {
@@ -15,8 +18,8 @@ impl Tool for AskUserQuestion {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
             name: tool::NAME.into(),
-            description: tool::DESCRIPTION.into(),
-            schema: tool::schema(self.rules.limits()),
+            description: tool::description(self.rules.limits(), &OFFERED),
+            schema: tool::schema(self.rules.limits(), &OFFERED),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::head_tail::HeadTail;
 use super::process::{self, ProcessGroup};
+use super::sensitive;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -52,7 +53,7 @@ impl Tool for Bash {
         Access::Act
     }
 
-    fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
+    fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let CommandInput { command, .. } = parse(call)?;
         Ok(Consent {
             question: question(command),
@@ -60,6 +61,7 @@ impl Tool for Bash {
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
             edits_here: false,
+            always_ask: sensitive::decides_for_the_person(command, &context.protected),
         })
     }
 

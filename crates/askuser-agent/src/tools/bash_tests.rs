@@ -228,6 +228,7 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
         rule: "make \\\n  all".into(),
         always: "Run exactly this command in this folder without asking".into(),
         edits_here: false,
+        always_ask: false,
     };
     assert_eq!(consent, Ok(expected));
 }

@@ -132,6 +132,7 @@ fn an_edit_is_shown_before_it_is_made() {
         rule: "edit".into(),
         always: "Change files in this folder without asking".into(),
         edits_here: true,
+        always_ask: false,
     };
     assert_eq!(test.consent(&Edit, input("two", "2")), Ok(expected));
     assert_eq!(test.text("file"), "one\ntwo\n");

@@ -68,9 +68,9 @@ impl Tool for ExitPlanMode {
 
 fn question() -> Result<QuestionSet, Stop> {
     let question = QuestionInput::new("Go ahead with this plan?", "Plan")
-        .option("Go ahead", "Leave plan mode; each change still asks for permission")
-        .option("Go ahead, accept edits", "Leave plan mode; edit files in this folder without asking")
-        .option("Keep planning", "Stay in plan mode; a note or Other says what to change");
+        .option("Go ahead", "Leave plan mode. Changes still ask for permission")
+        .option("Go ahead, accept edits", "Leave plan mode. Edits in this folder do not ask")
+        .option("Keep planning", "Stay in plan mode. A note or Other says what to change");
     QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 

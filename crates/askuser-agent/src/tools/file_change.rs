@@ -148,6 +148,7 @@ impl Change {
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
         let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
+        let always_ask = sensitive::is_protected(&self.path, &context.protected);
         let shown = self.path.display();
         let diff = self.diff();
         let Diff { added, removed, .. } = diff;
@@ -170,7 +171,7 @@ impl Change {
                 (format!("edit in {root}"), format!("Change files in {root} without asking"))
             }
         };
-        Consent { question, context: Some(Context::diff(diff.text)), rule, always, edits_here: !sensitive }
+        Consent { question, context: Some(Context::diff(diff.text)), rule, always, edits_here: !sensitive, always_ask }
     }
 
     /// The result of the change.

@@ -27,6 +27,7 @@ pub use edit::Edit;
 pub use exit_plan_mode::ExitPlanMode;
 pub use glob::Glob;
 pub use grep::Grep;
+pub use process::STARTED_BY_AGENT;
 pub use read::Read;
 pub use task::Task;
 pub use write::Write;

@@ -16,6 +16,9 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdout;
 
+/// Set for every command: what it says is not what a person says. `askuser answer` and `withdraw` refuse under it.
+pub const STARTED_BY_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
+
 /// How long a command may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 /// The same on drop, which blocks the thread.
@@ -50,6 +53,7 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
             .stdout(stdout)
             .stderr(stderr)
             // Nobody could answer a prompt or leave a pager.
+            .env(STARTED_BY_AGENT, "1")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat");

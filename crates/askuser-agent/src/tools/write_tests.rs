@@ -113,6 +113,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
         rule: "edit".into(),
         always: "Change files in this folder without asking".into(),
         edits_here: true,
+        always_ask: false,
     };
     assert_eq!(consent, expected);
     let new = test.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();

@@ -69,8 +69,9 @@ pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
                 let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
                 let key = RequestKey::new(session, &call).in_tasks(&line.tasks).for_purpose(of);
                 let input = json!({ "questions": questions });
-                let read = |rules: &Rules| QuestionSet::parse(input.clone(), rules).ok();
-                let set = read(&Rules::strict()).or_else(|| read(&Rules::repair()));
+                // Those were asked under the first version of the rules.
+                let read = |rules: Rules| QuestionSet::parse(input.clone(), &rules.of_version(1)?).ok();
+                let set = read(Rules::strict()).or_else(|| read(Rules::repair()));
                 *request = set.map(|set| Box::new(Request::new(key, set)));
                 (*id, *purpose) = (call, Some(of));
             }

@@ -73,7 +73,7 @@ async fn calls_beside_a_question_that_could_not_be_asked_do_not_run() {
 
 #[tokio::test]
 async fn calls_behind_a_permission_that_was_refused_do_not_run() {
-    for reply in [pick("Deny"), other("no"), ends(Outcome::discuss(None)), ends(Outcome::cancelled())] {
+    for reply in [pick("Don't run it"), other("no"), ends(Outcome::discuss(None)), ends(Outcome::cancelled())] {
         let log = Log::default();
         let (model, requests) = watched(calling([json!([look("a"), act("b"), look("c"), act("d")])]));
         let person = Person::new([reply]);

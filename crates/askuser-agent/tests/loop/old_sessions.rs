@@ -30,6 +30,15 @@ impl OldSession {
         old
     }
 
+    /// The same session with other words in it.
+    fn replacing(self, from: &str, to: &str) -> OldSession {
+        let path = self.folder.path().join(format!("{}.jsonl", self.name));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from} is not in {text}");
+        fs::write(&path, text.replace(from, to)).unwrap();
+        self
+    }
+
     fn work(&self) -> PathBuf {
         self.folder.path().join("work").canonicalize().unwrap()
     }
@@ -78,6 +87,16 @@ async fn a_question_without_an_answer_is_asked_again() {
     let read = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n\nProceeding \
                 with user selections.";
     assert_eq!(requests.last_result(), (read.into(), false));
+    old.assert_done();
+}
+
+#[tokio::test]
+async fn a_question_whose_labels_differ_in_case_alone_is_asked_again_by_the_rules_of_its_time() {
+    let old = OldSession::new("pending-question").replacing("PostgreSQL (Recommended)", "sqlite");
+    let person = Person::new([pick("SQLite")]);
+    let requests = old.resume(&person, done()).await;
+    assert_eq!(person.texts(), ["Which database?"]);
+    assert!(requests.last_result().0.contains("Selected: SQLite\n"), "{:?}", requests.last_result());
     old.assert_done();
 }
 
@@ -137,13 +156,35 @@ async fn a_change_that_was_allowed_is_made_if_it_is_still_the_same_change() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn an_answer_under_the_old_words_of_an_option_still_counts() {
+    let answered = |label: &str| format!(r#""selectedOptions":["{label}"]"#);
+    for (label, is_made) in [("Always here", true), ("Deny", false)] {
+        let old = OldSession::new("permission-for-a-write").replacing(&answered("Allow once"), &answered(label));
+        let person = Person::new([]);
+        old.resume(&person, done()).await;
+        assert_eq!((person.asked(), old.work().join("made.txt").exists()), (vec![], is_made), "{label}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_refusal_recorded_where_always_was_not_offered_is_not_read_as_always() {
+    let always = r#"{"label":"Always here","description":"Change files in this folder without asking"},"#;
+    let old = OldSession::new("permission-for-a-write")
+        .replacing(always, "")
+        .replacing(r#""selectedOptions":["Allow once"]"#, r#""selectedOptions":["Deny"]"#);
+    let person = Person::new([]);
+    old.resume(&person, done()).await;
+    assert_eq!((person.asked(), old.work().join("made.txt").exists()), (vec![], false));
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_now() {
-    let old = OldSession::new("permission-for-a-write");
     // As many lines are added, and the question reads the same: only the diff tells them apart.
-    let path = old.folder.path().join("permission-for-a-write.jsonl");
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace(r#""content":"one\ntwo\n""#, r#""content":"two\nsix\n""#)).unwrap();
-    let person = Person::new([pick("Deny")]);
+    let old =
+        OldSession::new("permission-for-a-write").replacing(r#""content":"one\ntwo\n""#, r#""content":"two\nsix\n""#);
+    let person = Person::new([pick("Don't run it")]);
     old.resume(&person, done()).await;
     assert_eq!(person.asked().len(), 1);
     assert_eq!(person.asked()[0].key().purpose(), Purpose::Permission);

@@ -31,7 +31,7 @@ async fn the_person_sees_what_would_be_done() {
     let set = person.asked()[0].set().clone();
     assert_eq!(set.questions()[0].text(), "Run Act with this input?\n\n{\"at\":\"it\"}");
     let labels: Vec<_> = set.questions()[0].options().iter().map(|option| option.name()).collect();
-    assert_eq!(labels, ["Allow once", "Always here", "Deny"]);
+    assert_eq!(labels, ["Allow once", "Always allow in this folder", "Don't run it"]);
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn allowed_once_is_allowed_and_a_note_reaches_the_model() {
 async fn nothing_but_a_yes_is_one() {
     let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
     for (reply, read) in [
-        (pick_and_note("Deny", "use git mv"), "The user did not allow this. Their words: use git mv"),
+        (pick_and_note("Don't run it", "use git mv"), "The user did not allow this. Their words: use git mv"),
         (other("Allow once"), "The user did not allow this. Their words: Allow once"),
         (ends(Outcome::declined(Some("no".into()))), "The user did not allow this. Their words: no"),
         (ends(Outcome::cancelled()), dismissed),
@@ -97,7 +97,7 @@ async fn an_interrupt_at_a_permission_stops_the_turn() {
 #[tokio::test]
 async fn allowed_always_is_asked_once() {
     let log = Log::default();
-    let person = Person::new([pick("Always here")]);
+    let person = Person::new([pick("Always allow in this folder")]);
     let mut agent = Agent::new(calling([act(), act()])).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
     assert_eq!((person.asked().len(), log.count("end Act it")), (1, 2));
@@ -121,7 +121,7 @@ impl Allowed for Kept {
 async fn allowed_always_is_kept_for_the_next_agent() {
     let kept = Arc::new(Kept::default());
     let log = Log::default();
-    for replies in [vec![pick("Always here")], vec![]] {
+    for replies in [vec![pick("Always allow in this folder")], vec![]] {
         let permissions = Permissions::default().keeping(kept.clone());
         let mut agent = Agent::new(calling([act()]))
             .with_tools(registry(&log))
@@ -148,7 +148,7 @@ async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
     let permissions = Permissions::default().keeping(Arc::new(Full));
     let mut agent = Agent::new(calling([act(), act()]))
         .with_tools(registry(&log))
-        .with_asker(Person::new([pick("Always here")]))
+        .with_asker(Person::new([pick("Always allow in this folder")]))
         .with_permissions(permissions);
     finish(&mut agent, "go").await;
     assert_eq!(log.count("end Act it"), 2);
@@ -201,7 +201,7 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
     for (meanwhile, asked, then) in [("two\n", 1, "two\n"), ("one\n", 0, "new\n")] {
         std::fs::write(&path, until_allowed).unwrap();
         std::fs::write(&file, meanwhile).unwrap();
-        let person = Person::new([pick("Deny")]);
+        let person = Person::new([pick("Don't run it")]);
         let mut agent = make(Transcript::open(&sessions, &id).unwrap(), &person);
         collect(agent.resume().unwrap()).await;
         assert_eq!(person.asked().len(), asked, "{meanwhile:?}");
@@ -217,7 +217,7 @@ async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
             kept.insert("Act", "Act").unwrap();
         }
         let log = Log::default();
-        let person = Person::new(if allowed_before { vec![] } else { vec![pick("Always here")] });
+        let person = Person::new(if allowed_before { vec![] } else { vec![pick("Always allow in this folder")] });
         let mut agent = Agent::new(calling([act(), act()]))
             .with_tools(registry(&log))
             .with_asker(person.clone())

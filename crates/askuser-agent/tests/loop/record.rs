@@ -428,6 +428,7 @@ mod full {
                     always: rule.clone(),
                     rule,
                     edits_here: true,
+                    always_ask: false,
                 })
             }
             fn run<'a>(

@@ -127,7 +127,7 @@ async fn always_in_a_subagent_is_always_for_the_agent_too() {
         "turns": [{"calls": [task("one")]}, {"calls": [act]}, {"text": "done"}],
         "tasks": {"one": [{"calls": [act]}, {"text": "1"}]},
     }));
-    let person = Person::logging(&log, [pick("Always here")]);
+    let person = Person::logging(&log, [pick("Always allow in this folder")]);
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
     assert_eq!(person.asked()[0].asked_by().as_deref(), Some("task 'one'"));

@@ -2,6 +2,9 @@
 //! for those (`delegate.rs`), so a user only ever calls `askuser COMMAND`.
 
 mod agent;
+mod hook;
+mod inbox;
+mod signals;
 #[cfg(unix)]
 mod supervise;
 
@@ -16,6 +19,12 @@ fn run() -> Result<u8, Failure> {
     let mut words = std::env::args_os().skip(1).peekable();
     match words.peek().and_then(|word| word.to_str()) {
         Some("agent") => agent::run(words),
+        Some("ask") => inbox::ask::run(words),
+        Some("inbox") => inbox::list::run(words),
+        Some("wait") => inbox::wait::run(words),
+        Some("answer") => inbox::answer::run(words),
+        Some("withdraw") => inbox::withdraw::run(words),
+        Some("log") => inbox::log::run(words),
         #[cfg(unix)]
         Some("supervise") => supervise::run(words.skip(1)),
         _ => Err(Failure::new("askuser-services has no command of that name")

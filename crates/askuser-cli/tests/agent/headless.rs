@@ -70,9 +70,12 @@ fn bad_usage_is_said_before_anything_happens() {
         (vec!["-p", "x", "--resume", "nope"], "there is no session nope in "),
         (vec!["-p", "x", "--resume", "../../etc/passwd"], "there is no session ../../etc/passwd in "),
         (vec!["-p", "x", "--continue"], "there is no session of "),
-        (vec!["-p", "x", "--add-dir", "/nowhere"], "--add-dir /nowhere: "),
+        (
+            vec!["-p", "x", "--add-dir", "/nowhere"],
+            "--add-dir: cannot open /nowhere: No such file or directory, must be a folder",
+        ),
         (vec!["-p", "-", "--output", "stream-json"], "both want standard input"),
-        (vec!["-p", "x", "--max-requests", "0"], "0 is not in 1.."),
+        (vec!["-p", "x", "--max-requests", "0"], "--max-requests: \"0\", must be a whole number above 0"),
     ] {
         let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
         assert_eq!((code, stdout.as_str()), (2, ""), "{args:?}");
@@ -134,7 +137,7 @@ fn what_a_file_allows_always_is_not_kept_for_good() {
     let place = Place::new();
     let bash = json!({"name": "Bash", "input": {"command": "echo ran >> log"}});
     let script = json!({"turns": [{"calls": [bash, bash]}, {"text": "Done."}]});
-    let answers = place.write("answers.json", r#"{"Bash": "Always here"}"#);
+    let answers = place.write("answers.json", r#"{"Bash": "Always allow in this folder"}"#);
     assert_eq!(output(&mut place.agent(&script, &["-p", "hi", "--answers", answers.to_str().unwrap()])).0, 0);
     assert_eq!(std::fs::read_to_string(place.folder().join("log")).unwrap(), "ran\nran\n");
     let (code, ..) = output(&mut place.agent(&script, &["-p", "hi", "--headless", "recommended"]));

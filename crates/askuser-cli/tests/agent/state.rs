@@ -36,7 +36,7 @@ fn sessions_and_allowances_are_private_whatever_the_umask() {
     let command = place.agent(&allowing("true"), &["-p", "hi", "--output", "stream-json"]);
     let mut driver = Driver::start(&mut with_open_umask(&command));
     let id = driver.until("ask_user")["id"].clone();
-    driver.pick(&id, "Always here");
+    driver.pick(&id, "Always allow in this folder");
     driver.until("done");
     assert_eq!(driver.finish(), 0);
     let state = place.state();
@@ -63,7 +63,7 @@ fn two_sessions_that_allow_something_at_once_lose_neither() {
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     let mut driver = Driver::start(place.agent(&allowing("true"), &["-p", "hi"]).args(["--output", "stream-json"]));
     let id = driver.until("ask_user")["id"].clone();
-    driver.pick(&id, "Always here");
+    driver.pick(&id, "Always allow in this folder");
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_waited_for(&lock) {
         assert!(Instant::now() < deadline, "it does not wait for its turn to write");
@@ -101,7 +101,7 @@ fn where_edits_are_accepted_the_state_and_the_settings_of_the_user_are_still_ask
         let asked = driver.until("ask_user");
         let text = asked["questions"][0]["question"].as_str().unwrap();
         assert!(text.starts_with("Write new file "), "{path}: {text}");
-        driver.pick(&asked["id"], "Deny");
+        driver.pick(&asked["id"], "Don't run it");
     }
     loop {
         let event = driver.next().expect("an end");

@@ -10,14 +10,14 @@ fn run(args: &[&str]) -> Ended {
 #[test]
 fn a_good_input_is_valid() {
     let ended = run(&["check", &example("database")]);
-    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "valid: 1 question(s)\n", ""));
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "valid: 1 question\n", ""));
 }
 
 #[test]
 fn a_valid_input_that_could_be_better_is_advised() {
     let ended = run(&["check", &example("package-manager")]);
     let expected =
-        "warning: questions[0].options[1].label: recommended but not first, better first\nvalid: 1 question(s)\n";
+        "warning: questions[0].options[1].label: recommended but not first, better first\nvalid: 1 question\n";
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
 }
 
@@ -52,14 +52,14 @@ fn violations_can_be_read_by_a_program() {
 fn check_says_what_a_repair_would_mend() {
     let input = r#"{"questions": "[{\"question\":\"Q?\",\"header\":\"H\",\"multiSelect\":false,\"options\":[{\"label\":\"A\",\"description\":\"a\"},{\"label\":\"B\",\"description\":\"b\"}]}]"}"#;
     let ended = run(&["check", "--repair", "--json", input]);
-    assert_eq!(ended.stdout, "mended: questions: JSON sent as a string, parsed\nvalid: 1 question(s)\n");
+    assert_eq!(ended.stdout, "mended: questions: JSON sent as a string, parsed\nvalid: 1 question\n");
 }
 
 #[test]
 fn check_reads_standard_input() {
     let json = std::fs::read(example("features")).unwrap();
     let ended = Stage::new().run_with(&["check"], &json);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question(s)\n"));
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "valid: 1 question\n"));
 }
 
 /// Each shape is JSON, and carries the name and the schema where its provider looks for them.
@@ -84,8 +84,31 @@ fn the_schema_for_openai_has_its_shape() {
 }
 
 #[test]
-fn the_schema_for_gemini_has_its_shape() {
+fn the_schema_for_the_responses_of_openai_has_its_shape() {
+    check_shape("openai-responses", "/name", "/parameters");
+}
+
+#[test]
+fn the_schema_for_gemini_has_its_shape_and_says_how_to_wrap_it() {
     check_shape("gemini", "/name", "/parameters");
+    let stderr = run(&["schema", "--for", "gemini"]).stderr;
+    assert!(stderr.starts_with("askuser: a request holds it as {\"tools\": [{\"functionDeclarations\": ["), "{stderr}");
+}
+
+#[test]
+fn what_is_printed_for_anthropic_costs_at_most_1400_characters_and_1550_with_a_plan_mode() {
+    let printed = |with: &[&str]| run(&[&["schema", "--for", "anthropic"], with].concat()).stdout.trim_end().to_owned();
+    let (plain, plan) = (printed(&[]), printed(&["--with", "plan"]));
+    assert!(plain.chars().count() <= 1_400 && plan.chars().count() <= 1_550, "{plain}\n{plan}");
+    assert!(!plain.contains("ExitPlanMode") && plan.contains("ExitPlanMode"), "{plan}");
+}
+
+#[test]
+fn a_preview_is_in_the_schema_only_if_asked_for() {
+    assert!(!run(&["schema"]).stdout.contains("preview"));
+    let with = run(&["schema", "--with", "plan,preview"]).json();
+    let preview = "/properties/questions/items/properties/options/items/properties/preview/maxLength";
+    assert_eq!(with.pointer(preview), Some(&json!(4_000)));
 }
 
 #[test]
@@ -146,6 +169,38 @@ fn the_doctor_tells_what_a_policy_would_do() {
 }
 
 #[test]
+fn the_doctor_says_why_the_prompt_looks_as_it_does() {
+    let says = |variables: &[(&str, &str)], args: &[&str], words: &str| {
+        let stage = variables.iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, value));
+        let stdout = stage.run(&[&["doctor"], args].concat()).stdout;
+        assert!(stdout.contains(&format!("              {words}\n")), "{words}:\n{stdout}");
+    };
+    says(&[("COLORFGBG", "")], &[], "unknown background, because COLORFGBG is not set");
+    says(&[("COLORFGBG", "")], &[], "the terminal is asked for its background once the prompt is there");
+    says(&[("COLORFGBG", "blue")], &[], "unknown background, because COLORFGBG is blue, no colour from 0 to 15");
+    says(&[("COLORFGBG", "15;0")], &[], "dark background, because COLORFGBG is 15;0");
+    says(&[("COLORFGBG", "15;0")], &["--theme", "light"], "light background, by the setting theme (flag, --theme)");
+    says(&[("NO_COLOR", "1")], &[], "no colours, because NO_COLOR is 1");
+    says(&[("COLORTERM", ""), ("TERM", "xterm-256color")], &[], "256 colours, because TERM is xterm-256color");
+    says(&[("TERM", "dumb")], &[], "line by line, because TERM is dumb");
+    says(&[("ACCESSIBLE", "1")], &[], "line by line, because ACCESSIBLE is 1");
+    says(&[], &["--plain"], "line by line, by the setting plain (flag, --plain)");
+}
+
+#[test]
+fn check_names_keys_that_nobody_reads_and_options_that_read_like_other() {
+    let option = |label: &str| json!({"label": label, "description": "d"});
+    let options = [option("A"), option("Something else")];
+    let question = json!({"question": "Q?", "header": "H", "options": options, "multiSelect": false, "id": 1});
+    let ended = run(&["check", "--json", &json!({"questions": [question]}).to_string()]);
+    let expected = "warning: questions[0]: unknown key \"id\" is ignored
+warning: questions[0].options[1].label: reads like Other, which is always offered; better left out
+valid: 1 question
+";
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
+}
+
+#[test]
 fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
     let ended = run(&["doctor", "--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
@@ -163,9 +218,26 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
         ended.stdout
     );
     assert!(!ended.stdout.contains('\u{1b}') && !stage.run(&["config"]).stderr.contains('\u{1b}'));
+    let ended = stage.run(&["config", "--color", "16"]);
+    assert!(ended.stdout.contains("color         16              flag, --color\n"), "{}", ended.stdout);
+    assert!(ended.code == Some(2) && ended.stderr.contains("unknown setting x\nhint: "), "{}", ended.stderr);
     let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
     assert!(ended.stdout.contains("soon") && ended.stderr.contains("key_delay: \"soon\""), "{}", ended.stdout);
     assert_eq!(ended.code, Some(2));
+}
+
+#[test]
+fn help_wraps_at_words_at_the_width_of_the_terminal() {
+    for (command, columns) in [("askuser --help", 80), ("askuser ask --help", 80), ("askuser agent --help", 60)] {
+        let terminal = Stage::new().size(columns, 200).shell(command);
+        terminal.wait_for("130  interrupted");
+        let screen = terminal.screen();
+        let long = screen.lines().find(|line| line.chars().count() > usize::from(columns));
+        assert_eq!(long, None, "{command}");
+        let text = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = Stage::new().shell(&format!("{command} >out")).finish().stdout;
+        assert_eq!(text.trim(), whole.split_whitespace().collect::<Vec<_>>().join(" "), "{command}");
+    }
 }
 
 #[test]
@@ -208,7 +280,7 @@ fn a_manual_page_of_nothing_is_an_error() {
     let ended = run(&["man", "nothing"]);
     assert_eq!(
         (ended.code, ended.stderr.as_str()),
-        (Some(2), "askuser: no command nothing\nhint: `askuser --help` lists them\n")
+        (Some(2), "askuser: no command \"nothing\"\nhint: `askuser --help` lists the commands\n")
     );
 }
 

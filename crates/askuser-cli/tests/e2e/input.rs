@@ -86,12 +86,37 @@ fn bad_input_at_a_terminal_draws_nothing() {
 fn what_is_not_json_is_told_where() {
     check_says(&Stage::new().run(&["ask", "--json", "{oops"]), "input: not JSON (");
     check_says(&Stage::new().run(&["ask", "--json", "[]"]), "input: an array, must be an object");
-    check_says(&Stage::new().run(&["ask"]), "input: not JSON (");
+}
+
+#[test]
+fn an_empty_input_is_called_that_and_told_how_to_give_one() {
+    let stage = Stage::new().file("empty.json", " \n");
+    check(
+        &stage.run(&["ask"]),
+        "askuser: standard input: empty, must be a JSON object
+hint: give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B
+",
+    );
+    check(
+        &stage.run(&["check", "empty.json"]),
+        "askuser: empty.json: empty, must be a JSON object
+hint: give a FILE, - (standard input) or --json '{…}'
+",
+    );
+    check_says(&stage.run(&["ask", "--json", ""]), "askuser: --json: empty, must be a JSON object\n");
+}
+
+#[test]
+fn what_was_meant_for_another_flag_is_told_which() {
+    check_says(&Stage::new().run(&["ask", "{\"questions\": []}"]), "hint: JSON itself goes with --json\n");
+    check_says(&Stage::new().run(&["ask", "Which database?"]), "hint: a question goes with -q: askuser ask -q");
 }
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    check_says(&Stage::new().run(&["ask", "nowhere.json"]), "askuser: cannot open nowhere.json: ");
+    let expected =
+        "askuser: cannot open nowhere.json: No such file or directory\nhint: give a FILE, - (standard input), ";
+    check_says(&Stage::new().run(&["ask", "nowhere.json"]), expected);
 }
 
 #[test]
@@ -150,7 +175,11 @@ fn unknown_fields_are_ignored() {
 fn no_input_at_a_terminal_is_told_how_to_give_one() {
     let ended = Stage::new().ask(&[]).finish();
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.starts_with("askuser: no input\nhint: give a FILE, --json"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.starts_with("askuser: no input\nhint: give a FILE, - (standard input), --json"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -209,17 +238,40 @@ fn the_quick_form_keeps_colons_that_are_not_followed_by_a_space() {
 
 #[test]
 fn the_quick_form_needs_two_options() {
-    let expected = "askuser: invalid input, nothing was asked\n  questions[0].options: 1 option, at least 2\n";
+    let expected =
+        "askuser: invalid input, nothing was asked\n  -o: 1 option, at least 2, each as -o \"LABEL: DESCRIPTION\"\n";
     check(&Stage::new().run(&["ask", "-q", "Which?", "-o", "A"]), expected);
-    check_says(&Stage::new().run(&["ask", "-q", "Which?"]), "questions[0].options: 0 options, at least 2");
+    check_says(&Stage::new().run(&["ask", "-q", "Which?"]), "\n  -o: 0 options, at least 2, each as -o");
 }
 
 #[test]
 fn the_quick_form_has_the_same_limits() {
     let args = ["ask", "-q", "Which?", "-H", "Thirteen char", "-o", "A", "-o", "A"];
     let ended = Stage::new().run(&args);
-    check_says(&ended, "questions[0].header: 13 characters, at most 12");
-    check_says(&ended, "questions[0].options[1].label: repeats questions[0].options[0].label, labels must differ");
+    check_says(&ended, "\n  -H: 13 characters, at most 12\n");
+    check_says(&ended, "\n  label of the second -o: repeats the label of the first -o, labels must differ\n");
+    let ended = Stage::new().run(&["ask", "-q", "Which?", "-o", "A", "-o", "a"]);
+    check_says(
+        &ended,
+        "\n  label of the second -o: repeats the label of the first -o in other letters, labels must differ\n",
+    );
+}
+
+#[test]
+fn an_option_with_a_colon_but_no_space_is_said_once_to_be_a_label() {
+    let args = ["ask", "-q", "Which?", "-o", "a:b", "-o", "c:d", "--headless", "fail"];
+    let stderr = Stage::new().run(&args).stderr;
+    let said = "askuser: -o \"a:b\" is a label with a colon; a description follows \": \", with a space\n";
+    assert!(stderr.starts_with(said) && stderr.matches("with a colon").count() == 1, "{stderr}");
+    let args = ["ask", "-q", "Which?", "-o", "http://a.example", "-o", "10:30", "--headless", "fail"];
+    assert!(!Stage::new().run(&args).stderr.contains("with a colon"));
+}
+
+#[test]
+fn a_misspelt_key_is_named_where_the_right_one_is_missing() {
+    let json = question(&[]).to_string().replace("\"header\"", "\"heading\"");
+    let said = "\n  questions[0].header: missing, but there is \"heading\", must be a string\n";
+    check_says(&Stage::new().run(&["ask", "--json", &json]), said);
 }
 
 #[test]
@@ -227,26 +279,6 @@ fn the_quick_form_and_a_file_exclude_each_other() {
     let file = example("database");
     check_says(&Stage::new().run(&["ask", &file, "-q", "Which?", "-o", "A", "-o", "B"]), "-q");
     check_says(&Stage::new().run(&["ask", "--json", "{}", "-q", "Which?", "-o", "A", "-o", "B"]), "-q");
-}
-
-#[test]
-fn an_option_without_a_question_is_bad_usage() {
-    check_says(&Stage::new().run(&["ask", "-o", "A"]), "--question");
-}
-
-#[test]
-fn a_file_and_json_exclude_each_other() {
-    check_says(&Stage::new().run(&["ask", &example("database"), "--json", "{}"]), "--json");
-}
-
-#[test]
-fn an_unknown_flag_is_bad_usage() {
-    check_says(&Stage::new().run(&["ask", "--colour", "none"]), "--colour");
-}
-
-#[test]
-fn an_unknown_command_is_bad_usage() {
-    check_says(&Stage::new().run(&["aks"]), "aks");
 }
 
 #[test]

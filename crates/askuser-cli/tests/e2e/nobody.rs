@@ -178,13 +178,13 @@ fn an_answers_file_and_the_policy_complete_each_other() {
 fn an_answers_file_that_is_not_there_is_an_error() {
     let ended = ask(&Stage::new(), "database", &["--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.starts_with("askuser: cannot open nowhere.json: "), "{}", ended.stderr);
+    assert!(ended.stderr.starts_with("askuser: answers: cannot open nowhere.json: "), "{}", ended.stderr);
 }
 
 #[test]
 fn an_answers_file_that_cannot_be_read_is_an_error() {
     for (name, contents, fact) in [
-        ("a.json", "{", "a.json: not JSON"),
+        ("a.json", "{", "answers: a.json is not JSON"),
         ("a.toml", "= 1", "a.toml: "),
         ("a.json", "[]", "answers: not an object, must be an object"),
         ("a.json", r#"{"Database": 1}"#, "answers[\"Database\"]: not a label"),
@@ -242,4 +242,12 @@ fn via_leaves_out_what_it_does_not_name() {
         "{}",
         ended.stderr
     );
+}
+
+#[test]
+fn a_misspelt_key_of_an_answers_file_is_named() {
+    let stage = Stage::new().file("answers.json", r#"{"Databse": "SQLite"}"#);
+    let ended = ask(&stage, "database", &["--answers", "answers.json"]);
+    let said = "askuser: answers.json: no answer to \"Database\"; no question matches its keys \"Databse\"\n";
+    assert!(ended.code == Some(3) && ended.stderr.starts_with(said), "{}", ended.stderr);
 }

@@ -140,7 +140,9 @@ fn an_unknown_setting_is_named_with_its_file() {
     let ended = stage.run(&["config"]);
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.contains("askuser.toml: unknown setting timeot\nhint: the settings are timeout,"),
+        ended
+            .stderr
+            .contains("askuser.toml: unknown setting timeot\nhint: did you mean timeout? `askuser config` lists them"),
         "{}",
         ended.stderr
     );

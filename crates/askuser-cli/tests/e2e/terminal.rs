@@ -110,6 +110,23 @@ impl Stage {
         self.start(&["sh", "-c", &script], Controlling::No).finish()
     }
 
+    /// Starts the binary where there is no terminal, with its streams piped to us, and does not wait for it.
+    pub(crate) fn spawn(&self, args: &[&str]) -> std::process::Child {
+        use std::process::{Command, Stdio};
+        // In a session of its own: a terminal that the tests were started from is not its.
+        Command::new("setsid")
+            .arg(env!("CARGO_BIN_EXE_askuser"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a process")
+    }
+
     fn start(&self, words: &[&str], controlling: Controlling) -> Terminal {
         let size = PtySize { rows: self.rows, cols: self.columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).expect("a PTY");

@@ -13,8 +13,8 @@ mod update;
 
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
 pub use state::{
-    AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Viewport, Window,
-    Wording,
+    AnswerDraft, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, PromptOptions, Scroll, TextField, Viewport,
+    Window, Wording,
 };
 
 use crate::key::Key;

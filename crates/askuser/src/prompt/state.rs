@@ -172,6 +172,19 @@ pub enum Wording {
     Exact,
 }
 
+/// How a prompt has come to be on the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Occasion {
+    /// Whoever asks shows it, and waits right here.
+    #[default]
+    Asked,
+    /// The question is kept somewhere, and a person opened it. Esc puts it aside, with what they have done so far.
+    Opened,
+    /// The question is kept somewhere, and opened by itself, maybe under somebody's hands: keys count once the keyboard has
+    /// rested, and a digit alone answers nothing.
+    Unbidden,
+}
+
 /// A prompt: questions, and everything the person has done about them so far.
 #[derive(Clone, Debug)]
 pub struct Prompt {
@@ -202,6 +215,7 @@ pub struct Prompt {
     /// Until when the person can hardly have seen the prompt.
     pub(super) armed_at: Duration,
     pub(super) arming: Arming,
+    pub(super) occasion: Occasion,
 }
 
 /// What a key means to a prompt that is not armed yet.
@@ -255,7 +269,29 @@ impl Prompt {
             held: false,
             armed_at: options.key_delay,
             arming: Arming::Steady,
+            occasion: Occasion::Asked,
         }
+    }
+
+    /// For a prompt that nobody waits for right here.
+    pub fn on(self, occasion: Occasion) -> Prompt {
+        let prompt = if occasion == Occasion::Unbidden { self.among_keys(None) } else { self };
+        Prompt { occasion, ..prompt }
+    }
+
+    /// Says who asks, in these words.
+    pub fn from_whom(self, origin: Option<String>) -> Prompt {
+        Prompt { origin, ..self }
+    }
+
+    /// How it has come to be on the screen.
+    pub fn occasion(&self) -> Occasion {
+        self.occasion
+    }
+
+    /// Whether the person has stopped the clock by touching a key.
+    pub fn is_held(&self) -> bool {
+        self.held
     }
 
     /// For a prompt that comes while the person is at the keyboard: every key that comes too early puts off the moment it
@@ -458,11 +494,15 @@ impl Prompt {
     pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
-        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(|row| {
+        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
             let (key, word) = row.hint?;
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
+                Action::Number(_) if self.occasion == Occasion::Unbidden => {
+                    (format!("1-{}", self.numbers()).into(), "move")
+                }
                 Action::Number(_) => (format!("1-{}", self.numbers()).into(), word),
+                Action::Escape if self.occasion != Occasion::Asked && !typing => (key.into(), "later"),
                 _ => (key.into(), word),
             })
         })

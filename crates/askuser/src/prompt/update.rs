@@ -4,7 +4,7 @@
 //! that is not on the screen.
 
 use super::keymap::{Action, KeyContext, action};
-use super::state::{AnswerDraft, Arming, InputMode, Notice, NoticeKind, Page, Prompt, Scroll, TextField};
+use super::state::{AnswerDraft, Arming, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, Scroll, TextField};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
@@ -124,6 +124,8 @@ impl Prompt {
                 self.scroll = Scroll::At(0);
             }
             (_, Action::Editor) => return self.edit_other(),
+            // What is put aside is kept.
+            (_, Action::Escape) if self.occasion != Occasion::Asked => return self.finish(Status::Cancelled),
             (_, Action::Escape) if self.has_something_to_lose() => self.mode = InputMode::Leaving,
             (_, Action::Escape) => return self.finish(Status::Cancelled),
             // A character on the row of Other.
@@ -212,7 +214,9 @@ impl Prompt {
         }
         let row = n - 1;
         self.drafts[i].focus = row;
-        if self.set.questions()[i].is_multi_select() {
+        if self.occasion == Occasion::Unbidden {
+            Effect::Continue
+        } else if self.set.questions()[i].is_multi_select() {
             self.toggle(row, true);
             Effect::Continue
         } else {

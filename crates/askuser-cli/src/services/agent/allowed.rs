@@ -1,8 +1,8 @@
 //! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking.
 
-use crate::agent::session;
 use askuser_agent::Allowed;
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_cli::state_folder::{state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The allowances of this folder. Without a place to keep them they last as long as the session.
 pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
-    let file = session::state_folder().ok()?.join("allowed.json");
+    let file = state_folder().ok()?.join("allowed.json");
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
 }
 
@@ -29,7 +29,7 @@ impl File {
     /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
         for path in self.file.parent().into_iter().chain([&*self.file]) {
-            session::trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
+            trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
         }
         match fs::read(&self.file) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),

@@ -1,6 +1,6 @@
 //! Runs the user's own command whenever somebody is asked.
 
-use crate::agent::hook;
+use crate::hook;
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey};
 use std::sync::Arc;
 
@@ -16,7 +16,10 @@ impl Asker for Announced {
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        hook::run(&self.command, request);
+        if let Ok(running) = hook::run(&self.command, request) {
+            // Somebody has to wait for it in the end.
+            std::thread::spawn(move || running.wait());
+        }
         self.person.ask(request)
     }
 

@@ -1,7 +1,8 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
-use crate::agent::announce::announced;
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::inbox;
+use crate::signals::{Signal, Signals};
 use askuser::{Asker, Purpose, RequestKey, sanitize};
 use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
 use askuser_cli::config::Settings;
@@ -79,8 +80,9 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
         None => (None, None),
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
-    let person = announced(settings.on_question.as_deref(), person);
-    let agent = match Surfaces::of(settings)?.telling(|words| failure::notice("askuser", words)).chain(person) {
+    let surfaces = Surfaces::of(settings)?;
+    let person = inbox::beside(settings, &surfaces, person)?;
+    let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };
@@ -322,63 +324,4 @@ fn print(text: &str) -> Result<(), Failure> {
 
 fn unwritable(error: io::Error) -> Failure {
     Failure::new(format!("cannot write to standard output: {error}"))
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signal {
-    Interrupt,
-    End,
-}
-
-impl Signal {
-    fn failure(self) -> Failure {
-        match self {
-            Signal::Interrupt => Failure::new("interrupted").code(exit::INTERRUPTED),
-            Signal::End => Failure::new("told to end").code(143),
-        }
-    }
-}
-
-#[cfg(unix)]
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-    hangup: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Signal {
-        tokio::select! {
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.terminate.recv() => Signal::End,
-            _ = self.hangup.recv() => Signal::End,
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> io::Result<Signals> {
-        Ok(Signals)
-    }
-
-    async fn next(&mut self) -> Signal {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Signal::Interrupt,
-            Err(_) => std::future::pending().await,
-        }
-    }
 }

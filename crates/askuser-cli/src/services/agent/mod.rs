@@ -1,22 +1,23 @@
 //! `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
-mod announce;
+pub(crate) mod announce;
 mod app;
 mod headless;
-mod hook;
 mod protocol;
 mod session;
 mod system;
 
-use askuser::{Limits, Origin};
+use crate::inbox;
+use askuser::Limits;
 use askuser_agent::tools::AskUserQuestion;
 use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Secrets, Transcript, provider, tools};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
-use askuser_cli::failure::{self, Failure};
+use askuser_cli::failure::{self, Failure, reason};
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
+use askuser_cli::usage;
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 /// What `askuser agent` does; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
-    let args = command.get_matches_from(words);
+    let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();
@@ -50,11 +51,11 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
         .allowing(folders)
-        .protecting(session::protected())
+        .protecting(session::protected().into_iter().chain(inbox::files(&settings)).collect())
         .keeping_from_tools(secrets(&settings))
         .supervised_by(supervisor())
         .with_deadline(settings.timeout)
-        .with_origin(Origin::default().with_agent("askuser agent").with_folder(cwd.display().to_string()))
+        .with_origin(inbox::origin("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);
     if let Some(max) = args.get_one::<u32>("max-requests") {
@@ -63,8 +64,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
-            let person = announce::announced(settings.on_question.as_deref(), Some(surface.asker()));
-            if let Some(asker) = Surfaces::of(&settings)?.chain(person) {
+            let surfaces = Surfaces::of(&settings)?;
+            let person = inbox::beside(&settings, &surfaces, Some(surface.asker()))?;
+            if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);
             }
             // Whoever goes on with a session has said what the script would say first.
@@ -102,9 +104,10 @@ fn keep_memory_private() {
 /// The model, and the script if it is one.
 fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
     if let Some(path) = args.get_one::<String>("script") {
-        let file = std::fs::File::open(path).map_err(|error| Failure::new(format!("cannot open {path}: {error}")))?;
+        let file = std::fs::File::open(path)
+            .map_err(|error| Failure::new(format!("--script: cannot open {path}: {}", reason(&error))))?;
         let script = Script::parse(&source::read(path, file)?);
-        let script = script.map_err(|error| Failure::new(format!("{path}: {error}")))?;
+        let script = script.map_err(|error| Failure::new(format!("--script: {path}: {error}")))?;
         return Ok((Arc::new(script.clone()), Some(script)));
     }
     match &settings.model {
@@ -145,7 +148,9 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
     let folder = |path: &String| {
         std::fs::canonicalize(path)
             .and_then(|folder| if folder.is_dir() { Ok(folder) } else { Err(std::io::ErrorKind::NotADirectory.into()) })
-            .map_err(|error| Failure::new(format!("--add-dir {path}: {error}")))
+            .map_err(|error| {
+                Failure::new(format!("--add-dir: cannot open {path}: {}, must be a folder", reason(&error)))
+            })
     };
     args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
 }

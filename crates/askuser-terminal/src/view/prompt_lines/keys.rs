@@ -17,10 +17,14 @@ pub(crate) fn read_on(theme: &Theme, columns: usize) -> Line<'static> {
     Line::from(vec![Span::raw("  "), Span::styled(words, theme.style(Role::Muted))])
 }
 
+/// What the terminal's loop does by itself, without the prompt.
+const OF_THE_TERMINAL: (&str, &str) = ("Ctrl-Z  Ctrl-L", "suspend; redraw");
+
 impl<'a> Composer<'a, '_> {
     pub(super) fn help(&mut self) {
         self.gap();
-        let keys: Vec<_> = self.prompt.help().map(|(spelled, does)| (self.spell(spelled), does)).collect();
+        let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
+        let keys: Vec<_> = keys.map(|(spelled, does)| (self.spell(spelled), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
         // Keys that leave too little room for the text get a line of their own.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);

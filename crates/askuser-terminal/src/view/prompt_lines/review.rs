@@ -4,6 +4,7 @@ use super::{Composer, INDENT};
 use crate::view::barred::bar_at;
 use crate::view::theme::Role;
 use crate::view::wrap::{Start, width, wrap};
+use askuser::prompt::Occasion;
 use askuser::report;
 use ratatui_core::text::Span;
 
@@ -23,7 +24,12 @@ impl Composer<'_, '_> {
                         self.marked(" ", Role::Muted, &format!("Note: {note}"));
                     }
                     if self.prompt.is_prefilled(i) {
-                        self.marked(" ", Role::Muted, "(known beforehand, not from you)");
+                        let words = match self.prompt.occasion() {
+                            Occasion::Asked => "(known beforehand, not from you)",
+                            // Begun at another surface, or known beforehand.
+                            _ => "(filled in before)",
+                        };
+                        self.marked(" ", Role::Muted, words);
                     }
                 }
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),

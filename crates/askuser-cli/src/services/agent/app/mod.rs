@@ -25,7 +25,6 @@ mod tool_calls;
 mod update;
 mod view;
 
-use crate::agent::session;
 use agent_thread::{AgentThread, AgentUpdate};
 use asker::{Questions, UiSender};
 use askuser::Asker;
@@ -73,7 +72,7 @@ impl Surface {
 
 /// Runs the app until the person quits. A turn that was cut off is resumed first; then `opening` is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
-    let (history_file, history) = match session::state_folder() {
+    let (history_file, history) = match askuser_cli::state_folder::state_folder() {
         Ok(folder) => {
             let (history_file, history) = HistoryFile::open(&folder);
             (Some(history_file), history)

@@ -1,0 +1,90 @@
+//! What `ask` and `wait` print, and the exit code that goes with it.
+
+use crate::config::{Format, Settings};
+use crate::failure::{Failure, exit, reason};
+use crate::json::harmless;
+use askuser::{QuestionSet, Resolution, Status, Violations, report};
+use serde_json::json;
+use std::io::{IsTerminal, Write};
+
+/// The exit code of a resolution that was printed, and what is said about it.
+///
+/// # Errors
+/// Where nobody could be asked, or standard output says nothing about it.
+pub fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
+    let status = resolution.outcome().status();
+    if let Status::Unavailable { reason } = status {
+        let hint = match settings.headless {
+            Some(_) => "leave out --headless to ask a person, or say the rest with --answers FILE",
+            None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
+        };
+        return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
+    }
+    let code = exit_code(resolution);
+    if code != exit::ANSWERED && matches!(settings.format, Some(Format::Record | Format::Value)) {
+        return Err(Failure::new(format!("no answer: {}", resolution.outcome().status_name())).code(code));
+    }
+    Ok(code)
+}
+
+/// The exit code of a resolution.
+pub fn exit_code(resolution: &Resolution) -> u8 {
+    match resolution.outcome().status() {
+        Status::Answered => exit::ANSWERED,
+        Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
+        Status::Unavailable { .. } => exit::NOBODY_THERE,
+    }
+}
+
+/// Prints the result.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout();
+    let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
+    let text = match format {
+        Format::Text => report::prose(set, resolution),
+        Format::Json => harmless(&report::json(set, resolution)),
+        // A script reads an answer or nothing; the exit code and standard error say why.
+        Format::Record | Format::Value if *resolution.outcome().status() != Status::Answered => return Ok(()),
+        Format::Record => harmless(&report::record(set, resolution)),
+        Format::Value => {
+            let answers = resolution.outcome().answers().iter();
+            answers
+                .flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()))
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+    };
+    writeln!(stdout, "{text}")
+        .and_then(|()| stdout.flush())
+        // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
+        .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
+}
+
+/// Whoever asked for a format reads why nothing was asked where they would read the answer: a model can correct itself by it.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {
+    let text = match settings.format {
+        Some(Format::Text) => report::rejection(violations),
+        Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
+        Some(Format::Record | Format::Value) | None => return Ok(()),
+    };
+    write(&format!("{text}\n"))
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// Where it cannot be written, and somebody reads.
+pub fn write(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
+    }
+}

@@ -1,0 +1,88 @@
+//! The command that a user wants to be run when a question waits.
+
+use askuser::Request;
+use serde_json::json;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The longest complaint that is kept.
+const MAX_COMPLAINT: u64 = 2_000;
+
+/// Away from our terminal: its keys belong to whoever answers the question.
+fn shell() -> Command {
+    if cfg!(windows) {
+        let mut shell = Command::new("cmd");
+        shell.arg("/C");
+        return shell;
+    }
+    let mut shell = match Path::new("/usr/bin/setsid") {
+        setsid if setsid.is_file() => {
+            let mut command = Command::new(setsid);
+            command.arg("sh");
+            command
+        }
+        _ => Command::new("sh"),
+    };
+    #[cfg(unix)]
+    if shell.get_program() == "sh" {
+        // It is stopped when it reads from the terminal.
+        std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    }
+    shell.arg("-c");
+    shell
+}
+
+/// A command that runs beside us.
+pub(crate) struct Running(Child);
+
+/// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
+/// first header and text in the environment.
+///
+/// # Errors
+/// Why it could not be started.
+pub(crate) fn run(command: &str, request: &Request) -> Result<Running, String> {
+    let question = &request.set().questions()[0];
+    let mut child = shell()
+        .arg(command)
+        .env("ASKUSER_HEADER", question.header())
+        .env("ASKUSER_QUESTION", question.text())
+        .env("ASKUSER_FROM", request.asked_from().unwrap_or_default())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let input = json!({
+        "questions": request.set().questions_json(),
+        "id": request.key().id_in_session(),
+        "origin": request.asked_by(),
+        "request": request,
+    });
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may read slowly, or not at all.
+        std::thread::spawn(move || drop(writeln!(stdin, "{input}")));
+    }
+    Ok(Running(child))
+}
+
+impl Running {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// How it failed, in its own words.
+    pub(crate) fn wait(mut self) -> Result<(), String> {
+        let mut complaint = Vec::new();
+        if let Some(stderr) = self.0.stderr.take() {
+            let mut stderr = stderr.take(MAX_COMPLAINT);
+            let _ = stderr.read_to_end(&mut complaint);
+            // The rest is nobody's, and must not block it.
+            let _ = std::io::copy(stderr.get_mut(), &mut std::io::sink());
+        }
+        match self.0.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("{status}: {}", String::from_utf8_lossy(&complaint).trim())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}

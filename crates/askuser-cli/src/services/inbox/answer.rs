@@ -1,0 +1,142 @@
+//! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
+
+use super::{ended_elsewhere, failed, only_a_person, open, parse, person, question, runtime, words};
+use askuser::prompt::Occasion;
+use askuser::store::{AskerPresence, Filter, Recorded, StoredQuestion};
+use askuser::{AskError, Decision, Outcome, Via, reply};
+use askuser_cli::config::Settings;
+use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::result::write;
+use askuser_cli::source;
+use askuser_cli::surfaces::{Surfaces, terminal_options};
+use askuser_inbox::{Inbox, Shown, answer_at};
+use askuser_terminal::TerminalAsker;
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+/// How many questions are looked through for the next one.
+const MANY: u32 = 100;
+
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = parse(askuser_cli::args::answer(), words)?;
+    only_a_person("answer")?;
+    let inbox = open(&settings)?;
+    let question = question(&**inbox.store(), &args)?;
+    if let Some(outcome) = given(&question, &args, &settings)? {
+        let resolution = outcome.through(Via::Inbox).with_by(person());
+        let attempt = format!("arguments-{}-{}", std::process::id(), words::now_ms());
+        return match inbox.store().answer(&question.id, &resolution, &attempt).map_err(failed)? {
+            Recorded::Won(ending) => {
+                write(&format!("{} {}\n", question.id, words::ended(question.request.set(), &ending)))?;
+                Ok(exit::ANSWERED)
+            }
+            Recorded::Lost(ending) => Err(ended_elsewhere(&question, &ending)),
+        };
+    }
+    if !args.get_flag("unbidden") {
+        return at_the_prompt(&inbox, &question, &settings, Occasion::Opened);
+    }
+    // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
+    let mut next = Some(question);
+    let mut code = exit::ANSWERED;
+    while let Some(question) = next {
+        code = match at_the_prompt(&inbox, &question, &settings, Occasion::Unbidden) {
+            Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
+            Err(failure) => return Err(failure),
+            Ok(exit::ANSWERED) => exit::ANSWERED,
+            Ok(code) => return Ok(code),
+        };
+        let waiting = inbox.store().list(&Filter { limit: Some(MANY), ..Filter::pending() }).map_err(failed)?;
+        next = waiting.into_iter().find(|question| question.asker == AskerPresence::Waits);
+    }
+    Ok(code)
+}
+
+/// The answer that the arguments give, if they give one.
+fn given(question: &StoredQuestion, args: &ArgMatches, settings: &Settings) -> Result<Option<Outcome>, Failure> {
+    let set = question.request.set();
+    let mut answers: Vec<Value> = Vec::new();
+    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput")] {
+        for given in args.get_many::<String>(flag).unwrap_or_default() {
+            let (header, value) = match given.split_once('=') {
+                Some((header, value)) => (header.trim(), value),
+                // With one question there is nothing to confuse it with.
+                None if set.questions().len() == 1 => (set.questions()[0].header(), given.as_str()),
+                None => {
+                    return Err(Failure::new(format!(
+                        "--{flag} {given:?}, must be HEADER=…: there are {} questions",
+                        set.questions().len()
+                    )));
+                }
+            };
+            let found = answers.iter().position(|answer| answer["header"] == header);
+            let i = found.unwrap_or_else(|| {
+                answers.push(json!({"header": header}));
+                answers.len() - 1
+            });
+            match field {
+                "selectedOptions" => match answers[i][field].as_array_mut() {
+                    Some(labels) => labels.push(value.into()),
+                    None => answers[i][field] = json!([value]),
+                },
+                _ => answers[i][field] = value.into(),
+            }
+        }
+    }
+    if !answers.is_empty() {
+        let outcome = reply::outcome(set, &json!({"answers": answers})).map_err(source::invalid_answer)?;
+        return Ok(Some(outcome));
+    }
+    if settings.answers.is_none() {
+        return Ok(None);
+    }
+    let surfaces = Surfaces::of(settings)?;
+    match surfaces.decide(&question.request)? {
+        Decision::Settled(resolution) => Ok(Some(resolution.into_outcome())),
+        Decision::Ask(_) => {
+            let unmatched = surfaces.unmatched(&question.request);
+            Err(Failure::new(unmatched.unwrap_or_else(|| "the answers file does not answer every question".into())))
+        }
+    }
+}
+
+/// Lets the person answer at this terminal.
+pub(crate) fn at_the_prompt(
+    inbox: &Inbox,
+    question: &StoredQuestion,
+    settings: &Settings,
+    occasion: Occasion,
+) -> Result<u8, Failure> {
+    let mut options = terminal_options(settings);
+    options.occasion = occasion;
+    if occasion == Occasion::Unbidden {
+        options.key_delay = options.key_delay.max(std::time::Duration::from_secs(1));
+    }
+    // Whoever has opened it is there: the clock stops. The store keeps it for a prompt that opened by itself.
+    if occasion == Occasion::Opened && question.ending.is_none() {
+        inbox.store().hold(&question.id).map_err(failed)?;
+    }
+    let mut question = question.clone();
+    question.request = question.request.with_deadline(None);
+    let terminal = TerminalAsker::new(options);
+    let shown = runtime()?.block_on(answer_at(inbox, &question, &terminal, &person()));
+    drop(terminal);
+    match shown {
+        Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
+        Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(&question, &ending)),
+        Ok(Shown::PutAside(answers)) => {
+            let kept = if answers.is_empty() { "" } else { ", with what you have answered so far" };
+            failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
+            Ok(exit::NOT_ANSWERED)
+        }
+        Err(AskError::Interrupted) => {
+            Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))
+        }
+        Err(AskError::Signal(signal)) => {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+        }
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}

@@ -1,0 +1,174 @@
+//! Questions and their endings, as people read them.
+
+use askuser::store::{AskerPresence, Ending, StoredQuestion};
+use askuser::{Answer, QuestionSet, Status, report, sanitize};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use serde_json::{Value, json};
+
+/// How a question ended: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
+pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
+    let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
+    match ending {
+        Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
+        Ending::Resolved(resolution) => {
+            let by = resolution.by().map(|by| format!(" by {}", sanitize::line(by))).unwrap_or_default();
+            let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();
+            let verb = match resolution.outcome().status() {
+                Status::Answered => "was answered",
+                Status::Cancelled | Status::Unavailable { .. } => "was cancelled",
+                Status::Declined { .. } => "was declined",
+                Status::Discuss { .. } => "is to be talked about first:",
+                Status::TimedOut => return format!("timed out{at}, no answer"),
+            };
+            format!("{verb}{by}{via}{at}{}", said(set, ending).map(|said| format!(": {said}")).unwrap_or_default())
+        }
+    }
+}
+
+/// What was said: `Database: PostgreSQL · Cache: none of them`.
+pub(crate) fn said(set: &QuestionSet, ending: &Ending) -> Option<String> {
+    let outcome = ending.resolution()?.outcome();
+    let one = |answer: &Answer| {
+        let header = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
+        let header = header.map_or_else(|| sanitize::line(&answer.header).into_owned(), |q| q.header().to_owned());
+        let words: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
+        let note = answer.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+        sanitize::line(&format!("{header}: {}{note}", words.join(", "))).into_owned()
+    };
+    let extra = match outcome.status() {
+        Status::Declined { reason } => reason.clone(),
+        Status::Discuss { message } => message.clone(),
+        _ => None,
+    };
+    let said: Vec<String> =
+        outcome.answers().iter().map(one).chain(extra.map(|extra| sanitize::line(&extra).into_owned())).collect();
+    (!said.is_empty()).then(|| said.join(" · "))
+}
+
+/// What is asked: the questions, each on a line of its own when they are joined so.
+pub(crate) fn asked(question: &StoredQuestion) -> String {
+    let texts: Vec<String> =
+        question.request.set().questions().iter().map(|q| sanitize::line(q.text()).into_owned()).collect();
+    texts.join(" · ")
+}
+
+/// Said by whoever waits.
+pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
+    let id = &question.id;
+    format!("waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`")
+}
+
+/// Who asks: `claude-code (task 'tests')`.
+pub(crate) fn who(question: &StoredQuestion) -> String {
+    let agent = question.request.origin().agent.as_deref().unwrap_or("an agent");
+    let agent = sanitize::line(agent).into_owned();
+    match question.request.asked_by() {
+        Some(task) => format!("{agent} ({task})"),
+        None => agent,
+    }
+}
+
+/// Where it works, with the home folder abbreviated.
+pub(crate) fn folder(question: &StoredQuestion) -> String {
+    let Some(folder) = question.request.origin().folder.as_deref() else { return String::new() };
+    let folder = sanitize::line(folder).into_owned();
+    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
+        Some(home) => match folder.strip_prefix(&home) {
+            Some("") => "~".into(),
+            Some(rest) if rest.starts_with('/') => format!("~{rest}"),
+            _ => folder,
+        },
+        None => folder,
+    }
+}
+
+/// Whether somebody still waits for the answer; nothing to say if so.
+pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
+    match question.asker {
+        AskerPresence::Waits => None,
+        AskerPresence::Left(at) => Some(format!("agent stopped waiting {}", time(at))),
+        AskerPresence::Died(at) => Some(format!("agent gone since {}", time(at))),
+    }
+}
+
+/// A time of today as `12:04`, any other with its date.
+pub(crate) fn time(ms: u64) -> String {
+    let Some(then) = zoned(ms) else { return "?".into() };
+    let now = Zoned::now();
+    let format = if then.date() == now.date() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+    then.strftime(format).to_string()
+}
+
+/// A time with its date.
+pub(crate) fn date_time(ms: u64) -> String {
+    zoned(ms).map_or_else(|| "?".into(), |then| then.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+fn zoned(ms: u64) -> Option<Zoned> {
+    Some(Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::system()))
+}
+
+/// How long: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
+pub(crate) fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, _, _) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {} h", hours % 24),
+    }
+}
+
+pub(crate) fn now_ms() -> u64 {
+    u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
+/// A question as scripts read it.
+pub(crate) fn json(question: &StoredQuestion) -> Value {
+    let request = &question.request;
+    let mut object = json!({
+        "id": question.id,
+        "state": question.state(),
+        "asked_ms": question.asked_ms,
+        "origin": request.origin(),
+        "questions": request.set().questions_json(),
+        "asker": match question.asker {
+            AskerPresence::Waits => json!({"waits": true}),
+            AskerPresence::Left(at) => json!({"waits": false, "left_ms": at}),
+            AskerPresence::Died(at) => json!({"waits": false, "gone_ms": at}),
+        },
+    });
+    let fields = [
+        ("context", request.context().map(|context| json!(context))),
+        ("expires_ms", question.expires_ms.map(Value::from)),
+        ("delivered_ms", question.delivered_ms.map(Value::from)),
+        ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
+        (
+            "withdrawn_by",
+            match &question.ending {
+                Some(Ending::Withdrawn { by, .. }) => Some(by.as_str().into()),
+                _ => None,
+            },
+        ),
+        ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            object[name] = value;
+        }
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_two_units_at_most() {
+        let shown: Vec<String> = [999, 59_000, 61_000, 3_600_000, 11_100_000, 187_200_000].map(duration).into();
+        assert_eq!(shown, ["0 s", "59 s", "1 min", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Where this user's sessions, permissions and questions are kept.
+
+use crate::config::Settings;
+use crate::failure::Failure;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What outlives a session but is nobody's configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
+///
+/// # Errors
+/// Where neither is an absolute path.
+pub fn state_folder() -> Result<PathBuf, Failure> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    variable("XDG_STATE_HOME")
+        .or_else(|| variable("LOCALAPPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| variable("HOME").map(|home| home.join(".local/state")))
+        .map(|folder| folder.join("askuser"))
+        .ok_or_else(|| {
+            Failure::new("there is no folder to keep anything in: neither XDG_STATE_HOME nor HOME is an absolute path")
+        })
+}
+
+/// Where the inbox is that the settings name.
+///
+/// # Errors
+/// Where there is no folder for it.
+pub fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
+    let path = match &settings.store {
+        Some(path) => path.clone(),
+        // A folder of its own: whatever changes in it is of interest to whoever waits.
+        None => state_folder()?.join("inbox").join("inbox.sqlite"),
+    };
+    std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
+}
+
+/// Where the last failure to call somebody to the inbox is written down.
+pub fn reach_failure_file(inbox: &Path) -> PathBuf {
+    let mut name = inbox.file_name().unwrap_or_default().to_owned();
+    name.push("-reach-failure.json");
+    inbox.with_file_name(name)
+}
+
+/// Whether nobody but this user can have written it, or it does not exist. What is in the state folder decides what runs
+/// without asking.
+///
+/// # Errors
+/// Why it is not to be trusted.
+#[cfg(unix)]
+pub fn trusted(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
+    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner != us {
+        return Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")));
+    }
+    match metadata.mode() & 0o022 {
+        0 => Ok(()),
+        _ => Err(io::Error::other(format!(
+            "has mode {:03o}, must not be writable by the group or by others",
+            metadata.mode() & 0o777
+        ))),
+    }
+}
+
+/// Whether nobody but this user can have written it.
+///
+/// # Errors
+/// Never here.
+#[cfg(not(unix))]
+pub fn trusted(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn what_others_can_write_or_own_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        assert!(trusted(&file).is_ok(), "what is not there yet will be ours");
+        std::fs::write(&file, "").unwrap();
+        for (mode, is_trusted) in [(0o600, true), (0o644, true), (0o620, false), (0o602, false), (0o666, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(trusted(&file).is_ok(), is_trusted, "{mode:o}");
+        }
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        // Only root can give a file away.
+        if chown(&file, Some(12345), None).is_ok() {
+            assert!(trusted(&file).unwrap_err().to_string().starts_with("is owned by user 12345"));
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Questions that wait in the inbox: asked by one process, answered by another, delivered to a third.
+
+use crate::terminal::{Ended, PATIENCE, Stage, Terminal, example};
+use serde_json::{Value, json};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Asks an example through the inbox without a terminal, beside us.
+fn asking(stage: &Stage, args: &[&str]) -> Child {
+    let mut words = vec!["ask", "--via", "inbox", "--popup", "none"];
+    words.extend(args);
+    stage.spawn(&words)
+}
+
+/// What a command printed, to its end.
+pub(crate) struct Printed {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs the binary to its end where there is no terminal.
+pub(crate) fn run(stage: &Stage, args: &[&str]) -> Printed {
+    let (code, stdout, stderr) = output(stage.spawn(args));
+    Printed { code, stdout, stderr }
+}
+
+fn lines(stage: &Stage, args: &[&str]) -> Vec<Value> {
+    let ended = run(stage, args);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Waits until so many questions are pending, and says which.
+pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let found = lines(stage, &["inbox", "--json"]);
+        if found.len() == count {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{} instead of {count} pending", found.len());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+pub(crate) fn id(question: &Value) -> &str {
+    question["id"].as_str().unwrap()
+}
+
+fn detached(stage: &Stage, name: &str, args: &[&str]) -> String {
+    let file = example(name);
+    let ended = run(stage, &[&["ask", &file, "--via", "inbox", "--popup", "none", "--detach"], args].concat());
+    assert_eq!(ended.code, Some(75), "{}", ended.stderr);
+    ended.stdout.trim().to_owned()
+}
+
+fn output(child: Child) -> (Option<i32>, String, String) {
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_question_is_answered_by_another_process_and_delivered_to_whoever_asked() {
+    let stage = Stage::new();
+    let asker = asking(&stage, &[&example("database"), "--from", "claude-code", "--format", "value"]);
+    let waiting = pending(&stage, 1);
+    assert_eq!((&waiting[0]["origin"]["agent"], &waiting[0]["asker"]["waits"]), (&json!("claude-code"), &json!(true)));
+    let answered = run(&stage, &["answer", &id(&waiting[0])[..5], "--select", "Database=SQLite"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    let (code, stdout, stderr) = output(asker);
+    assert_eq!((code, stdout.as_str()), (Some(0), "SQLite\n"));
+    assert!(stderr.contains("waits in the inbox as") && stderr.contains("askuser inbox"), "{stderr}");
+    let log = lines(&stage, &["log", "--json"]);
+    assert!(log[0]["delivered_ms"].is_number() && log[0]["resolution"]["via"] == "inbox", "{log:?}");
+    let text = run(&stage, &["log"]).stdout;
+    assert!(text.contains("Which database should we use for this project? → answered: Database: SQLite ("), "{text}");
+}
+
+#[test]
+fn a_question_can_be_left_and_come_back_to() {
+    let stage = Stage::new();
+    let id = detached(&stage, "database", &[]);
+    let impatient = run(&stage, &["wait", &id, "--for", "100ms"]);
+    assert_eq!((impatient.code, impatient.stdout.as_str()), (Some(75), ""));
+    assert!(impatient.stderr.contains("not answered yet"), "{}", impatient.stderr);
+    let waiter = stage.spawn(&["wait", &id, "--format", "json"]);
+    run(&stage, &["answer", &id, "--other", "Database=DuckDB"]);
+    let (code, stdout, _) = output(waiter);
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((code, &result["answers"][0]["customInput"]), (Some(0), &json!("DuckDB")));
+    let again = run(&stage, &["wait", &id, "--format", "json"]);
+    assert_eq!(again.stdout, stdout, "the same bytes");
+}
+
+#[test]
+fn whoever_answers_late_is_told_who_was_first_and_changes_nothing() {
+    let stage = Stage::new().env("USER", "ada");
+    let id = detached(&stage, "database", &[]);
+    run(&stage, &["answer", &id, "--select", "Database=SQLite"]);
+    let late = run(&stage, &["answer", &id, "--select", "Database=MongoDB"]);
+    assert_eq!(late.code, Some(4));
+    assert!(
+        late.stderr.contains("was answered by ada from inbox") && late.stderr.contains("SQLite"),
+        "{}",
+        late.stderr
+    );
+    assert_eq!(run(&stage, &["withdraw", &id]).code, Some(4));
+    assert!(run(&stage, &["wait", &id]).stdout.contains("SQLite"));
+}
+
+#[test]
+fn what_was_withdrawn_ends_the_waiting_with_a_word() {
+    let stage = Stage::new().env("USER", "ada");
+    let asker = asking(&stage, &[&example("database")]);
+    let id = id(&pending(&stage, 1)[0]).to_owned();
+    assert_eq!(run(&stage, &["withdraw", &id]).code, Some(0));
+    let (code, stdout, stderr) = output(asker);
+    assert_eq!((code, stdout.as_str()), (Some(4), ""));
+    assert!(stderr.contains("was withdrawn by ada"), "{stderr}");
+}
+
+#[test]
+fn the_same_key_gets_the_same_answer_and_another_question_under_it_is_refused() {
+    let stage = Stage::new();
+    let first = detached(&stage, "database", &["--key", "deploy-7"]);
+    assert_eq!(detached(&stage, "database", &["--key", "deploy-7"]), first);
+    let other = run(&stage, &["ask", &example("features"), "--via", "inbox", "--key", "deploy-7"]);
+    assert_eq!(other.code, Some(2));
+    assert!(other.stderr.contains("Which database") && other.stderr.contains("Which features"), "{}", other.stderr);
+    run(&stage, &["answer", &first, "--select", "Database=SQLite"]);
+    let ended = run(&stage, &["ask", &example("database"), "--via", "inbox", "--key", "deploy-7", "--format", "value"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "SQLite\n"));
+}
+
+#[test]
+fn an_asker_that_was_killed_is_shown_as_gone_and_its_question_is_there_when_it_comes_back() {
+    let stage = Stage::new();
+    let args = [&*example("database"), "--key", "k", "--format", "value"];
+    let mut asker = asking(&stage, &args);
+    pending(&stage, 1);
+    asker.kill().unwrap();
+    asker.wait().unwrap();
+    let gone = &pending(&stage, 1)[0];
+    assert_eq!(gone["asker"]["waits"], false);
+    assert!(gone["asker"]["gone_ms"].is_number(), "{gone}");
+    assert!(run(&stage, &["inbox"]).stdout.contains("(agent gone since "));
+    let asker = asking(&stage, &args);
+    while pending(&stage, 1)[0]["asker"]["waits"] == false {}
+    run(&stage, &["answer", id(gone), "--select", "Database=SQLite"]);
+    assert_eq!(output(asker).1, "SQLite\n");
+}
+
+#[test]
+fn whoever_is_told_to_stop_waiting_leaves_the_question_and_says_how_to_come_back() {
+    let stage = Stage::new();
+    let asker = asking(&stage, &[&example("database")]);
+    let id = id(&pending(&stage, 1)[0]).to_owned();
+    let pid = rustix::process::Pid::from_raw(asker.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let (code, stdout, stderr) = output(asker);
+    assert_eq!((code, stdout.as_str()), (Some(75), ""));
+    assert!(stderr.contains(&format!("`askuser wait {id}`")), "{stderr}");
+    assert!(pending(&stage, 1)[0]["asker"]["left_ms"].is_number());
+}
+
+#[test]
+fn without_being_named_the_inbox_is_not_used() {
+    let stage = Stage::new().file("askuser.toml", "via = \"inbox\"\nstore = \"theirs.sqlite\"\n");
+    let ended = run(&stage, &["ask", &example("database")]);
+    assert_eq!(ended.code, Some(3), "a project cannot name it: {}", ended.stderr);
+    assert!(!stage.path("theirs.sqlite").exists());
+    for flag in [&["--detach"][..], &["--key", "k"], &["--from", "x"]] {
+        let ended = run(&stage, &[&["ask", &example("database")], flag].concat());
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.stderr.contains("add --via inbox"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn bad_ids_and_bad_answers_are_refused_in_words() {
+    let stage = Stage::new();
+    let id = detached(&stage, "authentication", &[]);
+    let refused = |args: &[&str], words: &str| {
+        let ended = run(&stage, args);
+        assert_eq!(ended.code, Some(2), "{args:?}");
+        assert!(ended.stderr.contains(words), "{args:?}: {}", ended.stderr);
+    };
+    refused(&["answer", "zzz"], "there is no question zzz");
+    refused(&["wait", ""], "there is no question");
+    refused(&["answer", &id, "--select", "JWT"], "must be HEADER=…: there are 2 questions");
+    refused(&["answer", &id, "--select", "Nope=JWT"], "Nope");
+    refused(&["answer", &id, "--select", "Auth Method=Nothing"], "\"Nothing\" is not an option");
+    refused(&["wait", &id, "--for", "soon"], "--for: \"soon\", must be a duration");
+    refused(&["log", "--since", "soon"], "--since: \"soon\"");
+    assert_eq!(pending(&stage, 1).len(), 1, "nothing was recorded");
+}
+
+#[test]
+fn a_command_that_an_agent_started_cannot_answer_or_withdraw() {
+    let stage = Stage::new();
+    let id = detached(&stage, "database", &[]);
+    let agent = stage.env("ASKUSER_STARTED_BY_AGENT", "1");
+    for args in [&["answer", &id, "--select", "SQLite"][..], &["withdraw", &id], &["inbox", "--next"]] {
+        let ended = run(&agent, args);
+        assert_eq!(ended.code, Some(2), "{args:?}");
+        assert!(ended.stderr.contains("only a person can"), "{}", ended.stderr);
+    }
+    assert_eq!(pending(&agent, 1).len(), 1);
+}
+
+#[test]
+fn scripts_can_count_and_follow() {
+    let stage = Stage::new();
+    let counting = stage.spawn(&["inbox", "--count", "--follow"]);
+    let following = stage.spawn(&["inbox", "--json", "--follow"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let id = detached(&stage, "database", &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    run(&stage, &["answer", &id, "--select", "SQLite"]);
+    std::thread::sleep(Duration::from_millis(500));
+    let stop = |mut child: Child| {
+        child.kill().unwrap();
+        output(child).1
+    };
+    assert_eq!(stop(counting), "0\n1\n0\n");
+    let states: Vec<Value> =
+        stop(following).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["state"].clone()).collect();
+    assert_eq!(states, ["pending", "answered"]);
+    assert_eq!(run(&stage, &["inbox", "--count"]).stdout, "0\n");
+}
+
+/// The prompt is here, and the question in the inbox too.
+fn here_too(stage: &Stage) -> Terminal {
+    let args = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox"];
+    stage.askuser(&[&args[..], &[&example("database")]].concat(), ">out 2>err")
+}
+
+#[test]
+fn a_prompt_here_closes_when_it_is_answered_elsewhere_and_says_by_whom() {
+    let stage = Stage::new().env("USER", "ada");
+    let terminal = here_too(&stage);
+    terminal.wait_for("? keys");
+    let id = id(&pending(&stage, 1)[0]).to_owned();
+    run(&stage, &["answer", &id, "--select", "MongoDB"]);
+    terminal.wait_for("Answered by ada from inbox");
+    let ended: Ended = terminal.finish();
+    assert_eq!((ended.code, ended.json()["via"].as_str()), (Some(0), Some("inbox")));
+}
+
+#[test]
+fn an_answer_given_here_ends_the_question_everywhere() {
+    let stage = Stage::new().env("USER", "ada");
+    let mut terminal = here_too(&stage);
+    terminal.wait_for("? keys");
+    let id = id(&pending(&stage, 1)[0]).to_owned();
+    let waiter = stage.spawn(&["wait", &id, "--format", "value"]);
+    terminal.keys("2");
+    terminal.wait_for("✔ Database: MongoDB");
+    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+    assert_eq!(output(waiter).1, "MongoDB\n");
+    let late = run(&stage, &["answer", &id, "--select", "SQLite"]);
+    assert!(late.stderr.contains("was answered by ada from terminal"), "{}", late.stderr);
+}
+
+#[test]
+fn what_was_put_aside_is_offered_again() {
+    let stage = Stage::new();
+    let id = detached(&stage, "authentication", &[]);
+    let answer = ["answer", &id, "--arm", "0", "--flash", "0"];
+    let mut terminal = stage.askuser(&answer, "2>err");
+    terminal.wait_for("Asked by: askuser ask in ");
+    terminal.wait_for("esc later");
+    terminal.keys("2");
+    terminal.wait_for("Question 2 of 2");
+    terminal.keys("<esc>");
+    assert_eq!(terminal.finish().code, Some(1));
+    assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{}", stage.read("err"));
+    assert_eq!(pending(&stage, 1).len(), 1, "whoever asked waits on");
+    let mut terminal = stage.askuser(&answer, "2>err");
+    terminal.wait_for("Question 2 of 2");
+    terminal.keys("1");
+    terminal.wait_for("☑");
+    terminal.keys("<enter>");
+    terminal.wait_for("(filled in before)");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+    let kept = run(&stage, &["wait", &id, "--format", "json"]).stdout;
+    let labels = serde_json::from_str::<Value>(&kept).unwrap()["answers"].as_array().unwrap().len();
+    assert_eq!(labels, 2, "{kept}");
+}
+
+#[test]
+fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
+    let stage = Stage::new();
+    let told = stage.path("told").display().to_string();
+    detached(&stage, "database", &["--on-question", &format!("cat > {told}; echo \"$ASKUSER_FROM\" >> {told}.from")]);
+    let deadline = Instant::now() + PATIENCE;
+    while !stage.read("told").contains('\n') {
+        assert!(Instant::now() < deadline, "it was never run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let told: Value = serde_json::from_str(&stage.read("told")).unwrap();
+    assert_eq!(told["questions"][0]["header"], "Database");
+    // Waits until it has failed, since it goes on after us.
+    let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
+    while !run(&stage, &["doctor"]).stdout.contains("last call for it failed: on_question: exit status: 7: no phone") {
+        assert!(Instant::now() < deadline, "{}", run(&stage, &["doctor"]).stdout);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_raw(asker.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    output(asker);
+}
+
+#[test]
+fn a_notifier_that_hangs_delays_nobody() {
+    let stage = Stage::new();
+    let began = Instant::now();
+    detached(&stage, "database", &["--on-question", "sleep 60"]);
+    assert!(began.elapsed() < Duration::from_secs(20), "it was waited for");
+}
+
+#[test]
+fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
+    let stage = Stage::new();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agent/database.json");
+    let script = script.display().to_string();
+    let agent = |args: &[&str]| {
+        stage.spawn(&[&["agent", "--script", &script, "--via", "inbox", "--popup", "none"], args].concat())
+    };
+    let mut first = agent(&["-p", "Set up the database"]);
+    let asked = id(&pending(&stage, 1)[0]).to_owned();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let second = agent(&["-p", "go on", "--continue", "--output", "json"]);
+    while pending(&stage, 1)[0]["asker"]["waits"] == false {}
+    assert_eq!(id(&pending(&stage, 1)[0]), asked, "nothing is asked twice");
+    let answered = run(&stage, &["answer", &asked, "--select", "Database=PostgreSQL", "--select", "Features=History"]);
+    assert_eq!(answered.code, Some(0), "{}", answered.stderr);
+    // What it wants to do with that needs permission, which is a question like any other.
+    let permission = &pending(&stage, 1)[0];
+    assert_eq!(permission["questions"][0]["header"], "Write");
+    run(&stage, &["answer", id(permission), "--select", "Allow once"]);
+    let (code, stdout, stderr) = output(second);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    assert!(stage.read("STORAGE.md").contains("PostgreSQL"), "{stdout}{stderr}");
+    let log = lines(&stage, &["log", "--json"]);
+    assert_eq!(log.iter().filter(|question| question["id"] == asked.as_str()).count(), 1);
+    assert!(log[0]["delivered_ms"].is_number());
+}
+
+/// A person at tmux gets the question as a popup, wherever whoever asks may be.
+#[test]
+fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
+    if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
+        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
+        return;
+    }
+    let stage = Stage::new().size(100, 30);
+    let folder = stage.path("").display().to_string();
+    let stage = stage.env("TMUX_TMPDIR", &folder);
+    let mut person = stage.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", "echo at work; exec cat"]);
+    person.wait_for("at work");
+    let asker =
+        stage.spawn(&["ask", &example("database"), "--via", "inbox", "--from", "claude #(x)", "--format", "value"]);
+    person.wait_for("claude (x) asks");
+    person.wait_for("esc later");
+    // A digit alone answers nothing there, and no key does until the keyboard has rested.
+    person.keys("2");
+    std::thread::sleep(Duration::from_millis(1500));
+    person.keys("<down>");
+    person.wait_for("> ○ MongoDB");
+    person.keys("<enter>");
+    assert_eq!(output(asker), (Some(0), "MongoDB\n".into(), output_notice(&stage)));
+    person.wait_gone("claude (x) asks");
+    let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).arg("kill-server").output();
+}
+
+fn output_notice(stage: &Stage) -> String {
+    let question = &lines(stage, &["log", "--json"])[0];
+    let id = id(question);
+    format!("askuser: waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`\n")
+}

@@ -1,0 +1,178 @@
+//! The inbox as an [`Asker`]: the question is kept before anybody sees it, and answered by whoever is first, here or anywhere.
+
+use crate::off_thread::off_thread;
+use crate::race::{self, First, Refused, broken, panicked};
+use crate::waiting::Inbox;
+use askuser::store::{Ending, Store, StoreError, StoredQuestion};
+use askuser::{AskError, Asker, Asking, Closed, Decision, Delivery, Request, RequestKey, Status};
+use std::sync::Arc;
+
+/// Asks through an inbox, and at a surface beside it if there is one: the first answer wins, the other closes and says so.
+///
+/// To stop waiting is to detach: the question stays, and whoever asks again with its key gets the answer.
+#[derive(Clone)]
+pub struct InboxAsker {
+    inbox: Inbox,
+    beside: Option<Arc<dyn Asker>>,
+    by: Option<String>,
+    reach: Option<Arc<Reach>>,
+    tell: Option<Arc<Reach>>,
+}
+
+/// Calls the person to a question that waits.
+type Reach = dyn Fn(&StoredQuestion) + Send + Sync;
+
+impl InboxAsker {
+    /// Asks through this inbox.
+    pub fn new(inbox: Inbox) -> InboxAsker {
+        InboxAsker { inbox, beside: None, by: None, reach: None, tell: None }
+    }
+
+    /// Asks here too: at this terminal, in this client's dialog.
+    #[must_use]
+    pub fn beside(self, surface: Arc<dyn Asker>) -> InboxAsker {
+        InboxAsker { beside: Some(surface), ..self }
+    }
+
+    /// Says who answers at the surface beside, as far as this process knows: a user's name.
+    #[must_use]
+    pub fn answered_by(self, by: impl Into<String>) -> InboxAsker {
+        InboxAsker { by: Some(by.into()), ..self }
+    }
+
+    /// Calls the person to each question that is new here. Must not wait.
+    #[must_use]
+    pub fn reaching(self, reach: impl Fn(&StoredQuestion) + Send + Sync + 'static) -> InboxAsker {
+        InboxAsker { reach: Some(Arc::new(reach)), ..self }
+    }
+
+    /// Says that a question is kept and waited for, new or not. Must not wait.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(&StoredQuestion) + Send + Sync + 'static) -> InboxAsker {
+        InboxAsker { tell: Some(Arc::new(tell)), ..self }
+    }
+
+    /// The inbox.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Keeps a question without waiting for it, and calls the person if it is new.
+    ///
+    /// # Errors
+    /// As for [`Store::put`].
+    pub fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
+        let put = self.inbox.store().put(request)?;
+        if let (true, Some(reach)) = (put.is_new, &self.reach) {
+            reach(&put.question);
+        }
+        Ok(put.question)
+    }
+
+    /// Waits for the end of a question that is stored, and asks it at the surface beside meanwhile.
+    async fn first(&self, request: &Request, id: &str) -> Result<Delivery, AskError> {
+        let delivery = match race::first(&self.inbox, id, request, self.beside.as_deref()).await? {
+            First::Elsewhere(ending) => return self.deliver(id, ending),
+            First::Here(delivery) => delivery,
+        };
+        // Nobody was reached there: the inbox has the question all the same.
+        if matches!(delivery.resolution().outcome().status(), Status::Unavailable { .. }) {
+            drop(delivery.stored());
+            return match race::first(&self.inbox, id, request, None).await? {
+                First::Elsewhere(ending) => self.deliver(id, ending),
+                First::Here(delivery) => Ok(delivery),
+            };
+        }
+        match race::record(&self.inbox, id, delivery, self.by.as_deref()).await {
+            Ok((Ending::Resolved(resolution), delivery)) => {
+                let (store, id) = (self.inbox.store().clone(), id.to_owned());
+                Ok(Delivery::new(resolution, move |stored| match stored {
+                    Ok(()) => {
+                        let _ = store.delivered(&id);
+                        drop(delivery.stored());
+                    }
+                    Err(why) => drop(delivery.not_stored(why)),
+                }))
+            }
+            Ok((ending, delivery)) => {
+                drop(delivery.stored());
+                self.deliver(id, ending)
+            }
+            Err(Refused::Ended(ending)) => self.deliver(id, ending),
+            Err(Refused::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Hands over how a question ended; once it is stored there, it counts as delivered.
+    fn deliver(&self, id: &str, ending: Ending) -> Result<Delivery, AskError> {
+        let (store, id) = (self.inbox.store().clone(), id.to_owned());
+        match ending {
+            Ending::Withdrawn { .. } => Err(AskError::Withdrawn),
+            Ending::Resolved(resolution) => Ok(Delivery::new(resolution, move |stored| {
+                if stored.is_ok() {
+                    // Lost, it is delivered once more.
+                    let _ = store.delivered(&id);
+                }
+            })),
+        }
+    }
+}
+
+impl Asker for InboxAsker {
+    fn decide(&self, request: &Request) -> Decision {
+        self.beside.as_ref().map_or_else(|| Decision::Ask(Vec::new()), |surface| surface.decide(request))
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(async move {
+            let (store, kept) = (self.inbox.store().clone(), request.clone());
+            let put = off_thread(move || store.put(&kept)).await;
+            let put = put.unwrap_or_else(|| Err(panicked())).map_err(broken)?;
+            let id = put.question.id.clone();
+            if let Some(ending) = put.question.ending {
+                return self.deliver(&id, ending);
+            }
+            let mut attached = Attached { store: self.inbox.store(), id: Some(&id) };
+            if let (true, Some(reach)) = (put.is_new, &self.reach) {
+                reach(&put.question);
+            }
+            if let Some(tell) = &self.tell {
+                tell(&put.question);
+            }
+            let result = self.first(request, &id).await;
+            // It has ended, and nobody asks who waits for it.
+            if result.is_ok() {
+                attached.id = None;
+            }
+            result
+        })
+    }
+
+    /// Withdraws the question from the store, or records that it was answered elsewhere; whoever waits learns it from there.
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        if let Some(surface) = &self.beside {
+            surface.close(key, why);
+        }
+        let Ok(Some(id)) = self.inbox.store().id_of(key) else { return };
+        let _ = match why {
+            Closed::AnsweredElsewhere(resolution) => {
+                self.inbox.store().answer(&id, resolution, &format!("{id}-elsewhere")).map(drop)
+            }
+            _ => self.inbox.store().withdraw(&id, self.by.as_deref().unwrap_or("whoever asked")).map(drop),
+        };
+    }
+}
+
+/// Says that nobody waits any more, unless the question has ended.
+struct Attached<'a> {
+    store: &'a Arc<dyn Store>,
+    id: Option<&'a str>,
+}
+
+impl Drop for Attached<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            let _ = self.store.detach(id);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The tables, and how an older file becomes a current one.
+
+use askuser::store::StoreError;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// Marks a file as ours: "aSKu".
+const APPLICATION_ID: i32 = 0x61_53_4b_75;
+
+/// What makes a file of version n into one of version n + 1. Only ever added to.
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE question (
+    n            INTEGER PRIMARY KEY,        -- the order of asking
+    id           TEXT NOT NULL UNIQUE,       -- what people call it
+    key          TEXT NOT NULL UNIQUE,       -- the request's key: the same key is the same question
+    request      TEXT NOT NULL,              -- the whole request, as it serialises
+    agent        TEXT,                       -- who asks, to search by
+    state        TEXT NOT NULL,
+    asked_ms     INTEGER NOT NULL,
+    expires_ms   INTEGER,
+    resolution   TEXT,                       -- the resolution, as it serialises; none for a withdrawal
+    ended_by     TEXT,
+    ended_ms     INTEGER,
+    answer_key   TEXT,                       -- the attempt that ended it
+    delivered_ms INTEGER,
+    asker        TEXT,                       -- the process that waits: the name of its lock
+    left_ms      INTEGER,                    -- when it stopped waiting
+    asker_died   INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX question_pending ON question (n) WHERE state = 'pending';
+CREATE INDEX question_expiring ON question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
+-- AUTOINCREMENT: a sequence number is never given twice.
+CREATE TABLE event (
+    seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+    question INTEGER NOT NULL REFERENCES question (n),
+    state    TEXT NOT NULL,
+    at_ms    INTEGER NOT NULL
+);
+CREATE TABLE draft (
+    question INTEGER PRIMARY KEY REFERENCES question (n),
+    answers  TEXT NOT NULL
+);
+"];
+
+/// The version this program writes.
+pub(crate) const VERSION: usize = MIGRATIONS.len();
+
+/// Brings a file up to date, or refuses one that is not ours or is newer than this program.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let shown = path.display();
+    let failed = super::failed(path, "cannot prepare");
+    let pragma = |connection: &Connection, name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    // Nobody else may be migrating it meanwhile. Reading first keeps what is current from being locked.
+    let state = |connection: &Connection| {
+        Ok::<_, rusqlite::Error>((pragma(connection, "application_id")?, pragma(connection, "user_version")?))
+    };
+    let is_current = (APPLICATION_ID, VERSION as i32);
+    if state(connection).map_err(&failed)? == is_current {
+        return Ok(());
+    }
+    let tx = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(&failed)?;
+    let (application, version) = state(&tx).map_err(&failed)?;
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&failed)?;
+    if application != APPLICATION_ID && (application != 0 || tables > 0) {
+        return Err(StoreError::broken(format!("{shown} is no inbox"), "it is the database of another program"));
+    }
+    let version = usize::try_from(version).unwrap_or(usize::MAX);
+    if version > VERSION {
+        let why = format!("it has version {version}, this program knows 1 to {VERSION}: use a newer askuser");
+        return Err(StoreError::broken(format!("cannot use {shown}"), why));
+    }
+    for migration in &MIGRATIONS[version..] {
+        tx.execute_batch(migration).map_err(&failed)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
+    tx.pragma_update(None, "user_version", VERSION as i32).map_err(&failed)?;
+    tx.commit().map_err(&failed)
+}

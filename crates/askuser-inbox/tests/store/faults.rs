@@ -1,0 +1,248 @@
+//! Kills, full disks, locked, damaged and foreign files: nothing that was acknowledged is lost, nothing is answered twice or
+//! by nobody, and whatever cannot be kept is refused in words that say why.
+
+use crate::support::{Dice, Place, choice, request};
+use crate::worker::{command, said};
+use askuser::store::{Filter, State, Store};
+use askuser_inbox::SqliteStore;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[cfg(unix)]
+pub(crate) fn ignore_file_size_signal() {
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::new(false.into())).unwrap();
+}
+
+/// How long processes are killed; `ASKUSER_KILL_SECONDS` for long runs.
+fn kill_time() -> Duration {
+    let seconds = std::env::var("ASKUSER_KILL_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(20))
+}
+
+/// What a process said until it was killed after this long.
+fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
+    let mut child = process.spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stdout.read_to_end(&mut bytes);
+        bytes
+    });
+    std::thread::sleep(after);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    said(&reader.join().unwrap())
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_askers_answerers_and_watchers_are_killed_at_random() {
+    let place = Place::new();
+    drop(place.store());
+    let (mut kept, mut won) = (BTreeSet::new(), BTreeMap::<String, usize>::new());
+    let (mut kills, mut delivered) = (0, BTreeSet::new());
+    let (start, mut dice) = (Instant::now(), Dice(11));
+    while start.elapsed() < kill_time() {
+        let round = kills;
+        let runs: Vec<_> = [
+            format!("ask {round}"),
+            format!("answer-all a{round}"),
+            format!("answer-all b{round}"),
+            "deliver-all".into(),
+        ]
+        .into_iter()
+        .map(|job| {
+            let (process, after) = (command(&job, &place.path()), Duration::from_millis(20 + dice.below(400) as u64));
+            std::thread::spawn(move || killed_after(process, after))
+        })
+        .collect();
+        for run in runs {
+            kills += 1;
+            for line in run.join().unwrap() {
+                match line.split_once(' ').unwrap() {
+                    ("kept", id) => assert!(kept.insert(id.to_owned()), "{id} was given twice"),
+                    ("won", id) => *won.entry(id.to_owned()).or_default() += 1,
+                    (_, id) => drop(delivered.insert(id.to_owned())),
+                }
+            }
+        }
+    }
+    let store = place.store();
+    for id in &kept {
+        store.get(id).unwrap_or_else(|error| panic!("{id} was acknowledged and is lost: {error}"));
+    }
+    for (id, times) in &won {
+        assert_eq!(*times, 1, "{id} was answered {times} times");
+        assert_eq!(store.get(id).unwrap().state(), State::Answered, "{id} was acknowledged and is lost");
+    }
+    let events = store.events(0, u32::MAX).unwrap().events;
+    let mut ends = BTreeMap::<&str, usize>::new();
+    for event in events.iter().filter(|event| event.state != State::Pending) {
+        *ends.entry(&event.id).or_default() += 1;
+        let ending = store.get(&event.id).unwrap().ending.unwrap();
+        assert!(ending.by().is_some_and(|by| by.starts_with(['a', 'b'])), "answered by nobody");
+    }
+    assert!(ends.values().all(|times| *times == 1), "answered twice");
+    assert!(store.integrity().unwrap().is_empty());
+    println!(
+        "{kills} kills: {} questions acknowledged, {} answers acknowledged, {} answers in the store, {} delivered; 0 lost, 0 answered \
+         twice, 0 answered by nobody",
+        kept.len(),
+        won.len(),
+        ends.len(),
+        delivered.len(),
+    );
+    assert!(kills >= 20 && !kept.is_empty() && !won.is_empty() && !delivered.is_empty(), "nothing was tried");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
+    let place = Place::new();
+    let output = command(&format!("fill {}", 96 * 1024), &place.path()).output().unwrap();
+    assert!(output.status.success());
+    let said = said(&output.stdout);
+    assert!(said[0].starts_with("refused cannot write") && said[0].contains("inbox.sqlite"), "{}", said[0]);
+    let kept: Vec<&str> = said[1..].iter().map(|line| line.strip_prefix("kept ").unwrap()).collect();
+    assert!(kept.len() > 1, "{said:?}");
+    let store = place.store();
+    assert!(kept.iter().all(|id| store.get(id).is_ok()));
+    assert_eq!(store.count(&Filter::pending()).unwrap() as usize, kept.len(), "what was refused is not there");
+    assert!(store.integrity().unwrap().is_empty());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_may_not_be_written_is_refused_in_words() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let place = Place::new();
+    drop(place.store());
+    let set_mode =
+        |path: &std::path::Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    // Modes mean nothing to root: then somebody else tries, with a program they can reach.
+    let is_root = chown(place.folder.path(), Some(NOBODY), Some(NOBODY)).is_ok();
+    let program = place.folder.path().join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    for entry in std::fs::read_dir(place.folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if is_root {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+    set_mode(&program, 0o755);
+    let attempt = || {
+        let mut process = command("try", &place.path());
+        let mut again = Command::new(&program);
+        again.args(process.get_args()).current_dir("/").stdout(std::process::Stdio::piped());
+        again.envs(process.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        process = again;
+        if is_root {
+            process.uid(NOBODY).gid(NOBODY);
+        }
+        let output = process.output().unwrap();
+        assert!(output.status.success());
+        said(&output.stdout)
+    };
+    set_mode(&place.path(), 0o400);
+    set_mode(place.folder.path(), 0o500);
+    let words = attempt();
+    assert!(words.len() == 1 && words[0].starts_with("refused cannot"), "{words:?}");
+    set_mode(place.folder.path(), 0o700);
+    set_mode(&place.path(), 0o600);
+    assert_eq!(attempt(), ["list Ok(1)", "put Ok(())"]);
+}
+
+#[test]
+fn a_store_that_another_process_keeps_locked_is_refused_after_a_while_and_works_again() {
+    let place = Place::new();
+    let store = place.store();
+    let id = store.put(&request("1")).unwrap().question.id;
+    let mut locker = command("lock", &place.path()).spawn().unwrap();
+    let mut lines = BufReader::new(locker.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "@locked"));
+    let error = store.answer(&id, &choice(0, "ada"), "k").unwrap_err().chain();
+    assert!(error.ends_with("inbox.sqlite: another process has kept it locked for 5 s"), "{error}");
+    drop(locker.stdin.take());
+    locker.wait().unwrap();
+    assert_eq!(store.get(&id).unwrap().state(), State::Pending, "nothing was acknowledged, nothing is recorded");
+    store.answer(&id, &choice(0, "ada"), "k").unwrap();
+}
+
+#[test]
+fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
+    let place = Place::new();
+    let refused = |place: &Place| {
+        let before = std::fs::read(place.path()).unwrap();
+        let error = SqliteStore::open(&place.path()).unwrap_err().chain();
+        assert_eq!(std::fs::read(place.path()).unwrap(), before, "it was changed");
+        error
+    };
+    let private = |bytes: &[u8]| {
+        drop(std::fs::remove_file(place.path()));
+        drop(SqliteStore::open(&place.path()).unwrap());
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(place.folder.path().join(format!("inbox.sqlite{suffix}")));
+        }
+        std::fs::write(place.path(), bytes).unwrap();
+        #[cfg(unix)]
+        std::fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    };
+    private(&b"this is no database, it is a text that goes on and on. ".repeat(40));
+    assert!(refused(&place).ends_with("it is damaged, or no inbox at all"));
+    private(b"");
+    let foreign = rusqlite::Connection::open(place.path()).unwrap();
+    foreign.execute_batch("CREATE TABLE bookmark (url TEXT)").unwrap();
+    drop(foreign);
+    let error = SqliteStore::open(&place.path()).unwrap_err().chain();
+    assert!(error.ends_with("is no inbox: it is the database of another program"), "{error}");
+    private(b"");
+    drop(place.store());
+    let newer = rusqlite::Connection::open(place.path()).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    drop(newer);
+    let error = SqliteStore::open(&place.path()).unwrap_err().chain();
+    assert!(error.ends_with("it has version 99, this program knows 1 to 1: use a newer askuser"), "{error}");
+}
+
+#[test]
+fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
+    let place = Place::new();
+    let store = place.store().without_sync().unwrap();
+    let ids: Vec<String> = (0..300).map(|i| store.put(&request(&i.to_string())).unwrap().question.id).collect();
+    drop(store);
+    let mut bytes = std::fs::read(place.path()).unwrap();
+    // Everything but the first pages, which hold the schema.
+    bytes[8 * 4096..].chunks_mut(2).for_each(|pair| pair[0] ^= 0x5a);
+    std::fs::write(place.path(), bytes).unwrap();
+    let store = place.store();
+    let failed = ids.iter().filter(|id| store.get(id).is_err()).count();
+    assert!(failed > 0, "nothing was damaged");
+    assert!(!store.integrity().unwrap_or_else(|error| vec![error.chain()]).is_empty());
+    let error = ids.iter().find_map(|id| store.answer(id, &choice(0, "ada"), "k").err()).unwrap().chain();
+    assert!(
+        error.contains("damaged") || error.contains("there is no question") || error.contains("cannot read"),
+        "{error}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_is_private_and_one_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/inbox.sqlite");
+    let store = SqliteStore::open(&path).unwrap();
+    store.put(&request("1")).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    let error = SqliteStore::open(&path).unwrap_err().chain();
+    assert!(error.ends_with("it has mode 644, must be yours alone: `chmod 600` it"), "{error}");
+}

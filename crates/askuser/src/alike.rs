@@ -1,0 +1,190 @@
+//! Which texts a person could not tell apart, or would take for the same: labels, question texts, and Other written by hand.
+//!
+//! What counts as the same depends on the version of the rules, for a stored question is read as it was when it was asked.
+//! Plain ASCII, which nearly every label is, touches no table of Unicode.
+
+use crate::rules::Rules;
+use unicode_normalization::UnicodeNormalization;
+
+/// Whether two safe texts are the same under these rules.
+pub(crate) fn alike(a: &str, b: &str, rules: &Rules) -> bool {
+    if rules.version() == 1 {
+        return a == b;
+    }
+    if a.is_ascii() && b.is_ascii() {
+        return a.eq_ignore_ascii_case(b);
+    }
+    // Look-alikes are compared with their case: `Н` looks like `H`, but `н` does not look like `h`.
+    a.nfkc().flat_map(lower).eq(b.nfkc().flat_map(lower)) || a.nfkc().map(latin).eq(b.nfkc().map(latin))
+}
+
+/// Whether a safe label without "(Recommended)" stands for the option that is always there.
+pub(crate) fn is_other(name: &str, rules: &Rules) -> bool {
+    // "Other (please specify)" is Other too; "Other database" is not.
+    if rules.version() == 1 {
+        let name = name.split_once('(').map_or(name, |(before, _)| before);
+        return name.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other");
+    }
+    let folded: String = match name.is_ascii() {
+        true => name.to_ascii_lowercase(),
+        false => name.nfkc().map(latin).flat_map(lower).collect(),
+    };
+    let word = folded.trim_start_matches(is_decoration);
+    let word = word.split(BRACKETS).next().unwrap_or_default();
+    word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-')) == "other"
+}
+
+const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];
+
+/// What may stand around a word without changing it: blanks, brackets, quotes, bold, symbols. Not the characters of paths and
+/// flags: `other/` and `--other` are something else.
+fn is_decoration(c: char) -> bool {
+    match c.is_ascii() {
+        true => c.is_ascii_whitespace() || BRACKETS.contains(&c) || matches!(c, '"' | '\'' | '`' | '*'),
+        false => !c.is_alphanumeric(),
+    }
+}
+
+/// The lower case of a letter; the two small sigmas are one letter.
+fn lower(c: char) -> impl Iterator<Item = char> {
+    c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
+}
+
+/// The Latin letter that a Cyrillic or Greek one looks like; these are escaped, for nobody could see the difference. Pairs
+/// within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two labels.
+fn latin(c: char) -> char {
+    match c {
+        '\u{410}' | '\u{391}' => 'A',
+        '\u{412}' | '\u{392}' => 'B',
+        '\u{421}' | '\u{3f9}' => 'C',
+        '\u{415}' | '\u{395}' => 'E',
+        '\u{50c}' => 'G',
+        '\u{41d}' | '\u{397}' => 'H',
+        '\u{406}' | '\u{4c0}' | '\u{399}' => 'I',
+        '\u{408}' | '\u{37f}' => 'J',
+        '\u{41a}' | '\u{39a}' => 'K',
+        '\u{41c}' | '\u{39c}' => 'M',
+        '\u{39d}' => 'N',
+        '\u{41e}' | '\u{39f}' => 'O',
+        '\u{420}' | '\u{3a1}' => 'P',
+        '\u{51a}' => 'Q',
+        '\u{405}' => 'S',
+        '\u{422}' | '\u{3a4}' => 'T',
+        '\u{474}' => 'V',
+        '\u{51c}' => 'W',
+        '\u{425}' | '\u{3a7}' => 'X',
+        '\u{423}' | '\u{3a5}' => 'Y',
+        '\u{396}' => 'Z',
+        '\u{430}' => 'a',
+        '\u{441}' | '\u{3f2}' => 'c',
+        '\u{501}' => 'd',
+        '\u{435}' => 'e',
+        '\u{4bb}' => 'h',
+        '\u{456}' => 'i',
+        '\u{458}' | '\u{3f3}' => 'j',
+        '\u{4cf}' => 'l',
+        '\u{43e}' | '\u{3bf}' => 'o',
+        '\u{440}' => 'p',
+        '\u{51b}' => 'q',
+        '\u{433}' => 'r',
+        '\u{455}' => 's',
+        '\u{475}' | '\u{3bd}' => 'v',
+        '\u{51d}' => 'w',
+        '\u{445}' => 'x',
+        '\u{443}' => 'y',
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RULES: Rules = Rules::strict();
+
+    fn first_rules() -> Rules {
+        RULES.of_version(1).unwrap()
+    }
+
+    #[test]
+    fn texts_that_look_the_same_or_differ_in_case_and_form_alone_are_alike() {
+        for (a, b) in [
+            ("JSON", "json"),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("CAF\u{c9}", "cafe\u{301}"),
+            ("Ｒｅｄｉｓ", "redis"),
+            ("ﬁle", "File"),
+            ("ΟΔΟΣ", "οδος"),
+            ("Нет", "нет"),
+            ("\u{410}WS", "AWS"),
+            ("\u{391}WS", "\u{410}WS"),
+        ] {
+            assert!(alike(a, b, &RULES) && alike(b, a, &RULES), "{a} {b}");
+            assert!(!alike(a, b, &first_rules()), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn texts_that_a_person_tells_apart_are_not_alike() {
+        for (a, b) in [
+            ("Phase 1", "Phase I"),
+            ("Phase l", "Phase 1"),
+            ("O", "0"),
+            ("rn", "m"),
+            ("cafe", "caf\u{e9}"),
+            ("ılık", "ilik"),
+            ("Нан", "һан"),
+            ("Да", "Нет"),
+            ("猫", "犬"),
+            ("α", "a"),
+        ] {
+            assert!(!alike(a, b, &RULES) && !alike(b, a, &RULES), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn other_is_recognised_in_brackets_in_full_width_and_in_letters_that_look_latin() {
+        for name in [
+            "Other",
+            "OTHER…",
+            "Other (please specify)",
+            "[Other]",
+            "(other)",
+            "<Other> …",
+            "【Other】",
+            "\"Other\"",
+            "**Other**",
+            "✏\u{fe0f} Other",
+            "Other…？",
+            "Ｏｔｈｅｒ",
+            "ⓄⓉⒽⒺⓇ",
+            "\u{41e}ther",
+            "\u{39f}\u{422}\u{397}\u{395}R",
+            "oth\u{435}\u{433}",
+        ] {
+            assert!(is_other(name, &RULES), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_only_contains_the_word_other_is_not_other() {
+        for name in
+            ["Another", "Others", "Other database", "other.rs", "other/", "--other", "@other", ".other", "Отер", ""]
+        {
+            assert!(!is_other(name, &RULES), "{name}");
+        }
+    }
+
+    proptest! {
+        /// A later version only refuses more: no text that was refused becomes acceptable.
+        #[test]
+        fn what_the_first_rules_call_the_same_still_is(a in any::<String>(), tail in "[.…: ]{0,3}(\\(.*)?") {
+            prop_assert!(alike(&a, &a, &RULES));
+            for word in ["Other", "OTHER", "other"] {
+                let name = format!("{word}{tail}");
+                prop_assert!(!is_other(&name, &first_rules()) || is_other(&name, &RULES), "{}", name);
+            }
+        }
+    }
+}
