@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             0xf3 => {
                 let [offset, height, total, seen] = [(); 4].map(|()| usize::from(byte().unwrap_or(0)));
-                prompt.look(Viewport { offset, height, total, rows: (0..6).map(|row| if seen >> row & 1 == 1 { offset..offset + 1 } else { 90..99 }).collect() });
+                prompt.look(Viewport { offset, height, total, rows: (0..6).map(|row| if seen >> row & 1 == 1 { offset..offset + 1 } else { 90..99 }).collect(), ..Viewport::default() });
                 continue;
             }
             _ => Event::Key(key(code)),

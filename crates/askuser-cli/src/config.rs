@@ -234,6 +234,7 @@ impl Layers {
                 .read("success_flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
             confirm: self.read("confirm", |v| match v {
                 "boxed" => Some(Confirm::Boxed),
+                "full" => Some(Confirm::Full),
                 "inline" => Some(Confirm::Inline),
                 "none" => Some(Confirm::None),
                 _ => None,

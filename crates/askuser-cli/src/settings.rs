@@ -118,7 +118,7 @@ pub const SETTINGS: &[Setting] = &[
         User,
         "Show the answered prompt in the colour of success for this long; 0 is off",
     ),
-    setting("confirm", "boxed|inline|none", "inline", Anybody, "What to leave in the scrollback"),
+    setting("confirm", "boxed|full|inline|none", "inline", Anybody, "What to leave in the scrollback"),
     setting(
         "theme",
         "auto|dark|light|contrast",

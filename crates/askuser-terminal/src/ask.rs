@@ -7,7 +7,7 @@ use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
 use askuser::prompt::{Occasion, PromptOptions};
-use askuser::{AskError, Closed, Context, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -31,7 +31,7 @@ pub struct Options {
     pub confirm: Confirm,
     /// How long after the first frame keys that answer, cancel or open a text field are ignored.
     pub key_delay: Duration,
-    /// How long the prompt shows in the colour of success before it closes.
+    /// How long the prompt shows in the colour of success after each answer, and before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
@@ -122,9 +122,8 @@ pub(crate) fn run(
         }
         device.watch(Some(WakeSource::Close(close)));
     }
-    let (context, type_ahead) = (request.context(), &mut Vec::new());
-    let asked = Asked { request, context, keyboard: Keyboard::Free, presentation: options.presentation };
-    let result = ask_on(&mut device, &asked, options, type_ahead, store);
+    let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
+    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
@@ -133,8 +132,6 @@ pub(crate) fn run(
 /// A request and how it is asked.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
-    /// What to show above the prompt; a caller that has shown it already leaves it out.
-    pub(crate) context: Option<&'a Context>,
     pub(crate) keyboard: Keyboard,
     pub(crate) presentation: Presentation,
 }
@@ -162,7 +159,7 @@ pub(crate) fn ask_on(
         // A line is sent by Enter, which guards against stray keys by itself.
         Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::of(asked.request, key_delay).on(options.occasion);
+    let prompt = Prompt::of(asked.request, key_delay).on(options.occasion).flashing_success(options.flash);
     // Nobody who opens it elsewhere can know.
     let prompt = match options.occasion {
         Occasion::Asked => prompt,
@@ -172,9 +169,10 @@ pub(crate) fn ask_on(
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
+    let context = asked.request.context();
     match asked.presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, asked.context, options, device, type_ahead, store),
-        Presentation::Line => line_prompt::ask(prompt, asked.context, options, device, store),
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, store),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device, store),
     }
 }
 

@@ -57,9 +57,24 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
     }
     let name = "asker::tests::what_the_questions_are_about_stands_above_them_and_stays";
     let output = run(name, &[("? keys", "\r"), ("Choose 1 to 4", "1\r")]);
-    assert_eq!(output.matches("The plan:").count(), 2, "{output}");
-    assert!(output.find("1. look") < output.find("Which database"), "{output}");
+    // In the frame, then in the scrollback; in line mode once.
+    assert_eq!(output.matches("The plan:").count(), 3, "{output}");
+    assert!(output.find("look") < output.find("Which database"), "{output}");
     assert!(!output.contains("\x1b[2J"), "{output}");
+}
+
+#[test]
+fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
+    if is_inside() {
+        let command: String = (1..=60).map(|n| format!("step {n}.\n")).collect();
+        let request =
+            request("1", database()).with_context(About::command(command)).with_deadline(Duration::from_millis(200));
+        crate::ask_request(&request, &options(), &mut |_| Ok(())).expect("an outcome");
+        return;
+    }
+    let output = run("asker::tests::when_the_time_is_up_all_that_was_to_be_decided_stays", &[("Timed out", "")]);
+    let after = output.rfind("step 1.").expect("its beginning");
+    assert!(output[after..].contains("step 60.") && output[after..].contains("Timed out"), "{output}");
 }
 
 #[test]

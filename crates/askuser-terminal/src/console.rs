@@ -303,8 +303,8 @@ impl Console {
     // ---- giving the terminal away for a while ----
 
     /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
-    /// was typed before the question cannot answer it and is appended to `type_ahead`. The request's context is the caller's
-    /// to show. `close` ends it from elsewhere; what comes of it is handed to `store` before success is shown.
+    /// was typed before the question cannot answer it and is appended to `type_ahead`. `close` ends it from elsewhere; what
+    /// comes of it is handed to `store` before success is shown.
     ///
     /// # Errors
     /// Where the person interrupts, the process is told to end, the question is withdrawn, or the terminal fails.
@@ -322,7 +322,7 @@ impl Console {
         // A wake during the question is noticed when the question is over.
         let wake_pipe = self.device.watch(close.map(WakeSource::Close));
         let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
-        let asked = Asked { request, context: None, keyboard, presentation: self.presentation };
+        let asked = Asked { request, keyboard, presentation: self.presentation };
         let result = ask_on(&mut self.device, &asked, options, type_ahead, store);
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);

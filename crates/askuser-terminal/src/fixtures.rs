@@ -105,6 +105,21 @@ fn key(name: &str) -> Key {
     }
 }
 
+/// A single-select question whose options show what they would look like.
+pub(crate) fn layouts() -> QuestionSet {
+    let grid = "A grid of **cards**:\n\n```\n+------+ +------+\n| card | | card |\n+------+ +------+\n```";
+    let table = "```diff\n--- a/list.html\n+++ b/list.html\n@@ -1,2 +1,2 @@\n <main>\n-  <ul class=\"cards\">\n+  <table>\n```\n\n\
+        - sorts by *column*\n- prints well\n- scrolls\n- and so on";
+    let option = |label: &str, description: &str, preview: Value| json!({"label": label, "description": description, "preview": preview});
+    let mut question = question("Which layout for the list?", "Layout", false, &[]);
+    question["options"] = json!([
+        option("Grid", "Cards beside each other", json!(grid)),
+        option("Table", "One row each, as in a spreadsheet", json!(table)),
+        option("Plain", "Just text", Value::Null),
+    ]);
+    set_of(&[question])
+}
+
 // ---- anything ----
 
 /// Text a model or a clipboard might hold: escape sequences, bidi, joiners, wide and combining characters.

@@ -7,7 +7,7 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, context_lines, not_stored_lines};
+use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, not_stored_lines};
 use crate::{Options, Window, editor};
 use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
@@ -22,7 +22,8 @@ const WRAP: &[u8] = b"\x1b[?7h";
 /// Written if the process panics: clears the frame from the cursor on and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
-/// Asks on a device that was started, and leaves it started. `context` is printed into the scrollback above the prompt.
+/// Asks on a device that was started, and leaves it started. `context` is part of the prompt, and stays in the scrollback when
+/// it is over.
 pub(crate) fn ask(
     prompt: Prompt,
     context: Option<&Context>,
@@ -34,10 +35,9 @@ pub(crate) fn ask(
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
-    // The context is printed into the scrollback, so the session does not show it.
-    let session = PromptSession::from_prompt(prompt, options.theme);
+    let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
     let mut screen = InlinePrompt { device, painter, session, options, theme: options.theme, size, type_ahead };
-    let ended = screen.run(context);
+    let ended = screen.run();
     screen.close(ended, store)
 }
 
@@ -65,15 +65,11 @@ enum End {
 }
 
 impl InlinePrompt<'_> {
-    fn run(&mut self, context: Option<&Context>) -> io::Result<End> {
+    fn run(&mut self) -> io::Result<End> {
         // Keep what is on the current line.
         self.painter.raw(b"\r\n");
         // A prompt that was killed may have left rows below.
         self.painter.raw(CLEAR_BELOW);
-        if let Some(context) = context {
-            self.painter.print(&context_lines(context, &self.theme, self.room().0));
-            self.painter.raw(b"\r\n");
-        }
         self.painter.raw(ENTER);
         self.repaint()?;
         self.session.first_frame_shown(Instant::now());
@@ -275,20 +271,20 @@ impl InlinePrompt<'_> {
             End::Outcome(outcome) => {
                 let resolution = outcome.through(Via::Terminal);
                 // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
-                let _ = match store(&resolution) {
-                    Ok(()) => self.show_outcome(resolution.outcome()),
+                match store(&resolution) {
+                    Ok(()) => _ = self.show_outcome(resolution.outcome()),
                     Err(why) => self.show_end(&not_stored_lines(&why, &self.theme, self.room().0)),
-                };
+                }
                 let _ = self.restore();
                 Ok(resolution)
             }
             End::Interrupted => {
-                self.painter.erase();
+                self.show_end(&[]);
                 self.restore().map_err(failed)?;
                 Err(AskError::Interrupted)
             }
             End::Signal(signal) => {
-                self.painter.erase();
+                self.show_end(&[]);
                 let _ = self.restore();
                 Err(AskError::Signal(signal))
             }
@@ -298,7 +294,7 @@ impl InlinePrompt<'_> {
                     Some(why) if self.options.confirm != Confirm::None => closed_lines(why, &self.theme, self.room().0),
                     _ => Vec::new(),
                 };
-                self.show_end(&lines).map_err(&failed)?;
+                self.show_end(&lines);
                 self.restore().map_err(failed)?;
                 match why {
                     Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
@@ -316,6 +312,12 @@ impl InlinePrompt<'_> {
                     self.device.pause(self.options.flash)?;
                 }
                 Status::TimedOut => {
+                    // The frame stays; what it is about stands above it, all of it.
+                    let context = self.session.take_context_lines(self.room().0);
+                    if !context.is_empty() {
+                        self.painter.erase();
+                        self.painter.print(&context);
+                    }
                     self.repaint()?;
                     self.painter.leave();
                     return Ok(());
@@ -324,16 +326,17 @@ impl InlinePrompt<'_> {
             }
         }
         let lines = self.session.closing_lines(outcome, self.options.confirm, self.room().0);
-        self.show_end(&lines)
+        self.show_end(&lines);
+        Ok(())
     }
 
-    /// Replaces the prompt by what stays in the scrollback.
-    fn show_end(&mut self, lines: &[Line<'_>]) -> io::Result<()> {
+    /// Replaces the prompt by what stays in the scrollback: what it was about, and these lines.
+    fn show_end(&mut self, lines: &[Line<'_>]) {
         self.painter.erase();
         // Auto-wrap on: the closing lines are ordinary text, never repainted.
         self.painter.raw(WRAP);
+        self.painter.print(&self.session.context_lines(self.room().0));
         self.painter.print(lines);
-        Ok(())
     }
 
     fn restore(&mut self) -> io::Result<()> {

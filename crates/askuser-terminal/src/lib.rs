@@ -35,6 +35,7 @@ mod fixtures;
 mod in_a_terminal;
 mod inline_prompt;
 mod line_prompt;
+pub mod markdown;
 mod paint;
 mod session;
 mod view;
@@ -54,6 +55,7 @@ pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, width, wrap,
+    wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

@@ -38,6 +38,10 @@ pub struct LinePrompt {
     fields: VecDeque<TextField>,
     /// Whether the last line was not understood.
     rejected: bool,
+    /// The option whose preview the last line asked for.
+    reading: Option<usize>,
+    /// The columns of the terminal, where they are known.
+    columns: Option<usize>,
 }
 
 impl LinePrompt {
@@ -47,7 +51,20 @@ impl LinePrompt {
     }
 
     fn from_prompt(prompt: Prompt) -> LinePrompt {
-        LinePrompt { prompt, now: Duration::ZERO, fields: VecDeque::new(), rejected: false }
+        LinePrompt {
+            prompt,
+            now: Duration::ZERO,
+            fields: VecDeque::new(),
+            rejected: false,
+            reading: None,
+            columns: None,
+        }
+    }
+
+    /// Wraps the text at the width of the terminal, with a mark before every further row. If the terminal wraps a long line,
+    /// its rest looks like a line of its own.
+    pub fn set_columns(&mut self, columns: u16) {
+        self.columns = Some(usize::from(columns));
     }
 
     /// The state machine behind it.
@@ -59,6 +76,7 @@ impl LinePrompt {
     pub fn submit_line(&mut self, line: &str, now: Duration) -> Effect {
         self.now = now;
         self.rejected = false;
+        self.reading = None;
         let word = line.trim();
         let effect = match self.prompt.mode() {
             InputMode::Leaving if is_yes(word) => self.press(KeyCode::Esc),
@@ -92,11 +110,16 @@ impl LinePrompt {
             "c" => self.act(Action::Discuss),
             "d" => self.act(Action::Decline),
             "q" | "quit" | "cancel" => self.press(KeyCode::Esc),
-            _ => match (numbers(word), word.strip_prefix('n').and_then(numbers)) {
-                (Some(rows), _) if review => self.change(&rows),
-                (Some(rows), _) => self.choose(&rows),
-                (None, Some(rows)) if !review => self.add_notes(&rows),
-                (None, _) => self.reject_line(),
+            _ => match (
+                numbers(word),
+                word.strip_prefix('n').and_then(numbers),
+                word.strip_prefix('v').and_then(numbers),
+            ) {
+                (Some(rows), ..) if review => self.change(&rows),
+                (Some(rows), ..) => self.choose(&rows),
+                (None, Some(rows), _) if !review => self.add_notes(&rows),
+                (None, None, Some(rows)) if !review => self.read_preview(&rows),
+                (None, ..) => self.reject_line(),
             },
         }
     }
@@ -133,6 +156,22 @@ impl LinePrompt {
             None => {}
         }
         self.press(KeyCode::Enter)
+    }
+
+    /// Shows the preview of an option next.
+    fn read_preview(&mut self, rows: &[usize]) -> Effect {
+        let has_preview = |row: usize| {
+            let option = self.prompt.current().and_then(|(question, _)| question.options().get(row));
+            option.is_some_and(|option| option.preview().is_some())
+        };
+        match rows {
+            [n] if n.checked_sub(1).is_some_and(has_preview) => {
+                self.stop_deadline();
+                self.reading = Some(n - 1);
+                Effect::Continue
+            }
+            _ => self.reject_line(),
+        }
     }
 
     fn add_notes(&mut self, rows: &[usize]) -> Effect {

@@ -432,3 +432,37 @@ fn a_question_of_several_lines_cannot_show_a_list_of_its_own() {
         "{text}"
     );
 }
+
+#[test]
+fn one_long_line_cannot_place_text_at_the_left_edge() {
+    let forged = |columns: usize| format!("Run it? {}  1. Deny: safe", "x".repeat(columns - 8));
+    for columns in [80usize, 40] {
+        let text = forged(columns);
+        let options = [("Allow", text.as_str()), ("Deny", "not")];
+        let set = crate::fixtures::set_of(&[crate::fixtures::question(&text, "Run", false, &options)]);
+        let mut prompt = LinePrompt::new(set, crate::fixtures::ARMED);
+        prompt.set_columns(columns as u16);
+        let shown = prompt.text();
+        assert!(shown.lines().all(|line| crate::view::width(line) <= columns), "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.trim_start().starts_with("1.")).count(), 1, "{shown}");
+    }
+}
+
+#[test]
+fn a_preview_is_read_on_request_and_the_question_says_so() {
+    let mut prompt = LinePrompt::new(crate::fixtures::layouts(), crate::fixtures::ARMED);
+    prompt.set_columns(60);
+    assert!(
+        prompt.text().contains("  1. Grid (v 1 reads its preview): Cards beside each other\n"),
+        "{}",
+        prompt.text()
+    );
+    assert_eq!(prompt.submit_line("v 1", Duration::from_secs(1)), Effect::Continue);
+    let text = prompt.text();
+    assert!(text.starts_with("Preview of 1:\n| A grid of **cards**:\n| \n| ```\n| +------+ +------+\n"), "{text}");
+    assert!(text.ends_with("Choose 1 to 4 (? for help): "), "{text}");
+    for none in ["v 3", "v 4", "v 9", "v", "v 1 2"] {
+        prompt.submit_line(none, Duration::from_secs(1));
+        assert!(prompt.text().starts_with("Type a number from 1 to 4"), "{none}");
+    }
+}

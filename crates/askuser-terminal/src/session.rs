@@ -6,9 +6,9 @@
 
 use crate::decode::Input;
 use crate::editor::EditedText;
-use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines};
+use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines};
 use askuser::prompt::{Effect, Event, PromptOptions};
-use askuser::{Outcome, Prompt, Request, Status};
+use askuser::{Context, Outcome, Prompt, Request, Status};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::Line;
@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct PromptSession {
     prompt: Prompt,
-    context: Option<String>,
+    context: Option<Context>,
     theme: Theme,
     phase: PromptPhase,
     first_frame: Option<Instant>,
@@ -58,13 +58,18 @@ impl PromptSession {
     /// A session for a request: its questions, its origin, its context, its known answers and its deadline.
     pub fn new(request: &Request, theme: Theme) -> PromptSession {
         let prompt = Prompt::of(request, PromptOptions::default().key_delay);
-        let context = request.context().map(|context| context.text().to_owned());
+        let context = request.context().cloned();
         PromptSession { context, ..PromptSession::from_prompt(prompt, theme) }
     }
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
     pub fn from_prompt(prompt: Prompt, theme: Theme) -> PromptSession {
         PromptSession { prompt, context: None, theme, phase: PromptPhase::Asking, first_frame: None }
+    }
+
+    /// The same with what its questions are about.
+    pub(crate) fn about(self, context: Option<Context>) -> PromptSession {
+        PromptSession { context, ..self }
     }
 
     /// The prompt behind the session.
@@ -147,12 +152,12 @@ impl PromptSession {
     /// typed, so that input methods show up in the right place.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, now: Instant) -> Option<Position> {
         self.first_frame.get_or_insert(now);
-        let widget = PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_deref());
+        let widget = PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref());
         widget.render_with_cursor(area, buffer, &mut self.prompt)
     }
 
     fn widget(&self) -> PromptWidget<'_> {
-        PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_deref())
+        PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref())
     }
 
     /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
@@ -160,11 +165,23 @@ impl PromptSession {
         closing_lines(self.prompt.set(), outcome, confirm, &self.theme, columns)
     }
 
+    /// What the questions are about, all of it, for the scrollback.
+    pub(crate) fn context_lines(&self, columns: u16) -> Vec<Line<'static>> {
+        self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
+    }
+
+    /// As [`PromptSession::context_lines`], which then stands elsewhere and is not part of the prompt any more.
+    pub(crate) fn take_context_lines(&mut self, columns: u16) -> Vec<Line<'static>> {
+        let lines = self.context_lines(columns);
+        self.context = None;
+        lines
+    }
+
     // ---- for the inline prompt, which paints lines instead of cells ----
 
     /// The layout in so many columns and rows. Its viewport goes to [`PromptSession::set_viewport`].
     pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
-        View::new(&self.prompt, self.context.as_deref(), &self.theme, self.phase, columns, rows)
+        View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
     }
 
     /// Changes the colours.

@@ -6,7 +6,7 @@ const AREA: Rect = Rect::new(0, 0, 60, 24);
 
 fn session(options: PromptOptions) -> PromptSession {
     let prompt = Prompt::new(database(), options);
-    let context = Some("The plan:\n1. look".to_owned());
+    let context = Some(Context::prose("The plan:\n1. look"));
     PromptSession { context, ..PromptSession::from_prompt(prompt, Theme::default()) }
 }
 

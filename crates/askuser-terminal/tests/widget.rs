@@ -1,7 +1,7 @@
 //! The widget as another program uses it: through the public interface, inside a layout of its own.
 
 use askuser::prompt::{Effect, Event, PromptOptions};
-use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
+use askuser::{Context, Key, KeyCode, Prompt, QuestionSet, Rules};
 use askuser_terminal::{PromptPhase, PromptWidget, Theme};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -117,9 +117,9 @@ fn an_area_that_leaves_the_buffer_is_clipped_and_does_not_panic() {
 }
 
 #[test]
-fn a_context_longer_than_the_area_is_read_before_anything_is_answered() {
+fn a_context_longer_than_the_area_scrolls_by_itself_beside_the_options() {
     let mut prompt = prompt();
-    let context: String = (1..=30).map(|n| format!("step {n}\n")).collect();
+    let context = Context::command((1..=30).map(|n| format!("step {n}\n")).collect::<String>());
     let widget = PromptWidget::default().context(Some(&context));
     let area = Rect::new(0, 0, 60, 12);
     let draw = |prompt: &mut Prompt| {
@@ -128,12 +128,11 @@ fn a_context_longer_than_the_area_is_read_before_anything_is_answered() {
         terminal.backend().to_string()
     };
     let first = draw(&mut prompt);
-    assert!(first.contains("step 1 ") && first.contains("read on"), "{first}");
-    assert_eq!(press(&mut prompt, KeyCode::Enter), Effect::Continue);
+    assert!(first.contains("┃ step 1 ") && first.contains("more lines, PgDn"), "{first}");
     for _ in 0..40 {
-        press(&mut prompt, KeyCode::Down);
+        press(&mut prompt, KeyCode::PageDown);
         draw(&mut prompt);
     }
     let last = draw(&mut prompt);
-    assert!(!last.contains("step 1 ") && last.contains("Other"), "{last}");
+    assert!(last.contains("┃ step 30 ") && !last.contains("step 1 ") && last.contains("more lines, PgUp"), "{last}");
 }

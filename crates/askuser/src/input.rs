@@ -41,6 +41,9 @@ pub struct OptionInput {
     pub label: Field<String>,
     /// What choosing it means.
     pub description: Field<String>,
+    /// What it would look like, in Markdown. Advertised only on request, so it is not part of this schema.
+    #[schemars(skip)]
+    pub preview: Field<String>,
 }
 
 /// Facts about the call.
@@ -62,8 +65,23 @@ impl QuestionInput {
     }
 
     /// Adds an option.
-    pub fn option(mut self, label: impl Into<String>, description: impl Into<String>) -> QuestionInput {
-        let option = OptionInput { label: Field::Given(label.into()), description: Field::Given(description.into()) };
+    pub fn option(self, label: impl Into<String>, description: impl Into<String>) -> QuestionInput {
+        let (label, description) = (Field::Given(label.into()), Field::Given(description.into()));
+        self.with_option(OptionInput { label, description, preview: Field::Missing })
+    }
+
+    /// Adds an option with a preview: Markdown, such as code, a mock-up or a diff.
+    pub fn option_with_preview(
+        self,
+        label: impl Into<String>,
+        description: impl Into<String>,
+        preview: impl Into<String>,
+    ) -> QuestionInput {
+        let (label, description) = (Field::Given(label.into()), Field::Given(description.into()));
+        self.with_option(OptionInput { label, description, preview: Field::Given(preview.into()) })
+    }
+
+    fn with_option(mut self, option: OptionInput) -> QuestionInput {
         let mut options = self.options.given().unwrap_or_default();
         options.push(Field::Given(option));
         self.options = Field::Given(options);
@@ -77,8 +95,12 @@ impl QuestionInput {
 
     pub(crate) fn into_value(self) -> Value {
         let option = |option: Field<OptionInput>| {
-            let OptionInput { label, description } = option.given().unwrap_or_default();
-            json!({"label": label.given(), "description": description.given()})
+            let OptionInput { label, description, preview } = option.given().unwrap_or_default();
+            let mut option = json!({"label": label.given(), "description": description.given()});
+            if let Some(preview) = preview.given() {
+                option["preview"] = preview.into();
+            }
+            option
         };
         let options: Option<Vec<Value>> = self.options.given().map(|options| options.into_iter().map(option).collect());
         json!({
@@ -155,7 +177,7 @@ macro_rules! object {
 
 object!(Input { questions: "questions", metadata: "metadata" });
 object!(QuestionInput { question: "question", header: "header", options: "options", multi_select: "multiSelect" });
-object!(OptionInput { label: "label", description: "description" });
+object!(OptionInput { label: "label", description: "description", preview: "preview" });
 object!(Metadata { source: "source" });
 
 impl<T> Field<T> {

@@ -26,6 +26,7 @@ pub struct Limits {
     header_chars: Span,
     label_chars: Span,
     description_chars: Span,
+    preview_chars: usize,
     typed_chars: usize,
 }
 
@@ -66,6 +67,7 @@ impl Limits {
         header_chars: Span { min: 1, max: 12 },
         label_chars: Span { min: 1, max: 50 },
         description_chars: Span { min: 1, max: 200 },
+        preview_chars: 4_000,
         typed_chars: 2_000,
     };
 
@@ -97,6 +99,11 @@ impl Limits {
     /// Characters of an option's description (1 to 200).
     pub fn description_chars(&self) -> Span {
         self.description_chars
+    }
+
+    /// Characters of an option's preview (at most 4,000).
+    pub fn preview_chars(&self) -> usize {
+        self.preview_chars
     }
 
     /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
@@ -152,6 +159,11 @@ impl Limits {
         Ok(Limits { description_chars: span("descriptionChars", min, max, 0)?, ..self })
     }
 
+    /// Changes how long a preview may be; 0 allows none.
+    pub fn with_preview_chars(self, max: usize) -> Limits {
+        Limits { preview_chars: max, ..self }
+    }
+
     /// Changes how much a person may type; at least one character.
     ///
     /// # Errors
@@ -185,7 +197,14 @@ struct Unchecked {
     header_chars: Span,
     label_chars: Span,
     description_chars: Span,
+    /// Absent from what was stored before there were previews.
+    #[serde(default = "default_preview_chars")]
+    preview_chars: usize,
     typed_chars: usize,
+}
+
+fn default_preview_chars() -> usize {
+    Limits::DEFAULT.preview_chars
 }
 
 impl TryFrom<Unchecked> for Limits {
@@ -199,6 +218,7 @@ impl TryFrom<Unchecked> for Limits {
             .with_header_chars(stored.header_chars.min, stored.header_chars.max)?
             .with_label_chars(stored.label_chars.min, stored.label_chars.max)?
             .with_description_chars(stored.description_chars.min, stored.description_chars.max)?
+            .with_preview_chars(stored.preview_chars)
             .with_typed_chars(stored.typed_chars)
     }
 }

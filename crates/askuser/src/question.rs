@@ -81,6 +81,8 @@ pub struct Question {
 pub struct Choice {
     label: Untrusted,
     description: Untrusted,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preview: Option<Untrusted>,
     #[serde(skip)]
     recommended: bool,
 }
@@ -374,9 +376,10 @@ impl Choice {
             Some((Untrusted::new(label, name), recommended))
         });
         let description = text(raw.description, &format!("{path}.description"), limits.description_chars(), bad);
+        let preview = preview(raw.preview, &format!("{path}.preview"), rules, bad);
         let ((label, recommended), description) = (label?, description?);
         let shown = sanitize::trim(&sanitize::block(&description)).to_owned();
-        Some(Choice { label, description: Untrusted::new(description, shown), recommended })
+        Some(Choice { label, description: Untrusted::new(description, shown), preview, recommended })
     }
 
     /// The label as a person reads it: safe, one line, without "(Recommended)".
@@ -392,6 +395,11 @@ impl Choice {
     /// What choosing it means, as a person reads it.
     pub fn description(&self) -> &str {
         self.description.shown()
+    }
+
+    /// What it would look like, as a person reads it: safe, in Markdown, possibly of many lines.
+    pub fn preview(&self) -> Option<&str> {
+        self.preview.as_ref().map(Untrusted::shown)
     }
 
     /// Whether the model recommends it.
@@ -443,6 +451,17 @@ fn text(field: Field<String>, path: &str, span: Span, bad: &mut Gathered) -> Opt
         return Some(text);
     }
     None
+}
+
+/// The preview of an option: none where it is absent, null or blank.
+fn preview(field: Field<String>, path: &str, rules: &Rules, bad: &mut Gathered) -> Option<Untrusted> {
+    if rules.version() < 2 || matches!(field, Field::Missing | Field::Wrong("null")) {
+        return None;
+    }
+    let text = text(field, path, Span { min: 0, max: rules.limits().preview_chars() }, bad)?;
+    // Blank lines around it go; the indent of its first line is the text's.
+    let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
+    (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, shown))
 }
 
 /// The items of an array: as many as allowed, each well formed.

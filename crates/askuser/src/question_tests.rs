@@ -874,3 +874,48 @@ fn only_every_answer_makes_an_answered_outcome() {
     assert_eq!(Outcome::answered(&set, vec![answer(1), answer(0)]).unwrap(), outcome, "in the order of the questions");
     assert_eq!((outcome.status_name(), outcome.answers().len()), ("answered", 2));
 }
+
+// ---- previews ----
+
+fn with_preview(preview: serde_json::Value) -> serde_json::Value {
+    let options = json!([{"label": "A", "description": "a", "preview": preview}, {"label": "B", "description": "b"}]);
+    json!({"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": options}]})
+}
+
+#[test]
+fn a_preview_is_kept_for_machines_and_safe_for_people_and_stored_with_its_set() {
+    let raw = "\n```rust\n\tfn\u{1b}[2J main() {}\n```\n\n";
+    let set = QuestionSet::parse(with_preview(json!(raw)), &Rules::strict()).unwrap();
+    let options = set.questions()[0].options();
+    assert_eq!(options[0].preview(), Some("```rust\n    fn main() {}\n```"));
+    assert_eq!(options[1].preview(), None);
+    assert_eq!(set.questions_json()[0]["options"][0]["preview"], raw);
+    assert!(set.questions_json()[0]["options"][1].get("preview").is_none());
+    let stored = serde_json::to_string(&set).unwrap();
+    assert_eq!(serde_json::from_str::<QuestionSet>(&stored).unwrap(), set);
+    let built = QuestionInput::new("Which?", "Pick").option_with_preview("A", "a", raw).option("B", "b");
+    assert_eq!(QuestionSet::new([built], &Rules::strict()).unwrap().questions(), set.questions());
+}
+
+#[test]
+fn a_preview_that_is_absent_null_or_blank_is_none_and_one_too_long_or_no_text_is_refused() {
+    let read = |preview| QuestionSet::parse(with_preview(preview), &Rules::strict());
+    for none in [json!(null), json!(""), json!(" \n ")] {
+        assert_eq!(read(none).unwrap().questions()[0].options()[0].preview(), None);
+    }
+    assert!(read(json!("é".repeat(4_000))).is_ok());
+    let long = read(json!("x".repeat(4_001))).unwrap_err().to_string();
+    assert!(long.contains("questions[0].options[0].preview") && long.contains("at most 4000"), "{long}");
+    assert!(read(json!(7)).is_err());
+}
+
+#[test]
+fn a_set_that_was_stored_before_there_were_previews_is_read_as_it_was() {
+    let mut stored =
+        serde_json::to_value(QuestionSet::parse(with_preview(json!("x")), &Rules::strict()).unwrap()).unwrap();
+    stored["rules"]["version"] = json!(1);
+    stored["rules"]["limits"].as_object_mut().unwrap().remove("previewChars");
+    stored["input"] = with_preview(json!("x".repeat(5_000)));
+    let set: QuestionSet = serde_json::from_value(stored).unwrap();
+    assert_eq!(set.questions()[0].options()[0].preview(), None);
+}

@@ -42,7 +42,7 @@ impl Default for Rules {
 
 impl Rules {
     /// The newest version, which new input is read by. Since 2, texts that differ in case or Unicode form alone, or look the
-    /// same, are the same, and Other is recognised in brackets and in letters that look Latin.
+    /// same, are the same, Other is recognised in brackets and in letters that look Latin, and previews are read and bounded.
     pub const VERSION: u32 = 2;
 
     /// The default limits; cosmetic faults are rejected.

@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 /// The name models call it by.
 pub const NAME: &str = "AskUserQuestion";
 
-/// Characters of an option's preview.
-const PREVIEW_CHARS: usize = 4_000;
-
 /// Whose shape a definition takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -56,7 +53,7 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
         ("{header}", limits.header_chars().max.to_string()),
         ("{label}", limits.label_chars().max.to_string()),
         ("{description}", limits.description_chars().max.to_string()),
-        ("{preview}", PREVIEW_CHARS.to_string()),
+        ("{preview}", limits.preview_chars().to_string()),
     ] {
         text = text.replace(name, &value);
     }
@@ -84,7 +81,7 @@ pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     bound(&mut option["label"], "Length", limits.label_chars());
     bound(&mut option["description"], "Length", limits.description_chars());
     if extras.contains(&Extra::Preview) {
-        option["preview"] = json!({"type": "string", "maxLength": PREVIEW_CHARS});
+        option["preview"] = json!({"type": "string", "maxLength": limits.preview_chars()});
     }
     schema
 }

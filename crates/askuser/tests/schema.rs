@@ -53,7 +53,7 @@ fn text() -> impl Strategy<Value = String> {
 fn mutation() -> impl Strategy<Value = Mutation> {
     let kinds = vec![json!(null), json!(true), json!(false), json!(0), json!(1.5), json!([]), json!({}), json!([{}])];
     let value = prop_oneof![3 => text().prop_map(Value::from), 2 => prop::sample::select(kinds)];
-    let name = prop::sample::select(vec!["answers", "metadata", "multiselect", "id", "preview", "question"]);
+    let name = prop::sample::select(vec!["answers", "metadata", "multiselect", "id", "question"]);
     prop_oneof![
         4 => value.clone().prop_map(Mutation::Put),
         1 => Just(Mutation::Remove),

@@ -235,11 +235,41 @@ fn a_plan_is_shown_as_markdown_and_approved_in_the_same_prompt() {
     terminal.wait_for("╭─ plan mode ─");
     terminal.keys("make a plan<enter>");
     terminal.wait_for("Go ahead with this plan?");
-    assert!(terminal.screen().contains("  Steps\n  1. Look\n  2. Leap\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("│  ┃ Steps\n│  ┃ 1. Look\n│  ┃ 2. Leap\n"), "{}", terminal.screen());
     terminal.keys("<enter>");
     terminal.wait_for("Off I go.");
     terminal.wait_gone("╭─ plan mode ─");
-    assert_eq!(terminal.history().matches("2. Leap").count(), 1);
+    assert_eq!(terminal.history().matches("┃ 2. Leap").count(), 1);
+}
+
+#[test]
+fn a_plan_of_six_lines_shows_its_title_at_80_by_24() {
+    let plan = "# Rewrite the parser\n\n1. Read it\n2. Write tests\n3. Change it\n4. Run them";
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": plan}});
+    let stage = stage(json!([{"text": "Here it is.", "calls": [plan]}, {"text": "Good."}]));
+    let mut terminal = start(&stage, &[]);
+    terminal.wait_for(BOX);
+    terminal.keys("/plan<enter>");
+    terminal.wait_for("╭─ plan mode ─");
+    terminal.keys("make a plan<enter>");
+    terminal.wait_for("Go ahead with this plan?");
+    terminal.wait_for("Other");
+    let screen = terminal.screen();
+    assert!(screen.contains("│  ┃ Rewrite the parser\n") && screen.contains("│  ┃ 4. Run them\n"), "{screen}");
+}
+
+#[test]
+fn a_permission_shows_its_whole_command_at_40_by_12() {
+    let bash = json!({"name": "Bash", "input": {"command": "cd build\nrm -r    cache\nmake all"}});
+    let stage = stage(json!([{"calls": [bash]}, {"text": "Done."}])).size(40, 12);
+    let terminal = start(&stage, &["go"]);
+    terminal.wait_for("╭─ Bash ─╮");
+    terminal.wait_for("╰─");
+    let screen = terminal.screen();
+    for line in ["cd build", "rm -r    cache", "make all"] {
+        assert!(screen.lines().any(|row| row.starts_with("│  ┃ ") && row.contains(line)), "{screen}");
+    }
+    assert!(screen.contains("> ○ "), "{screen}");
 }
 
 #[test]
@@ -264,7 +294,7 @@ fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
     let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));
     let mut terminal = start(&stage, &["go"]);
     terminal.wait_for("╭─ Write ─╮");
-    assert!(terminal.screen().contains("    +two\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("│  ┃ +two\n"), "{}", terminal.screen());
     terminal.keys("3");
     terminal.wait_for("Then not.");
     assert_eq!(terminal.history().matches("+two").count(), 1);

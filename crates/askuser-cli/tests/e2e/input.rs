@@ -296,7 +296,10 @@ fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
     check_says(&bad("--timeout", "0"), "above 0");
     check_says(&bad("--flash", "2s"), "at most 1s");
     check_says(&bad("--arm", "soon"), "a duration such as 250ms");
-    check(&bad("--confirm", "loud"), "askuser: confirm: \"loud\" (from flag, --confirm), must be boxed|inline|none\n");
+    check(
+        &bad("--confirm", "loud"),
+        "askuser: confirm: \"loud\" (from flag, --confirm), must be boxed|full|inline|none\n",
+    );
     check_says(&bad("--theme", "blue"), "auto|dark|light");
     check_says(&bad("--headless", "guess"), "fail|recommended");
     check_says(&bad("--format", "xml"), "auto|text|json|record");

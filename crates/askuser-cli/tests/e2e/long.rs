@@ -43,9 +43,14 @@ fn all() -> BTreeSet<String> {
     long.into_iter().flat_map(|(prefix, count)| (0..count).map(move |n| format!("{prefix}{n:03}"))).collect()
 }
 
-/// Whether there is more below: the last words are Other's.
+/// Whether there is more below.
 fn has_more(terminal: &Terminal) -> bool {
-    !terminal.screen().contains("else…")
+    let rows = terminal.rows();
+    // In the border, where there is one; on a tiny screen the last row is Other's.
+    match rows.iter().find(|row| row.starts_with('╰')) {
+        Some(border) => border.contains('↓'),
+        None => !rows.iter().any(|row| row.contains("Other")),
+    }
 }
 
 /// Presses a key until the end, and gives everything that was seen on the way.
@@ -59,12 +64,13 @@ fn read(terminal: &mut Terminal, key: &str) -> BTreeSet<String> {
     read
 }
 
+/// With the arrow all is read; with pages all but the descriptions, each of which is shown with the cursor on its option.
 #[track_caller]
 fn check_read(columns: u16, rows: u16, key: &str) {
     let mut terminal = ask(columns, rows);
     let read = read(&mut terminal, key);
-    let unread: Vec<String> = all().difference(&read).cloned().collect();
-    assert_eq!(unread, Vec::<String>::new());
+    let expected = all().into_iter().filter(|word| key == "<down>" || word.starts_with('q'));
+    assert_eq!(expected.filter(|word| !read.contains(word)).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 #[test]

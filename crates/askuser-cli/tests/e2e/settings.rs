@@ -165,7 +165,7 @@ fn an_unknown_setting_is_named_with_its_file() {
 fn a_bad_value_is_named_with_its_origin() {
     let stage = Stage::new().env("ASKUSER_CONFIRM", "loud");
     let ended = stage.run(&["ask", &example("database")]);
-    let expected = "askuser: confirm: \"loud\" (from environment, ASKUSER_CONFIRM), must be boxed|inline|none\n";
+    let expected = "askuser: confirm: \"loud\" (from environment, ASKUSER_CONFIRM), must be boxed|full|inline|none\n";
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(2), expected));
 }
 

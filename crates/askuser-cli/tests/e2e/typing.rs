@@ -162,7 +162,7 @@ fn a_paste_of_several_lines_is_one_answer_of_several_lines() {
     terminal.keys("<enter>");
     let ended = terminal.finish();
     assert_eq!(ended.typed(), "one\ntwo\nthree");
-    assert_eq!(ended.screen, "\n✔ Package Mgr: one\n    two\n    three");
+    assert_eq!(ended.screen, "\n✔ Package Mgr: one\n  ┃ two\n  ┃ three");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
-use crate::view::{closed_lines, closing_lines, context_lines, not_stored_lines};
+use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, not_stored_lines};
 use crate::{Charset, Options};
 use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
@@ -26,12 +26,10 @@ pub(crate) fn ask(
     let mut line_prompt = LinePrompt::from_prompt(prompt);
     let mut painter = Painter::plain(options.charset);
     let columns = device.size().0.saturating_sub(1);
+    line_prompt.set_columns(columns);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        // Marked on every line, as a question of several lines is: it must not look like the list of options.
-        let mut lines = context_lines(context, &options.theme, columns.saturating_sub(2));
-        lines.iter_mut().for_each(|line| line.spans.insert(0, "| ".into()));
-        painter.print(&lines);
+        painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
     }
     let end = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
@@ -100,7 +98,11 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> i
                 }
                 effects.push(effect);
             }
-            DeviceEvent::Resized | DeviceEvent::Woken => continue,
+            DeviceEvent::Resized => {
+                line_prompt.set_columns(device.size().0.saturating_sub(1));
+                continue;
+            }
+            DeviceEvent::Woken => continue,
             DeviceEvent::Resumed => effects.push(Effect::Continue),
             DeviceEvent::Suspend => {
                 device.suspend()?;
@@ -153,7 +155,7 @@ fn intro(line_prompt: &LinePrompt) -> String {
         let _ = write!(words, "Time limit: {} s; any line holds it.\r\n", left.as_secs());
     }
     if let Some(origin) = line_prompt.prompt.origin() {
-        let _ = write!(words, "Asked by: {origin}\r\n");
+        line_prompt.write_marked(&mut words, "Asked by: ", origin);
     }
     words + &line_prompt.text()
 }

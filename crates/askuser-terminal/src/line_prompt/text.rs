@@ -1,13 +1,16 @@
 //! What a [`LinePrompt`] prints: the question or the review, and what the next line is for.
 
 use super::LinePrompt;
-use askuser::prompt::{AnswerDraft, InputMode, Page, TextField};
+use crate::view::{Signs, Start, wrap, wrap_exactly};
+use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
 use askuser::report;
 use std::fmt::Write;
+use std::ops::Range;
 
 const HELP: &str = "\
 Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
   n 2   add a note to option 2
+  v 2   read the preview of option 2, if it has one
   y     send the answers, at the end of several questions
   b     back to the earlier question
   f     forward to the later question
@@ -40,6 +43,7 @@ impl LinePrompt {
             }
             // After a typing error the whole question is not repeated.
             (InputMode::Choosing, _) if self.rejected => self.write_input_hint(&mut out),
+            (InputMode::Choosing, Page::Question(i)) if self.reading.is_some() => self.write_preview(&mut out, i),
             (InputMode::Choosing, Page::Question(i)) => self.write_question(&mut out, i),
             (InputMode::Choosing, Page::Review) => self.write_review(&mut out),
         }
@@ -60,22 +64,37 @@ impl LinePrompt {
                 let _ = write!(out, "Question {} of {count}, ", i + 1);
             }
         }
-        let _ = writeln!(out, "{}:\n{}", question.header(), quoted(question.text()));
+        let _ = writeln!(out, "{}:", question.header());
+        self.write_quoted(out, question.text());
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
-            let _ = write!(out, "  {}. {}{recommended}{}", row + 1, option.name(), chosen(row));
+            let preview =
+                if option.preview().is_some() { format!(" (v {} reads its preview)", row + 1) } else { String::new() };
+            let mut lead = format!("  {}. {}{recommended}{}{preview}", row + 1, option.name(), chosen(row));
             if !option.description().is_empty() {
-                let _ = write!(out, ": {}", indented(option.description()));
+                lead.push_str(": ");
             }
-            out.push('\n');
-            write_note(out, entry, row);
+            self.write_marked(out, &lead, option.description());
+            self.write_note(out, entry, row);
         }
         let other = entry.other_row();
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
-        let _ = writeln!(out, "  {}. Other{}: {}", other + 1, chosen(other), indented(typed));
-        write_note(out, entry, other);
+        self.write_marked(out, &format!("  {}. Other{}: ", other + 1, chosen(other)), typed);
+        self.write_note(out, entry, other);
+        self.write_input_hint(out);
+    }
+
+    fn write_preview(&self, out: &mut String, i: usize) {
+        let options = self.prompt.set().questions()[i].options();
+        if let Some((row, option)) = self.reading.and_then(|row| Some((row, options.get(row)?))) {
+            let _ = writeln!(out, "Preview of {}:", row + 1);
+            let text = option.preview().unwrap_or_default();
+            for (range, start) in wrap_exactly(text, self.columns.unwrap_or(usize::MAX).saturating_sub(2)) {
+                let _ = writeln!(out, "{} {}", mark(start), &text[range]);
+            }
+        }
         self.write_input_hint(out);
     }
 
@@ -93,33 +112,60 @@ impl LinePrompt {
     fn write_review(&self, out: &mut String) {
         out.push_str("Your answers:\n");
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
-            let _ = write!(out, "  {}. {}: ", i + 1, question.header());
-            match self.prompt.answer(i) {
-                None => out.push_str("not answered yet\n"),
+            let given = match self.prompt.answer(i) {
+                None => "not answered yet".to_owned(),
                 Some(answer) => {
                     let values: Vec<String> = report::names(&answer).chain(answer.custom_input.clone()).collect();
                     let note = answer.note.map(|note| format!(" (note: {note})")).unwrap_or_default();
-                    let _ = writeln!(out, "{}", indented(&(values.join(", ") + &note)));
+                    values.join(", ") + &note
                 }
-            }
+            };
+            self.write_marked(out, &format!("  {}. {}: ", i + 1, question.header()), &given);
         }
         self.write_input_hint(out);
     }
-}
 
-fn write_note(out: &mut String, entry: &AnswerDraft, row: usize) {
-    if let Some(note) = entry.note(row).filter(|note| !note.is_blank()) {
-        let _ = writeln!(out, "     Note: {}", indented(note.as_str()));
+    fn write_note(&self, out: &mut String, entry: &AnswerDraft, row: usize) {
+        if let Some(note) = entry.note(row).filter(|note| !note.is_blank()) {
+            self.write_marked(out, "     Note: ", note.as_str());
+        }
+    }
+
+    /// Words of ours, then a text that others wrote: every further row is indented and marked, so that none can pass for an
+    /// option.
+    pub(super) fn write_marked(&self, out: &mut String, lead: &str, text: &str) {
+        const MARK: &str = "     | ";
+        let whole = format!("{lead}{text}");
+        let columns = self.columns.unwrap_or(usize::MAX);
+        for (i, range) in wrap(&whole, columns, columns.saturating_sub(MARK.len())).into_iter().enumerate() {
+            let mark = if i == 0 { "" } else { MARK };
+            let _ = writeln!(out, "{mark}{}", whole[range].trim_end_matches(' '));
+        }
+    }
+
+    /// The text of a question. If it takes several rows, each has a mark: our own lines never begin like that, so a question
+    /// cannot show a list of options of its own.
+    fn write_quoted(&self, out: &mut String, text: &str) {
+        let columns = self.columns.unwrap_or(usize::MAX);
+        let inside = columns.saturating_sub(2);
+        if wrap_exactly(text, columns).len() == 1 {
+            let _ = writeln!(out, "{text}");
+            return;
+        }
+        let rows: Vec<_> = match self.prompt.wording() {
+            Wording::Prose => {
+                let trimmed = |range: Range<usize>| range.start..range.start + text[range].trim_end_matches(' ').len();
+                wrap(text, inside, inside).into_iter().map(|range| (trimmed(range), Start::Line)).collect()
+            }
+            Wording::Exact => wrap_exactly(text, inside),
+        };
+        for (range, start) in rows {
+            let _ = writeln!(out, "{} {}", mark(start), &text[range]);
+        }
     }
 }
 
-/// Indents and marks all lines but the first, so that none can pass for an option.
-fn indented(text: &str) -> String {
-    text.replace('\n', "\n     | ")
-}
-
-/// Marks every line of a text that has several: our own lines never begin like that, so a question cannot show a list of
-/// options of its own.
-fn quoted(text: &str) -> String {
-    if text.contains('\n') { format!("| {}", text.replace('\n', "\n| ")) } else { text.to_owned() }
+/// What stands before a row of a text that others wrote.
+fn mark(start: Start) -> &'static str {
+    if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped }
 }

@@ -3,7 +3,7 @@
 use super::wrap::width;
 use super::{PromptPhase, Role, Signs, Theme};
 use askuser::Prompt;
-use askuser::prompt::Viewport;
+use askuser::prompt::{Viewport, Window};
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
@@ -24,8 +24,10 @@ pub(super) fn bottom<'a>(
     // The same colour as the rest of the frame.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
     let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
-    let page = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
-    let (time, more) = marks(left, viewport, page, &signs, columns.saturating_sub(2 + 2 + 2));
+    let window = Window { offset: viewport.offset, height: viewport.height, total: viewport.total };
+    let mores =
+        hidden(window, theme, phase).into_iter().map(|more| if more.is_empty() { more } else { format!(" {more} ") });
+    let (time, more) = marks(left, &mores.collect::<Vec<_>>(), &signs, columns.saturating_sub(2 + 2 + 2));
     let rule = |count: usize| signs.horizontal.repeat(count);
     let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));
     let soon = left.is_some_and(|left| left <= Duration::from_secs(10));
@@ -39,14 +41,24 @@ pub(super) fn bottom<'a>(
     ])
 }
 
+/// How many lines are hidden: `↓ 12 more lines, PgDn`, the longest form first; one that is empty if none are.
+pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<String> {
+    let signs = theme.signs;
+    let (page_up, page_down) = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
+    let (above, below) = (window.offset, window.total - window.offset - window.height);
+    let (what, page) = match (above, below) {
+        (0, 0) => return vec![String::new()],
+        (0, below) => (format!("{} {below}", signs.down), page_down),
+        (above, 0) => (format!("{} {above}", signs.up), page_up),
+        (above, below) => (format!("{} {above}  {} {below}", signs.up, signs.down), ""),
+    };
+    let last = if below == 0 { above } else { below };
+    let lines = if last == 1 { "line" } else { "lines" };
+    vec![format!("{what} more {lines}{page}"), format!("{what} more"), what]
+}
+
 /// The countdown and the number of hidden lines, in the longest forms that fit; the number of lines is dropped last.
-fn marks(
-    left: Option<Duration>,
-    viewport: &Viewport,
-    (page_up, page_down): (&str, &str),
-    signs: &Signs,
-    room: usize,
-) -> (String, String) {
+fn marks(left: Option<Duration>, mores: &[String], signs: &Signs, room: usize) -> (String, String) {
     let times = match left.map(clock) {
         Some(left) => {
             let stop = format!(" {left} left {} press any key to stop the clock ", signs.dot);
@@ -54,23 +66,8 @@ fn marks(
         }
         None => vec![String::new()],
     };
-    let below = viewport.total - viewport.offset - viewport.height;
-    let lines = |count| if count == 1 { "line" } else { "lines" };
-    let (what, page) = match (viewport.offset, below) {
-        (0, 0) => (String::new(), ""),
-        (0, below) => (format!(" {} {below}", signs.down), page_down),
-        (above, 0) => (format!(" {} {above}", signs.up), page_up),
-        (above, below) => (format!(" {} {above}  {} {below}", signs.up, signs.down), ""),
-    };
-    let mores = match (viewport.offset, below) {
-        (0, 0) => vec![String::new()],
-        (above, below) => {
-            let last = if below == 0 { above } else { below };
-            vec![format!("{what} more {}{page} ", lines(last)), format!("{what} more "), format!("{what} ")]
-        }
-    };
     for time in &times {
-        for more in &mores {
+        for more in mores {
             // At least one column of border between them.
             let between = usize::from(!time.is_empty() && !more.is_empty());
             if width(time) + between + width(more) <= room {

@@ -1,10 +1,12 @@
-//! The lines that stay in the scrollback: the closing lines after a prompt, and the context before it.
+//! The lines that stay in the scrollback after a prompt.
 
+use super::barred::{bar, bar_at};
 use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
-use super::wrap::{width, wrap};
-use askuser::{Answer, Closed, Context, Outcome, QuestionSet, Status, report, sanitize};
+use super::wrap::{Start, width, wrap_exactly, wrap_styled};
+use askuser::{Answer, Closed, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
+use std::ops::Range;
 
 /// How answers are shown once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub enum Confirm {
     Inline,
     /// A box with the answers in it.
     Boxed,
+    /// The text of each question, and below it `✔ Database: PostgreSQL`.
+    Full,
     /// Not at all.
     None,
 }
@@ -51,21 +55,25 @@ pub fn closing_lines(
         Status::Answered => (theme.signs.done, Role::Success),
         _ => (theme.signs.bullet, Role::Muted),
     };
-    for answer in outcome.answers() {
-        let header = set
-            .questions()
-            .iter()
-            .find(|question| question.text_verbatim() == answer.question)
-            .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
-        match confirm {
-            Confirm::Inline => lines.extend(inline(&header, answer, mark, theme, columns)),
-            Confirm::Boxed => {
-                if !lines.is_empty() {
-                    lines.push(Line::default());
-                }
-                lines.extend(boxed(&header, answer, mark, theme, columns));
+    if confirm == Confirm::Full {
+        for question in set.questions() {
+            lines.extend(asked(question.text(), theme, columns));
+            let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim());
+            lines.extend(answer.into_iter().flat_map(|answer| inline(question.header(), answer, mark, theme, columns)));
+        }
+    } else {
+        for answer in outcome.answers() {
+            let question = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
+            let header = question
+                .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
+            if confirm == Confirm::Inline {
+                lines.extend(inline(&header, answer, mark, theme, columns));
+                continue;
             }
-            Confirm::None => {}
+            if !lines.is_empty() {
+                lines.push(Line::default());
+            }
+            lines.extend(boxed(&header, answer, mark, theme, columns));
         }
     }
     let (sign, role, words) = match outcome.status() {
@@ -96,26 +104,23 @@ pub(crate) fn not_stored_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Li
 }
 
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let mut words = wrapped(words, columns.saturating_sub(width(sign) + 1), columns.saturating_sub(2));
-    let first = words.next().unwrap_or_default();
-    let mut lines = vec![Line::from(vec![
-        Span::styled(format!("{sign} "), theme.style(role)),
-        Span::styled(first, theme.style(Role::Text)),
-    ])];
-    lines.extend(words.map(|more| Line::styled(format!("  {more}"), theme.style(Role::Text))));
-    lines
+    let lead = [Span::styled(format!("{sign} "), theme.style(role))];
+    said_lines(&lead, words, theme, columns)
 }
 
-/// What questions are about, as it stands above them.
-pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
-    let columns = usize::from(columns);
+/// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
+fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let style = theme.style(Role::Muted);
-    wrapped(&sanitize::block(context.text()), columns, columns).map(|words| Line::styled(words, style)).collect()
+    let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1));
+    let row = |(range, start): (Range<usize>, Start)| {
+        Line::from(vec![bar_at(start, theme), Span::styled(text[range].to_owned(), style)])
+    };
+    rows.into_iter().map(row).collect()
 }
 
-/// The lines of a text, wrapped between words.
-fn wrapped(text: &str, first: usize, rest: usize) -> impl Iterator<Item = String> {
-    wrap(text, first, rest).into_iter().map(|range| text[range].trim_end_matches(' ').to_owned())
+/// What was said, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
+fn said_lines(lead: &[Span<'static>], words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    wrap_styled([(words, theme.style(Role::Text))], lead, &[Span::raw("  "), bar(theme)], columns)
 }
 
 fn said(what: &str, words: Option<&str>) -> String {
@@ -134,15 +139,11 @@ fn inline(
     if let Some(note) = &answer.note {
         text = format!("{text} (note: {note})");
     }
-    let first = columns.saturating_sub(width(sign) + 1 + width(header) + 2);
-    let mut words = wrapped(&text, first, columns.saturating_sub(4));
-    let mut lines = vec![Line::from(vec![
+    let lead = [
         Span::styled(format!("{sign} "), theme.style(role)),
         Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
-        Span::styled(words.next().unwrap_or_default(), theme.style(Role::Text)),
-    ])];
-    lines.extend(words.map(|more| Line::styled(format!("    {more}"), theme.style(Role::Text))));
-    lines
+    ];
+    said_lines(&lead, &text, theme, columns)
 }
 
 fn boxed(
@@ -154,26 +155,29 @@ fn boxed(
 ) -> Vec<Line<'static>> {
     let signs = theme.signs;
     let edge = theme.style(Role::Primary);
-    let inside = width(header) + 2 + 2;
-    let room = columns.saturating_sub(4);
-    let mut lines = vec![Line::from(vec![
-        Span::styled(signs.chip_left, edge),
-        Span::styled(format!(" {header} "), theme.style(Role::Chip)),
-        Span::styled(signs.chip_right, edge),
-    ])];
+    let wall = [Span::styled(format!("{} ", signs.vertical), edge)];
     let notes = answer.note.iter().map(|note| (" ", Role::Muted, format!("Note: {note}")));
     let values = report::names(answer).chain(answer.custom_input.clone()).map(|value| (sign, role, value));
+    let mut rows = Vec::new();
     for (sign, role, value) in values.chain(notes) {
-        for (i, words) in wrapped(&value, room, room).enumerate() {
-            let sign = if i == 0 { format!("{sign} ") } else { "  ".to_owned() };
-            lines.push(Line::from(vec![
-                Span::styled(format!("{} ", signs.vertical), edge),
-                Span::styled(sign, theme.style(role)),
-                Span::styled(words, theme.style(Role::Text)),
-            ]));
-        }
+        let lead = [&wall[..], &[Span::styled(format!("{sign} "), theme.style(role))]].concat();
+        let further = [&wall[..], &[Span::raw(" ".repeat(width(sign) + 1))]].concat();
+        rows.extend(wrap_styled([(value.as_str(), theme.style(Role::Text))], &lead, &further, columns));
     }
-    let rule = signs.horizontal.repeat(inside);
+    // The edges are as wide as what is between them, so that nothing runs past the corner.
+    let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
+    let chip = format!(" {header} ");
+    let corners = width(signs.chip_left) + width(&chip) + width(signs.chip_right);
+    let longer = rows.iter().map(taken).max().unwrap_or(0).saturating_sub(corners);
+    let rule = signs.horizontal.repeat(longer);
+    let mut lines = vec![Line::from(vec![
+        Span::styled(signs.chip_left, edge),
+        Span::styled(chip, theme.style(Role::Chip)),
+        Span::styled(format!("{rule}{}", signs.chip_right), edge),
+    ])];
+    lines.extend(rows);
+    let bottom = width(signs.box_bottom_left) + width(signs.box_bottom_right);
+    let rule = signs.horizontal.repeat((corners + longer).saturating_sub(bottom));
     lines.push(Line::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), edge));
     lines
 }

@@ -1,28 +1,31 @@
 //! What a prompt looks like: pure functions from a [`Prompt`] and an area to lines and cells.
 
+mod barred;
 mod border;
 mod closing;
+mod context;
+mod layout;
+mod pane;
+mod preview;
 mod prompt_lines;
 mod theme;
 mod widget;
 mod wrap;
 
 pub use closing::{Confirm, closing_lines};
-pub(crate) use closing::{closed_lines, context_lines, not_stored_lines};
+pub(crate) use closing::{closed_lines, not_stored_lines};
+pub(crate) use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::is_plain;
-pub use wrap::{width, wrap};
+pub(crate) use wrap::{Start, is_plain, wrap_exactly};
+pub use wrap::{width, wrap, wrap_styled};
 
-use askuser::Prompt;
-use askuser::prompt::{InputMode, Scroll, Viewport};
-use prompt_lines::{FooterKind, PromptLines, compose};
+use askuser::prompt::Viewport;
+use askuser::{Context, Prompt};
+use layout::Layout;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::text::Line;
-
-/// Lines longer than this are hard to read.
-const MAX_COLUMNS: u16 = 100;
 
 /// Whether a prompt is being asked or is over. It changes the colours, not the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,13 +37,6 @@ pub enum PromptPhase {
     Confirmed,
     /// The deadline has passed: dimmed, with a warning.
     Expired,
-}
-
-/// Whether there are blank lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spacing {
-    Airy,
-    Dense,
 }
 
 /// A prompt laid out for a size: the visible lines, and where the caret is.
@@ -55,71 +51,14 @@ impl<'a> View<'a> {
     /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question.
     pub(crate) fn new(
         prompt: &'a Prompt,
-        context: Option<&str>,
+        context: Option<&Context>,
         theme: &Theme,
         phase: PromptPhase,
         columns: u16,
         rows: u16,
     ) -> View<'a> {
-        let columns = columns.min(MAX_COLUMNS);
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
-        let rows = usize::from(rows.max(1));
-        let mut content = compose(prompt, context, &theme, phase, Spacing::Airy, usize::from(columns));
-        // Plus one line for the bottom border.
-        if content.head.len() + content.body.len() + 1 + content.footer.len() > rows {
-            content = compose(prompt, context, &theme, phase, Spacing::Dense, usize::from(columns));
-        }
-        View::fit(content, prompt, &theme, phase, columns, rows)
-    }
-
-    fn fit(
-        mut content: PromptLines<'a>,
-        prompt: &Prompt,
-        theme: &Theme,
-        phase: PromptPhase,
-        columns: u16,
-        rows: usize,
-    ) -> View<'a> {
-        // With few rows, footer hints, border and head give way to the question and to notices.
-        let mut border = 1;
-        let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
-        while content.head.len() + border + content.footer.len() + 2 > rows {
-            if content.footer.len() > notice {
-                content.footer.pop();
-            } else if border == 1 {
-                border = 0;
-            } else if content.head.pop().is_none() {
-                break;
-            }
-        }
-        // Of a notice, keep as much as leaves one row for the question.
-        content.footer.truncate(rows.saturating_sub(1));
-        let total = content.body.len();
-        let height = (rows - content.head.len() - border - content.footer.len()).min(total);
-        let offset = offset(prompt, &content, height);
-        let shown = offset..offset + height;
-        let viewport = Viewport { offset, height, total, rows: content.rows };
-        // Enter does not choose a row that is off the screen, so the footer does not offer it.
-        let focused = prompt.current().and_then(|_| viewport.rows.get(prompt.focus()));
-        let unread = focused.is_some_and(|row| row.start >= shown.end);
-        if unread
-            && prompt.mode() == InputMode::Choosing
-            && content.footer_kind == FooterKind::Hints
-            && !content.footer.is_empty()
-        {
-            content.footer = vec![prompt_lines::read_on(theme, usize::from(columns))];
-        }
-        let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
-            let column = (column as u16).min(columns.saturating_sub(1));
-            Position::new(column, (content.head.len() + line - offset) as u16)
-        });
-        let mut lines = content.head;
-        lines.extend(content.body.into_iter().skip(offset).take(height));
-        if border == 1 {
-            lines.push(border::bottom(prompt, theme, phase, &viewport, usize::from(columns), &lines));
-        }
-        lines.extend(content.footer);
-        View { lines, viewport, caret, columns }
+        Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context)
     }
 
     /// The visible part, for [`Prompt::look`].
@@ -148,23 +87,6 @@ impl<'a> View<'a> {
             buffer.set_line(area.x, y, line, self.columns.min(area.width));
         }
     }
-}
-
-/// The first visible line of the body.
-fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
-    let end = content.body.len() - height;
-    let target = match content.caret {
-        Some((line, _)) => line..line + 1,
-        None => content.rows.get(prompt.focus()).cloned().unwrap_or(0..0),
-    };
-    let offset = match prompt.scroll() {
-        Scroll::At(line) => line,
-        Scroll::Reveal(line) => {
-            let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
-            line.max(lowest).min(target.start)
-        }
-    };
-    offset.min(end)
 }
 
 #[cfg(test)]

@@ -3,59 +3,42 @@
 //! Depends on the width but not on the height; [`View`](super::View) decides which part of the body is visible.
 
 mod keys;
+mod lines;
+mod question;
 mod review;
 mod text_field;
 
 pub(super) use keys::read_on;
+pub(super) use lines::{FooterKind, PromptLines};
 
+use super::PromptPhase;
 use super::theme::{Role, Theme};
 use super::wrap::{width, wrap};
-use super::{PromptPhase, Spacing};
-use askuser::prompt::{AnswerDraft, InputMode, NoticeKind, Page, Prompt, TextField};
-use askuser::{Question, sanitize};
+use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
-use std::ops::Range;
 
 /// What is said when the deadline has passed.
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
 /// The columns between the border and the text.
 const INDENT: usize = 2;
+/// The columns of the border and the indent.
+pub(super) const EDGE: u16 = 1 + INDENT as u16;
 /// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
-pub(super) struct PromptLines<'a> {
-    pub(super) head: Vec<Line<'a>>,
-    pub(super) body: Vec<Line<'a>>,
-    /// The lines under the bottom border. The border is drawn by the view, which knows how many lines are hidden.
-    pub(super) footer: Vec<Line<'a>>,
-    pub(super) footer_kind: FooterKind,
-    /// The lines of the body that each row (option, then Other) takes.
-    pub(super) rows: Vec<Range<usize>>,
-    /// The line of the body and the column of the caret.
-    pub(super) caret: Option<(usize, usize)>,
-}
-
-/// What the footer shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FooterKind {
-    /// Key hints, which may be dropped.
-    Hints,
-    /// A notice about the last key, which must be seen.
-    Notice,
-}
-
+/// The lines of a prompt of so many columns, whose question and options have `text_columns` of them.
 pub(super) fn compose<'a>(
     prompt: &'a Prompt,
-    context: Option<&str>,
     theme: &Theme,
     phase: PromptPhase,
-    spacing: Spacing,
     columns: usize,
+    text_columns: usize,
 ) -> PromptLines<'a> {
     let border = match phase {
         PromptPhase::Expired => Role::Warning,
         PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
+        PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
         PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
     let lines = PromptLines {
@@ -65,15 +48,17 @@ pub(super) fn compose<'a>(
         footer_kind: FooterKind::Hints,
         rows: Vec::new(),
         caret: None,
+        gaps: Vec::new(),
+        descriptions: Vec::new(),
+        longer: 0,
+        spare: 0,
+        blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
     };
-    let mut composer = Composer { prompt, theme, phase, spacing, columns, border, lines };
+    let mut composer = Composer { prompt, theme, phase, columns, text_columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
-        (_, Page::Question(i)) => {
-            composer.context(context);
-            composer.question(&prompt.set().questions()[i], prompt.draft(i));
-        }
+        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.draft(i)),
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
@@ -94,8 +79,9 @@ struct Composer<'a, 'b> {
     prompt: &'a Prompt,
     theme: &'b Theme,
     phase: PromptPhase,
-    spacing: Spacing,
     columns: usize,
+    /// The columns of question and options, the border included.
+    text_columns: usize,
     border: Role,
     lines: PromptLines<'a>,
 }
@@ -135,7 +121,7 @@ impl<'a> Composer<'a, '_> {
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
         self.lines.head.push(Line::from(line));
-        if several && self.spacing == Spacing::Airy && self.prompt.mode() != InputMode::Help {
+        if several && self.prompt.mode() != InputMode::Help {
             self.tabs();
         }
     }
@@ -165,120 +151,9 @@ impl<'a> Composer<'a, '_> {
             spans.push(Span::styled(text, self.style(role)));
         }
         // If they do not fit, the head's "Question 1 of 2" has to do.
-        if columns <= self.room(INDENT) {
+        if columns + INDENT < self.columns {
             let line = self.bordered(INDENT, spans);
             self.lines.head.push(line);
-        }
-    }
-
-    /// The request's context: what the questions are about.
-    fn context(&mut self, context: Option<&str>) {
-        if let Some(context) = context {
-            self.gap();
-            let (text, room) = (sanitize::block(context), self.room(INDENT));
-            for range in wrap(&text, room, room) {
-                let words = Span::styled(text[range].trim_end_matches(' ').to_owned(), self.style(Role::Muted));
-                let line = self.bordered(INDENT, vec![words]);
-                self.lines.body.push(line);
-            }
-        }
-    }
-
-    /// The request's origin, such as a subagent.
-    fn origin(&mut self) {
-        if let Some(origin) = self.prompt.origin() {
-            let text = format!("Asked by: {origin}");
-            let room = self.room(INDENT);
-            for range in wrap(&text, room, room) {
-                let words = Span::styled(text[range].to_owned(), self.style(Role::Muted));
-                let line = self.bordered(INDENT, vec![words]);
-                self.lines.body.push(line);
-            }
-        }
-    }
-
-    fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
-        self.origin();
-        self.gap();
-        self.paragraph(INDENT, question.text(), Role::Text);
-        if question.is_multi_select() {
-            self.append(INDENT, " (Select multiple with Space)", Role::Muted);
-        }
-        self.gap();
-        for (row, option) in question.options().iter().enumerate() {
-            let start = self.lines.body.len();
-            self.label(question, entry, row, option.name());
-            if option.is_recommended() {
-                self.append(self.label_column(), " (Recommended)", Role::Success);
-            }
-            if !option.description().is_empty() {
-                self.paragraph(self.label_column(), option.description(), Role::Muted);
-            }
-            self.end_row(entry, row, start);
-        }
-        let (row, start) = (entry.other_row(), self.lines.body.len());
-        self.label(question, entry, row, "Other");
-        let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
-        if typing || !entry.other().is_empty() {
-            self.field(self.label_column(), "Please specify: ", entry.other(), typing);
-        } else {
-            let text =
-                if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-            self.paragraph(self.label_column(), text, Role::Muted);
-        }
-        self.end_row(entry, row, start);
-    }
-
-    /// The column of labels and descriptions.
-    fn label_column(&self) -> usize {
-        INDENT + 2 + width(self.theme.signs.radio) + 1
-    }
-
-    /// `> ● label`
-    fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
-        let signs = self.theme.signs;
-        let focused = entry.focus() == row;
-        let sign = match (question.is_multi_select(), entry.is_picked(row)) {
-            (false, false) => signs.radio,
-            (false, true) => signs.radio_on,
-            (true, false) => signs.checkbox,
-            (true, true) => signs.checkbox_on,
-        };
-        let confirmed = self.phase == PromptPhase::Confirmed && entry.is_picked(row);
-        let picked = entry.is_picked(row);
-        let (text, mark) = match (confirmed, focused || picked) {
-            (true, _) => (Role::Success, Role::Success),
-            (false, true) => (Role::Text, Role::Primary),
-            (false, false) => (Role::Secondary, Role::Primary),
-        };
-        let style = if focused { self.theme.focused(text) } else { self.style(text) };
-        let mark = if picked { self.style(mark).add_modifier(Modifier::BOLD) } else { self.style(mark) };
-        let column = self.label_column();
-        let room = self.room(column);
-        for (i, range) in wrap(name, room, room).into_iter().enumerate() {
-            let label = Span::styled(name[range].trim_end_matches(' '), style);
-            let line = if i == 0 {
-                let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
-                let mark = Span::styled(sign, mark);
-                self.bordered(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label])
-            } else {
-                self.bordered(column, vec![label])
-            };
-            self.lines.body.push(line);
-        }
-    }
-
-    /// Ends a row: its note, and a blank line.
-    fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
-        let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
-        if let Some(note) = entry.note(row)
-            && (typing || !note.is_empty())
-        {
-            self.field(self.label_column(), "Note: ", note, typing);
-        }
-        self.lines.rows.push(start..self.lines.body.len());
-        if row < entry.other_row() {
-            self.gap();
         }
     }
 
@@ -304,8 +179,11 @@ impl<'a> Composer<'a, '_> {
                 if self.prompt.mode() != InputMode::Help {
                     self.lines.footer_kind = FooterKind::Notice;
                 }
+                let dot = format!(" {}", self.theme.signs.dot);
                 for range in wrap(&text, room, room) {
-                    let words = Span::styled(text[range].to_owned(), style);
+                    let words = text[range].trim_end_matches(' ');
+                    // A dot between two things separates nothing at the end of a row.
+                    let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
                     self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
                 }
             }
@@ -318,12 +196,11 @@ impl<'a> Composer<'a, '_> {
 
     // ---- lines ----
 
-    /// A blank line, unless rows are short.
+    /// A blank line, which is left out when rows are short.
     fn gap(&mut self) {
-        if self.spacing == Spacing::Airy {
-            let line = self.bordered(0, Vec::new());
-            self.lines.body.push(line);
-        }
+        let line = self.bordered(0, Vec::new());
+        self.lines.gaps.push(self.lines.body.len());
+        self.lines.body.push(line);
     }
 
     fn paragraph(&mut self, indent: usize, text: &'a str, role: Role) {
@@ -338,7 +215,7 @@ impl<'a> Composer<'a, '_> {
     /// Adds text to the last line, or below it if it does not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
         let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
-        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.columns);
+        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.text_columns);
         match self.lines.body.last_mut() {
             Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
             _ => self.paragraph(indent, text.trim_start(), role),
@@ -357,7 +234,7 @@ impl<'a> Composer<'a, '_> {
 
     /// The columns left for text at an indent, after the border.
     fn room(&self, indent: usize) -> usize {
-        self.columns.saturating_sub(indent + 1)
+        self.text_columns.saturating_sub(indent + 1)
     }
 
     fn style(&self, role: Role) -> Style {

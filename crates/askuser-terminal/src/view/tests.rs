@@ -1,6 +1,9 @@
 //! The prompt as a person sees it: pictures of every screen, and what holds on all of them.
 
 mod closings;
+mod contexts;
+mod forged;
+mod previews;
 mod properties;
 mod screens;
 

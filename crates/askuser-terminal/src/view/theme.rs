@@ -50,7 +50,8 @@ pub enum ColorDepth {
     TrueColor,
 }
 
-/// The characters the prompt is drawn with.
+/// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
+/// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Signs {
@@ -64,6 +65,8 @@ pub struct Signs {
     pub box_bottom_left: &'static str,
     pub box_bottom_right: &'static str,
     pub vertical: &'static str,
+    pub bar: &'static str,
+    pub bar_wrapped: &'static str,
     pub horizontal: &'static str,
     pub done: &'static str,
     pub not_done: &'static str,
@@ -88,6 +91,8 @@ impl Signs {
         box_bottom_left: "╰",
         box_bottom_right: "╯",
         vertical: "│",
+        bar: "┃",
+        bar_wrapped: "╏",
         horizontal: "─",
         done: "✔",
         not_done: "✘",
@@ -111,6 +116,8 @@ impl Signs {
         box_bottom_left: "+",
         box_bottom_right: "+",
         vertical: "|",
+        bar: "|",
+        bar_wrapped: ":",
         horizontal: "-",
         done: "+",
         not_done: "x",

@@ -1,7 +1,7 @@
 //! The prompt as a widget, for programs that draw with ratatui.
 
 use super::{PromptPhase, Theme, View};
-use askuser::Prompt;
+use askuser::{Context, Prompt};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::widgets::StatefulWidget;
@@ -28,7 +28,7 @@ use ratatui_core::widgets::StatefulWidget;
 pub struct PromptWidget<'a> {
     theme: Theme,
     phase: PromptPhase,
-    context: Option<&'a str>,
+    context: Option<&'a Context>,
 }
 
 impl<'a> PromptWidget<'a> {
@@ -42,8 +42,8 @@ impl<'a> PromptWidget<'a> {
         PromptWidget { phase, ..self }
     }
 
-    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls with it.
-    pub fn context(self, context: Option<&'a str>) -> PromptWidget<'a> {
+    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
+    pub fn context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
         PromptWidget { context, ..self }
     }
 

@@ -1,6 +1,8 @@
 //! Wrapping text: nothing is cut off, no grapheme is split, widths are those of a terminal.
 
 use ratatui_core::buffer::CellWidth;
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 use std::ops::Range;
 use unicode_linebreak::{BreakOpportunity, linebreaks};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
@@ -51,6 +53,76 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     }
     lines.done.push(lines.start..text.len());
     lines.done
+}
+
+/// Wraps `text` by cells, for what is shown exactly: every blank keeps its cell and none is lost at a break. Also says of
+/// each range whether it goes on with the line before it.
+pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Start)> {
+    let limit = columns.max(2);
+    let mut rows = Vec::new();
+    let mut at = 0;
+    for line in text.split('\n') {
+        let (mut from, mut column, mut start) = (at, 0, Start::Line);
+        // What is decided may be a long file, and most lines of one fit.
+        if line.len() <= limit && is_plain(line) {
+            rows.push((at..at + line.len(), start));
+            at += line.len() + 1;
+            continue;
+        }
+        for (i, grapheme) in line.grapheme_indices(true) {
+            let wide = self::columns(grapheme);
+            if column > 0 && column + wide > limit {
+                rows.push((from..at + i, start));
+                (from, column, start) = (at + i, 0, Start::Wrapped);
+            }
+            column += wide;
+        }
+        rows.push((from..at + line.len(), start));
+        at += line.len() + 1;
+    }
+    rows
+}
+
+/// What a row begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// A line of the text.
+    Line,
+    /// The rest of a line that did not fit.
+    Wrapped,
+}
+
+/// Wraps text of several styles; the first line starts with `lead`, the others with `further`.
+pub fn wrap_styled<'a>(
+    words: impl IntoIterator<Item = (&'a str, Style)>,
+    lead: &[Span<'static>],
+    further: &[Span<'static>],
+    columns: usize,
+) -> Vec<Line<'static>> {
+    let (mut text, mut pieces) = (String::new(), Vec::new());
+    for (words, style) in words {
+        text.push_str(words);
+        pieces.push((text.len(), style));
+    }
+    let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
+    let ranges = wrap(&text, columns.saturating_sub(taken(lead)), columns.saturating_sub(taken(further)));
+    let mut piece = 0;
+    let lines = ranges.into_iter().enumerate().map(|(i, range)| {
+        let end = range.start + text[range.clone()].trim_end_matches(' ').len();
+        let mut spans = if i == 0 { lead.to_vec() } else { further.to_vec() };
+        let mut at = range.start;
+        while at < end {
+            while pieces[piece].0 <= at {
+                piece += 1;
+            }
+            let (piece_end, style) = pieces[piece];
+            let to = piece_end.min(end);
+            spans.push(Span::styled(text[at..to].to_owned(), style));
+            at = to;
+        }
+        Line::from(spans)
+    });
+    lines.collect()
 }
 
 /// Whether a grapheme ends here. Unicode line breaking may break between a space and a combining mark; a terminal shows
@@ -154,7 +226,45 @@ mod tests {
         check("a\n\nb\n", 10, &["a", "", "b", ""]);
     }
 
+    fn exactly(text: &str, columns: usize) -> Vec<(&str, Start)> {
+        wrap_exactly(text, columns).into_iter().map(|(range, start)| (&text[range], start)).collect()
+    }
+
+    #[test]
+    fn blanks_at_a_break_do_not_vanish_from_what_is_shown_exactly() {
+        use Start::{Line, Wrapped};
+        assert_eq!(exactly("rm -rf   /tmp", 8), [("rm -rf  ", Line), (" /tmp", Wrapped)]);
+        assert_eq!(exactly("a  \n\n  b", 8), [("a  ", Line), ("", Line), ("  b", Line)]);
+    }
+
+    #[test]
+    fn styles_stay_with_their_words_when_they_are_wrapped() {
+        let (bold, plain) = (Style::new().bold(), Style::new());
+        let lines = wrap_styled([("one ", plain), ("two three", bold), ("", plain), (" four", plain)], &[], &[], 7);
+        let spans =
+            |line: &Line<'static>| line.spans.iter().map(|s| (s.content.to_string(), s.style)).collect::<Vec<_>>();
+        let expected = [
+            vec![("one ".to_owned(), plain), ("two".to_owned(), bold)],
+            vec![("three".to_owned(), bold)],
+            vec![("four".to_owned(), plain)],
+        ];
+        assert_eq!(lines.iter().map(spans).collect::<Vec<_>>(), expected);
+    }
+
     proptest! {
+        #[test]
+        fn what_is_shown_exactly_is_all_there(text in "[ -~\n世界é👍\u{301}\u{600}]{0,60}", columns in 4usize..20) {
+            let mut shown = String::new();
+            for (i, (row, start)) in exactly(&text, columns).into_iter().enumerate() {
+                prop_assert!(width(row) <= columns || row.graphemes(true).count() == 1, "{:?}", row);
+                if i > 0 && start == Start::Line {
+                    shown.push('\n');
+                }
+                shown.push_str(row);
+            }
+            prop_assert_eq!(shown, text);
+        }
+
         #[test]
         fn nothing_is_lost_and_nothing_is_too_wide(text in "[ -~\n世界é👍\u{301}\u{600}]{0,60}", columns in 4usize..20) {
             let lines = wrap(&text, columns, columns);

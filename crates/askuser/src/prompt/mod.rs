@@ -14,6 +14,7 @@ mod update;
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
 pub use state::{
     AnswerDraft, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, PromptOptions, Scroll, TextField, Viewport,
+    Window, Wording,
 };
 
 use crate::key::Key;

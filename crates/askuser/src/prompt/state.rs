@@ -3,7 +3,7 @@
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
-use crate::request::Request;
+use crate::request::{Purpose, Request};
 use crate::sanitize;
 use crate::text::Text;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ pub enum Scroll {
 }
 
 /// What a view shows of a page that may be longer than the screen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewport {
     /// The first line shown.
     pub offset: usize,
@@ -112,6 +112,31 @@ pub struct Viewport {
     pub total: usize,
     /// The lines that each row (an option, then Other) takes; none on pages without rows.
     pub rows: Vec<Range<usize>>,
+    /// What is shown of the context, which scrolls by itself.
+    pub context: Window,
+    /// What is shown of the preview of the focused option, which scrolls by itself.
+    pub preview: Window,
+}
+
+/// The part that is shown of a text that scrolls by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The first line shown.
+    pub offset: usize,
+    /// How many lines are shown.
+    pub height: usize,
+    /// How many lines there are.
+    pub total: usize,
+}
+
+impl Window {
+    /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
+    pub(super) fn paged(&self, pages: isize) -> Option<usize> {
+        // A line of overlap keeps the reader's place.
+        let step = pages * self.height.saturating_sub(1).max(1) as isize;
+        let to = self.offset.saturating_add_signed(step).min(self.total.saturating_sub(self.height));
+        (to != self.offset).then_some(to)
+    }
 }
 
 impl Viewport {
@@ -131,6 +156,20 @@ impl Viewport {
     pub(super) fn step(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }
+
+    /// The page itself as a window.
+    pub(super) fn page(&self) -> Window {
+        Window { offset: self.offset, height: self.height, total: self.total }
+    }
+}
+
+/// How the text of a question is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// As prose, wrapped between words.
+    Prose,
+    /// Exactly, to the last blank: the person agrees to what it says, such as a command.
+    Exact,
 }
 
 /// How a prompt has come to be on the screen.
@@ -151,6 +190,7 @@ pub enum Occasion {
 pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
+    pub(super) wording: Wording,
     pub(super) known: Vec<Answer>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
@@ -162,8 +202,15 @@ pub struct Prompt {
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
     pub(super) scroll: Scroll,
+    /// The first line of the context that is shown.
+    pub(super) context_offset: usize,
+    /// The first line of the preview that is shown, and the row it belongs to.
+    pub(super) preview_offset: (usize, usize),
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
+    /// How long the border shows that a question of several was answered, and until when it does.
+    pub(super) success_flash: Duration,
+    pub(super) answered_until: Duration,
     pub(super) held: bool,
     /// Until when the person can hardly have seen the prompt.
     pub(super) armed_at: Duration,
@@ -188,7 +235,11 @@ impl Prompt {
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
-        Prompt { origin: request.asked_by(), ..prompt }
+        let wording = match request.key().purpose() {
+            Purpose::Permission => Wording::Exact,
+            _ => Wording::Prose,
+        };
+        Prompt { origin: request.asked_by(), wording, ..prompt }
     }
 
     /// A prompt at its first question.
@@ -199,6 +250,7 @@ impl Prompt {
             review_row: drafts.len(),
             set,
             origin: None,
+            wording: Wording::Prose,
             known: Vec::new(),
             options,
             drafts,
@@ -208,8 +260,12 @@ impl Prompt {
             decline: Text::new(limit),
             notice: None,
             scroll: Scroll::At(0),
+            context_offset: 0,
+            preview_offset: (0, 0),
             viewport: None,
             now: Duration::ZERO,
+            success_flash: Duration::ZERO,
+            answered_until: Duration::ZERO,
             held: false,
             armed_at: options.key_delay,
             arming: Arming::Steady,
@@ -250,6 +306,12 @@ impl Prompt {
         self
     }
 
+    /// After each answer but the last, the next page shows in the colour of success for so long. It holds up no key, and says
+    /// nothing: nothing is sent yet.
+    pub fn flashing_success(self, success_flash: Duration) -> Prompt {
+        Prompt { success_flash, ..self }
+    }
+
     /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question
     /// without one.
     pub fn prefilled(mut self, answers: &[Answer]) -> Prompt {
@@ -272,6 +334,11 @@ impl Prompt {
     /// Who asks, safe to show.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    /// How the text of the questions is shown.
+    pub fn wording(&self) -> Wording {
+        self.wording
     }
 
     /// The questions.
@@ -365,6 +432,11 @@ impl Prompt {
         self.notice.as_ref().is_some_and(|notice| self.now < notice.flash_until)
     }
 
+    /// Whether a question of several was answered just now.
+    pub fn is_answer_fresh(&self) -> bool {
+        self.now < self.answered_until
+    }
+
     /// How much time is left; `None` when there is no limit or somebody holds it.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.options.deadline.filter(|_| !self.held)?;
@@ -374,6 +446,7 @@ impl Prompt {
     /// When something will change by itself, counted from the first frame; `None` when nothing will until an event.
     pub fn next_change(&self) -> Option<Duration> {
         let flash = self.notice.as_ref().map(|notice| notice.flash_until).filter(|&until| until > self.now);
+        let fresh = Some(self.answered_until).filter(|&until| until > self.now);
         let countdown = self.time_left().map(|left| {
             // The countdown shows minutes while there are many and seconds at the end: wake no oftener than it changes.
             let step = if left > Duration::from_secs(60) { 60_000 } else { 1_000 };
@@ -381,12 +454,23 @@ impl Prompt {
             self.now
                 + Duration::from_millis(if rest == 0 { step as u64 } else { rest as u64 }.min(left.as_millis() as u64))
         });
-        flash.into_iter().chain(countdown).min()
+        flash.into_iter().chain(fresh).chain(countdown).min()
     }
 
     /// Where the page should start.
     pub fn scroll(&self) -> Scroll {
         self.scroll
+    }
+
+    /// The first line to show of the context.
+    pub fn context_offset(&self) -> usize {
+        self.context_offset
+    }
+
+    /// The first line to show of the preview of the focused option; each is read from its beginning.
+    pub fn preview_offset(&self) -> usize {
+        let (row, offset) = self.preview_offset;
+        if row == self.focus() { offset } else { 0 }
     }
 
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A

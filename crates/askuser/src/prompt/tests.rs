@@ -967,7 +967,13 @@ fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
         false if row < first => offset.saturating_sub(2 * (first - row)),
         false => offset + 25 + 2 * row,
     };
-    Viewport { offset, height: 10, total: 30, rows: (0..4).map(|row| start(row)..start(row) + 2).collect() }
+    Viewport {
+        offset,
+        height: 10,
+        total: 30,
+        rows: (0..4).map(|row| start(row)..start(row) + 2).collect(),
+        ..Viewport::default()
+    }
 }
 
 /// Plays a script on a screen; says what came of it and where the page should start.
@@ -1043,7 +1049,7 @@ fn the_review_has_a_cursor_and_enter_changes_the_answer_under_it() {
 #[test]
 fn arrows_scroll_the_review() {
     let mut played = play(Prompt::new(three(), ARMED), "111");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
     played.play("<down>");
     assert_eq!(played.prompt.scroll(), Scroll::At(9));
 }
@@ -1051,7 +1057,7 @@ fn arrows_scroll_the_review() {
 #[test]
 fn a_long_help_page_scrolls_before_it_closes() {
     let mut played = play(Prompt::new(database(), ARMED), "?");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![] });
+    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
     played.play("<down>");
     assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Help, Scroll::At(9)));
     played.play("<enter>");
@@ -1210,7 +1216,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec((0usize..60, 0usize..30), 0..7))
         .prop_map(|(offset, height, total, rows)| {
             let rows = rows.into_iter().map(|(start, lines)| start..start + lines).collect();
-            Viewport { offset, height, total, rows }
+            Viewport { offset, height, total, rows, ..Viewport::default() }
         });
     prop_oneof![
         20 => any_key().prop_map(|key| Step::Event(Event::Key(key))),
@@ -1362,7 +1368,7 @@ proptest! {
             if prompt.page() != Page::Question(0) {
                 break;
             }
-            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone() });
+            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone(), ..Viewport::default() });
             let effect = prompt.update(Event::Key(key), Duration::ZERO);
             prop_assert!(!prompt.draft(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
             if matches!(effect, Effect::Finish(_)) {
@@ -1382,4 +1388,53 @@ proptest! {
         answers.iter_mut().for_each(|answer| answer.note = None);
         prop_assert_eq!(Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers).answers(), answers);
     }
+}
+
+#[test]
+fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    let mut step = |code: KeyCode, offset: usize| {
+        let context = Window { offset: prompt.context_offset(), height: 5, total: 12 };
+        prompt.look(Viewport { offset, height: 10, total: 30, context, ..Viewport::default() });
+        prompt.update(Event::Key(code.into()), Duration::ZERO);
+        (prompt.context_offset(), prompt.scroll())
+    };
+    let read = [0, 0, 0, 9].map(|offset| step(KeyCode::PageDown, offset));
+    assert_eq!(read, [(4, Scroll::At(0)), (7, Scroll::At(0)), (7, Scroll::At(9)), (7, Scroll::At(18))]);
+    let back = [9, 0, 0, 0].map(|offset| step(KeyCode::PageUp, offset));
+    assert_eq!(back, [(7, Scroll::At(0)), (3, Scroll::At(0)), (0, Scroll::At(0)), (0, Scroll::At(0))]);
+}
+
+#[test]
+fn the_preview_scrolls_first_and_each_option_has_its_own_from_the_beginning() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    let look = |prompt: &mut Prompt| {
+        let preview = Window { offset: prompt.preview_offset(), height: 5, total: 8 };
+        prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
+    };
+    let mut step = |code: KeyCode| {
+        look(&mut prompt);
+        prompt.update(Event::Key(code.into()), Duration::ZERO);
+        prompt.preview_offset()
+    };
+    assert_eq!([KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageUp].map(&mut step), [3, 3, 0]);
+    assert_eq!([KeyCode::PageDown, KeyCode::Down, KeyCode::PageDown].map(&mut step), [3, 0, 3]);
+}
+
+#[test]
+fn each_answer_of_several_shows_success_for_a_moment_and_holds_up_no_key() {
+    let mut prompt = Prompt::new(three(), ARMED).flashing_success(Duration::from_millis(80));
+    let press =
+        |prompt: &mut Prompt, c, now| prompt.update(Event::Key(KeyCode::Char(c).into()), Duration::from_millis(now));
+    assert!(!prompt.is_answer_fresh());
+    press(&mut prompt, '1', 1_000);
+    assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (true, Some(Duration::from_millis(1_080))));
+    // The next key counts at once.
+    press(&mut prompt, '2', 1_001);
+    assert_eq!(prompt.page(), Page::Question(2));
+    prompt.update(Event::Tick, Duration::from_millis(1_081));
+    assert_eq!((prompt.is_answer_fresh(), prompt.next_change()), (false, None));
+    // Going back and forth answers nothing.
+    prompt.update(Event::Key(KeyCode::Left.into()), Duration::from_millis(1_100));
+    assert!(!prompt.is_answer_fresh());
 }

@@ -109,8 +109,8 @@ impl Prompt {
             (_, Action::Number(n)) => return self.number(n),
             (_, Action::Up) => self.up(),
             (_, Action::Down) => self.down(),
-            (_, Action::PageUp) => self.scroll_by_page(-1),
-            (_, Action::PageDown) => self.scroll_by_page(1),
+            (_, Action::PageUp) => self.page_up(),
+            (_, Action::PageDown) => self.page_down(),
             (_, Action::Previous) => self.go_to_page(-1),
             (_, Action::Next) => self.go_to_page(1),
             (_, Action::Note) => {
@@ -230,6 +230,7 @@ impl Prompt {
             return self.submit();
         }
         self.open(self.next_page(i));
+        self.answered_until = self.now + self.success_flash;
         Effect::Continue
     }
 
@@ -268,6 +269,7 @@ impl Prompt {
         self.mode = InputMode::Choosing;
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
+        self.preview_offset = (0, 0);
         // What the next page shows is not known until it is laid out.
         self.viewport = None;
     }
@@ -340,11 +342,30 @@ impl Prompt {
         self.reveal();
     }
 
+    /// Reads on: the preview to its end, then the context, then the page.
+    fn page_down(&mut self) {
+        let Some(viewport) = &self.viewport else { return };
+        match (viewport.preview.paged(1), viewport.context.paged(1)) {
+            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
+            (None, Some(offset)) => self.context_offset = offset,
+            (None, None) => self.scroll_by_page(1),
+        }
+    }
+
+    /// Reads back: the preview to its beginning, then the page, then the context.
+    fn page_up(&mut self) {
+        let Some(viewport) = &self.viewport else { return };
+        let context = viewport.context.paged(-1).filter(|_| viewport.offset == 0);
+        match (viewport.preview.paged(-1), context) {
+            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
+            (None, Some(offset)) => self.context_offset = offset,
+            (None, None) => self.scroll_by_page(-1),
+        }
+    }
+
     fn scroll_by_page(&mut self, pages: isize) {
         let Some(viewport) = &self.viewport else { return };
-        let end = viewport.total.saturating_sub(viewport.height);
-        let step = pages * viewport.step() as isize;
-        self.scroll = Scroll::At(viewport.offset.saturating_add_signed(step).min(end));
+        self.scroll = Scroll::At(viewport.page().paged(pages).unwrap_or(viewport.offset));
     }
 
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.

@@ -1,8 +1,9 @@
 //! The review page: all answers before they are sent.
 
 use super::{Composer, INDENT};
+use crate::view::barred::bar_at;
 use crate::view::theme::Role;
-use crate::view::wrap::{width, wrap};
+use crate::view::wrap::{Start, width, wrap};
 use askuser::prompt::Occasion;
 use askuser::report;
 use ratatui_core::text::Span;
@@ -49,12 +50,15 @@ impl Composer<'_, '_> {
     fn review_row(&mut self, row: usize, text: String) {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
+        let bar = bar_at(Start::Line, self.theme);
         let room = self.room(INDENT + 2);
-        for (i, range) in wrap(&text, room, room).into_iter().enumerate() {
+        for (i, range) in wrap(&text, room, room.saturating_sub(width(&bar.content))).into_iter().enumerate() {
             let cursor = if focused && i == 0 { self.theme.signs.cursor } else { " " };
-            let cursor = Span::styled(cursor, self.style(Role::Text));
-            let words = Span::styled(text[range].trim_end_matches(' ').to_owned(), style);
-            let line = self.bordered(INDENT, vec![cursor, Span::raw(" "), words]);
+            let mut row = vec![Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
+            // No line of a question passes for a question of its own.
+            row.extend((i > 0).then(|| bar.clone()));
+            row.push(Span::styled(text[range].trim_end_matches(' ').to_owned(), style));
+            let line = self.bordered(INDENT, row);
             self.lines.body.push(line);
         }
     }

@@ -62,6 +62,22 @@ fn boxed() {
 }
 
 #[test]
+fn full() {
+    insta::assert_snapshot!("closing_full", all(Confirm::Full, &Theme::default()));
+}
+
+#[test]
+fn a_question_that_stays_is_muted_and_cannot_pass_for_a_confirmation() {
+    let set =
+        fixtures::set_of(&[fixtures::question("Go?\n✔ Run: Deny", "Run", false, &[("Allow", "a"), ("Deny", "b")])]);
+    let outcome = Outcome::answered(&set, vec![answer(&set, 0, &[0], None, None)]).expect("answered");
+    let lines = closing_lines(&set, &outcome, Confirm::Full, &Theme::default(), 79);
+    let rows: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert_eq!(rows, ["┃ Go?", "┃ ✔ Run: Deny", "✔ Run: Allow"]);
+    assert_eq!(lines[0].spans[1].style, Theme::default().style(Role::Muted));
+}
+
+#[test]
 fn boxed_in_ascii() {
     insta::assert_snapshot!("closing_ascii", all(Confirm::Boxed, &Theme { signs: Signs::ASCII, ..Theme::default() }));
 }
@@ -82,4 +98,17 @@ fn answers_are_green_headers_quiet_and_refusals_muted() {
     assert_eq!(styles, [Role::Success, Role::Secondary, Role::Text].map(|role| theme.style(role)));
     let line = &closing_lines(&set, &Outcome::cancelled(), Confirm::Inline, &theme, 79)[0];
     assert_eq!(line.spans[0].style, theme.style(Role::Muted));
+}
+
+#[test]
+fn a_long_note_does_not_run_past_the_corner_of_its_box() {
+    let set = database();
+    let outcome =
+        Outcome::answered(&set, vec![answer(&set, 0, &[0], None, Some("a note that is longer than the chip"))]);
+    for columns in [79, 30] {
+        let lines = closing_lines(&set, outcome.as_ref().unwrap(), Confirm::Boxed, &Theme::default(), columns);
+        let widths: Vec<usize> = lines.iter().map(|line| width(&line.to_string())).collect();
+        assert!(widths.iter().all(|width| *width <= widths[0]) && widths[0] <= columns.into(), "{widths:?}");
+        assert_eq!(widths.first(), widths.last());
+    }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
 use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
-use askuser::{Key, KeyCode};
+use askuser::{Context, Key, KeyCode};
 use proptest::prelude::*;
 use ratatui_core::buffer::{Cell, CellWidth};
 use std::collections::BTreeSet;
@@ -15,6 +15,11 @@ fn any_theme() -> impl Strategy<Value = Theme> {
     let background = prop::sample::select(vec![Background::Dark, Background::Light]);
     let signs = prop::sample::select(vec![Signs::UNICODE, Signs::ASCII]);
     (depth, background, signs).prop_map(|(depth, background, signs)| Theme { background, depth, signs, dimmed: false })
+}
+
+fn any_context() -> impl Strategy<Value = Context> {
+    let kinds = [Context::command, Context::diff, Context::tool_input, Context::prose as fn(String) -> Context];
+    (nasty_text(), prop::sample::select(kinds.to_vec())).prop_map(|(text, kind)| kind(text))
 }
 
 fn any_phase() -> impl Strategy<Value = PromptPhase> {
@@ -33,15 +38,15 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
     }
 }
 
-/// The text of a whole page without blanks and without its border, whatever the screen would hide.
+/// The text of a whole page without blanks, border and bars, whatever the screen would hide.
 fn whole(prompt: &Prompt, columns: u16) -> String {
     let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
     let frame = rows(&drawn(&view)).concat();
-    frame.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+    frame.chars().filter(|c| !c.is_whitespace() && !['│', '┃'].contains(c)).collect()
 }
 
 fn solid(text: &str) -> String {
-    text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+    text.chars().filter(|c| !c.is_whitespace() && !['│', '┃'].contains(c)).collect()
 }
 
 proptest! {
@@ -55,13 +60,13 @@ proptest! {
         theme in any_theme(),
         phase in any_phase(),
         timeout in prop::option::of(0u64..200),
-        context in prop::option::of(nasty_text()),
+        context in prop::option::of(any_context()),
     ) {
         let settings = PromptOptions { key_delay: Duration::ZERO, deadline: timeout.map(Duration::from_secs) };
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).phase(phase).context(context.as_deref());
+            let widget = PromptWidget::new(theme).phase(phase).context(context.as_ref());
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
@@ -149,7 +154,9 @@ proptest! {
         let page = whole(&prompt, columns);
         let (question, entry) = prompt.current().expect("a question");
         let texts = question.options().iter().flat_map(|option| [option.name(), option.description()]);
-        for text in texts.chain([question.text(), entry.note(0).unwrap().as_str()]) {
+        let texts = texts.chain([question.text(), entry.note(0).unwrap().as_str()]);
+        // The marks of Markdown are not shown.
+        for text in texts.filter(|text| crate::markdown::inline(text).is_none()) {
             prop_assert!(page.contains(&solid(text)), "{text:?} is not all in {page:?}");
         }
     }
@@ -187,20 +194,25 @@ proptest! {
     }
 }
 
-/// All words seen on the way down.
+/// All words seen on the way down, page by page.
 fn read(prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
+    read_with(KeyCode::PageDown, prompt, size)
+}
+
+/// All words seen on the way down with a key.
+fn read_with(key: KeyCode, prompt: &mut Prompt, size: Size) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut last = None;
     look(prompt, size);
     loop {
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
         words.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
-        let offset = Some(view.viewport().offset);
-        if offset == last {
+        let place = Some((view.viewport().offset, prompt.focus()));
+        if place == last {
             return words;
         }
-        last = offset;
-        press(prompt, Event::Key(KeyCode::PageDown.into()), Duration::ZERO, size);
+        last = place;
+        press(prompt, Event::Key(key.into()), Duration::ZERO, size);
     }
 }
 
@@ -214,7 +226,8 @@ fn assert_all_seen<'a>(seen: &BTreeSet<String>, texts: impl IntoIterator<Item = 
 fn the_longest_question_is_read_to_its_last_word() {
     for size in [(80, 24), (40, 12)] {
         let mut prompt = Prompt::new(long(), PromptOptions { key_delay: Duration::ZERO, deadline: None });
-        let seen = read(&mut prompt, size);
+        // A description is shown with the cursor on its option.
+        let seen = read_with(KeyCode::Down, &mut prompt, size);
         let question = &prompt.set().questions()[0];
         assert_eq!(question.text().chars().count(), 2_000);
         assert_all_seen(&seen, [question.text()]);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const NORMAL: Size = (80, 24);
 const SMALL: Size = (40, 12);
-const LARGE: Size = (200, 60);
+const LARGE: Size = (120, 40);
 const TINY: Size = (20, 5);
 
 /// The screens of a script at each size.
@@ -68,7 +68,13 @@ fn style(cell: &Cell) -> String {
     if cell.bg != Color::Reset {
         words.push(format!("on {}", colour(cell.bg)));
     }
-    for (modifier, word) in [(Modifier::BOLD, "bold"), (Modifier::DIM, "dim"), (Modifier::REVERSED, "reversed")] {
+    let modifiers = [
+        (Modifier::BOLD, "bold"),
+        (Modifier::DIM, "dim"),
+        (Modifier::UNDERLINED, "underlined"),
+        (Modifier::REVERSED, "reversed"),
+    ];
+    for (modifier, word) in modifiers {
         if cell.modifier.contains(modifier) {
             words.push(word.to_owned());
         }
@@ -122,8 +128,8 @@ screen!(
 screen!(other_caret_on_a_wide_character, package_manager(), "4用哪个<left>", &[NORMAL]);
 screen!(other_kept, package_manager(), "<down><down><down><enter>bun<esc>", &[NORMAL, SMALL]);
 screen!(other_tiny, package_manager(), "4bun", &[TINY, (30, 8)]);
-screen!(note, database(), "<down>n", &[NORMAL, SMALL]);
-screen!(note_written, database(), "<down>nonly if we must<enter>", &[NORMAL, SMALL]);
+screen!(note, database(), "<down>n");
+screen!(note_written, database(), "<down>nonly if we must<enter>");
 screen!(discuss, database(), "c", &[NORMAL, SMALL, LARGE, TINY]);
 screen!(discuss_on_review, authentication(), "<enter>1<enter>cWhat about passkeys?", &[NORMAL, SMALL]);
 screen!(decline, database(), "dnot today", &[NORMAL, SMALL, LARGE, TINY]);
@@ -249,6 +255,20 @@ fn two_hundred_and_fifty_six_colours() {
 }
 
 #[test]
+fn every_background_in_every_depth() {
+    let mut out = String::new();
+    for background in [Background::Dark, Background::Light, Background::Unknown, Background::Contrast] {
+        for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+            let theme = Theme { background, depth, ..DARK };
+            let prompt = played(&features(), ARMED, "1<down>", (50, 14));
+            let picture = styled(&prompt, &theme, PromptPhase::Asking, (50, 14));
+            let _ = writeln!(out, "{background:?} {depth:?}\n{picture}");
+        }
+    }
+    insta::assert_snapshot!("styles_everywhere", out);
+}
+
+#[test]
 fn sixteen_colours() {
     let theme = Theme { depth: ColorDepth::Ansi16, ..DARK };
     check_styled("styles_16", &played(&features(), ARMED, "1", NORMAL), &theme, PromptPhase::Asking);
@@ -287,6 +307,41 @@ fn an_expired_prompt_is_dimmed_with_a_warning() {
 #[test]
 fn typing_shows_a_caret_in_the_primary_colour() {
     check_styled("styles_typing", &played(&package_manager(), ARMED, "4bun<left>", NORMAL), &DARK, PromptPhase::Asking);
+}
+
+#[test]
+fn what_is_chosen_changes_colour_as_the_proposals_say() {
+    let prompt = played(&features(), ARMED, "1<down>", NORMAL);
+    let picture = styled(&prompt, &DARK, PromptPhase::Asking, NORMAL);
+    let row = |label: &str| picture.lines().find(|line| line.contains(label)).expect("a row").to_owned();
+    // Chosen, and the cursor is elsewhere.
+    assert!(row("TypeScript").contains("‹#818CF8 bold›☑ ‹#F1F5F9›TypeScript"), "{picture}");
+    assert!(row("Tailwind").contains("‹#818CF8›☐ ‹#94A3B8›Tailwind"), "{picture}");
+}
+
+#[test]
+fn an_answer_of_several_turns_the_border_green_for_a_moment() {
+    let mut prompt = Prompt::new(authentication(), ARMED).flashing_success(Duration::from_millis(80));
+    press(&mut prompt, Event::Key(askuser::KeyCode::Char('1').into()), Duration::from_secs(1), NORMAL);
+    let shown = |prompt: &Prompt| styled(prompt, &DARK, PromptPhase::Asking, NORMAL);
+    assert!(shown(&prompt).contains("‹#34D399›│") && shown(&prompt).contains("‹#34D399›╰"), "{}", shown(&prompt));
+    press(&mut prompt, Event::Tick, Duration::from_millis(1_080), NORMAL);
+    assert!(!shown(&prompt).contains("‹#34D399›│"), "{}", shown(&prompt));
+}
+
+#[test]
+fn no_row_of_the_footer_ends_with_a_dangling_dot() {
+    let scripts = ["", "<down>", "<space><esc>", "n", "c", "d", "?", "9", "<paste:x>", "4", "<pgdn>"];
+    for set in [database(), features(), authentication(), long()] {
+        for script in scripts {
+            for columns in 10..100 {
+                let size = (columns, 24);
+                let picture = text(&played(&set, ARMED, script, size), &Theme::default(), PromptPhase::Asking, size);
+                let dangling = picture.lines().find(|line| line.trim_end().ends_with(['•', '·']));
+                assert_eq!(dangling, None, "{script} at {columns} in\n{picture}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
-use super::markdown;
-use super::scrollback::{Item, NO_LIMIT};
+use super::scrollback::Item;
 use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
 use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
 use super::update::FULL_LINES;
-use askuser::{Context, Fit, Purpose, Request, sanitize};
+use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
-use askuser_terminal::{Presentation, Role};
+use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -258,18 +257,6 @@ impl State {
         self.turn_end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
-    }
-
-    /// Prints the context above a question: Markdown if the model asks, verbatim if the person is to agree to it.
-    pub(super) fn show_context(&mut self, context: &Context, out: &mut Vec<Effect>) {
-        match context {
-            Context::Prose(text) => self.print(Item::ModelText(markdown::rows(text)), out),
-            context => {
-                self.shown_diff = Some(context.text().to_owned());
-                self.print(Item::Diff { text: context.text().to_owned(), max_lines: NO_LIMIT }, out);
-            }
-        }
-        self.last_printed = LastPrinted::Other;
     }
 
     /// Prints the last messages of a resumed conversation.

@@ -3,8 +3,8 @@ use crate::agent::app::agent_thread::Session;
 use crate::agent::app::fixtures::request;
 use crate::agent::app::state::{Motion, QuestionEnd};
 use crate::agent::app::tool_calls::CallSummary as Row;
-use askuser::Key;
 use askuser::Origin;
+use askuser::{Context, Key};
 use serde_json::json;
 
 fn at(millis: u64) -> Duration {
@@ -68,25 +68,6 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
         took: None,
         facts: Vec::new(),
     })
-}
-
-#[test]
-fn a_plan_that_begins_like_a_diff_is_still_a_plan() {
-    for plan in ["--- \n**Plan**", "diff the files", "@@ first", "x\n@@ 1\n+++ 2"] {
-        let mut state = working();
-        agent_event(&mut state, start("1", "ExitPlanMode", json!({"plan": plan})), 1);
-        let shown = open(&mut state, "Go ahead?", Purpose::Plan, None, Some(Context::prose(plan)), 1);
-        assert_eq!(shown, [Item::ModelText(markdown::rows(plan))], "{plan}");
-    }
-}
-
-#[test]
-fn what_is_to_be_agreed_to_is_shown_whole_and_as_it_is() {
-    let mut state = working();
-    let context = "**not Markdown**\n".repeat(1_000);
-    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
-    let shown = open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff(&context)), 1);
-    assert_eq!(shown, [asking("Write", "a", None), Item::Diff { text: context, max_lines: NO_LIMIT }]);
 }
 
 #[test]

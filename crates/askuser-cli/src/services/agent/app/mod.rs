@@ -16,7 +16,6 @@ mod driver;
 #[cfg(test)]
 mod fixtures;
 mod history;
-mod markdown;
 mod scrollback;
 mod send;
 mod session_choice;

@@ -5,12 +5,12 @@
 //! broken here: the terminal would go on in the first column.
 
 use super::agent_thread::Session;
-use super::markdown::{self, Row, wrapped};
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration};
 use askuser::sanitize;
+use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Presentation, Role, Signs, Theme, width};
+use askuser_terminal::{Presentation, Role, Signs, Theme, width, wrap_styled};
 
 /// Something printed into the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,6 @@ pub(crate) const MAX_COLUMNS: usize = 100;
 pub(crate) const MODEL_INDENT: usize = 2;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
-/// For `max_lines`: what the person is to agree to is shown completely, every line of it and all of each line.
-pub(crate) const NO_LIMIT: usize = usize::MAX;
 
 /// The bullet before a tool call.
 pub(crate) fn dot(theme: &Theme) -> &'static str {
@@ -76,7 +74,7 @@ pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usi
     for line in markdown::render(rows, theme, columns.saturating_sub(MODEL_INDENT)) {
         if MODEL_INDENT + total_width(&line.spans) > whole {
             let words = line.spans.iter().map(|span| (span.content.as_ref(), line.style.patch(span.style)));
-            lines.extend(wrapped(words, &[indent()], &[indent(), indent()], whole));
+            lines.extend(wrap_styled(words, &[indent()], &[indent(), indent()], whole));
         } else if line.spans.iter().any(|span| !span.content.is_empty()) {
             lines.push(Line { spans: [vec![indent()], line.spans].concat(), ..line });
         } else {
@@ -96,7 +94,7 @@ fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>
         (version, theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
         (facts.as_str(), theme.style(Role::Muted)),
     ];
-    wrapped(words.into_iter(), &[], &[Span::raw("  ")], columns)
+    wrap_styled(words, &[], &[Span::raw("  ")], columns)
 }
 
 /// A folder with `~` for the home folder.
@@ -116,7 +114,7 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     let text = sanitize::block(text);
     let lead = [Span::styled(format!("{} ", theme.signs.cursor), theme.style(Role::Primary))];
     let style = theme.style(Role::Text).add_modifier(Modifier::BOLD);
-    wrapped([(text.trim_end_matches('\n'), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
+    wrap_styled([(text.trim_end_matches('\n'), style)], &lead, &[Span::raw("  ")], columns)
 }
 
 /// A call in one row: its name in any case, then as much as fits of its input, status and facts.
@@ -233,11 +231,11 @@ fn limited(
     let mut lines = Vec::new();
     for line in clean.lines().take(max_lines) {
         let (role, further) = look(line);
-        let end = line.char_indices().nth(MAX_LINE_CHARS).filter(|_| max_lines != NO_LIMIT).map(|(end, _)| end);
+        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
         let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
         let style = theme.style(role);
         let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
-        lines.extend(wrapped(words.into_iter(), &[Span::raw("    ")], &[Span::raw(further)], columns));
+        lines.extend(wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns));
     }
     if total > max_lines {
         let more = format!("{} {} more lines", theme.signs.ellipsis, total - max_lines);
@@ -256,7 +254,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
     let words = sanitize::block(text);
     let style = theme.style(if role == Role::Muted { Role::Muted } else { Role::Text });
-    wrapped([(words.as_ref(), style)].into_iter(), &lead, &[Span::raw("  ")], columns)
+    wrap_styled([(words.as_ref(), style)], &lead, &[Span::raw("  ")], columns)
 }
 
 /// The keys on the help page. The last [`LINE_MODE_KEYS`] work in line mode too.
@@ -291,10 +289,10 @@ fn help(presentation: Presentation, theme: &Theme, columns: usize) -> Vec<Line<'
         let words = [(about, theme.style(Role::Secondary))];
         if columns < names + 20 {
             lines.push(Line::from(Span::styled(name, style)));
-            lines.extend(wrapped(words.into_iter(), &[Span::raw("  ")], &[Span::raw("  ")], columns));
+            lines.extend(wrap_styled(words, &[Span::raw("  ")], &[Span::raw("  ")], columns));
         } else {
             let lead = [Span::styled(format!("{name:names$}"), style)];
-            lines.extend(wrapped(words.into_iter(), &lead, &[Span::raw(" ".repeat(names))], columns));
+            lines.extend(wrap_styled(words, &lead, &[Span::raw(" ".repeat(names))], columns));
         }
     }
     lines

@@ -4,11 +4,11 @@
 
 use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
-use super::markdown::Stream;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{self, RunningCall, WaitingFor};
 use askuser::{Key, Request, RequestKey};
 use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
+use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
 use std::sync::Arc;

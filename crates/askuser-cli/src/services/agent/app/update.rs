@@ -116,9 +116,8 @@ impl State {
     fn open_question(&mut self, out: &mut Vec<Effect>) {
         if let Some(waiting) = self.pending_questions.pop_front() {
             self.notified = Notified::Yes;
-            if let Some(context) = waiting.context() {
-                self.show_context(context, out);
-            }
+            // The prompt shows the context; the tool's result need not repeat it.
+            self.shown_diff = waiting.context().map(|context| context.text().to_owned());
             out.push(Effect::Ask(waiting));
         }
     }

@@ -320,14 +320,11 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
 }
 
 #[test]
-fn what_a_question_is_about_is_shown_above_it_once() {
+fn what_a_question_is_about_is_shown_once_by_its_prompt() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
     let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
-    assert_eq!(
-        printed(&effects),
-        [&Item::Diff { text: diff.into(), max_lines: crate::agent::app::scrollback::NO_LIMIT }]
-    );
+    assert_eq!(printed(&effects), Vec::<&Item>::new());
     assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
@@ -443,14 +440,15 @@ fn a_hint_goes_by_itself() {
 // ---- what the agent tells ----
 
 #[test]
-fn text_is_printed_line_by_line_and_once() {
+fn text_is_printed_block_by_block_and_once() {
     let mut state = working();
     let delta = |text: &str| AgentEvent::TextDelta { text: text.into() };
-    assert_eq!(agent_event(&mut state, delta("one\ntw"), 1).len(), 2);
+    assert_eq!(agent_event(&mut state, delta("one\n\ntw"), 1).len(), 2);
     assert_eq!(agent_event(&mut state, delta("o"), 2), []);
-    let last = agent_event(&mut state, AgentEvent::Text { text: "one\ntwo".into() }, 3);
-    assert_eq!(printed(&last), [&Item::ModelText(crate::agent::app::markdown::rows("two"))]);
-    assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\ntwo".into() }, 4), []);
+    let last = agent_event(&mut state, AgentEvent::Text { text: "one\n\ntwo".into() }, 3);
+    let [Item::ModelText(rows)] = printed(&last)[..] else { panic!("{last:?}") };
+    assert_eq!(rows[1..], askuser_terminal::markdown::rows("two"));
+    assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\n\ntwo".into() }, 4), []);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
-use super::markdown;
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text, truncate};
 use super::slash_commands;
 use super::state::{Detail, State, Stopping};
@@ -9,7 +8,7 @@ use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_
 use askuser::sanitize;
 use askuser_agent::PermissionMode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
-use askuser_terminal::{Role, Signs, Theme, width};
+use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
 
 /// The lines of the live region, and where the caret is in them.
@@ -255,7 +254,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(notice) = &state.notice {
         let lead = [Span::raw("  ")];
         let words = sanitize::line(&notice.text).into_owned();
-        return markdown::wrapped([(words.as_str(), theme.style(notice.role))].into_iter(), &lead, &lead, columns);
+        return wrap_styled([(words.as_str(), theme.style(notice.role))], &lead, &lead, columns);
     }
     let matching: Vec<_> = slash_commands::matching(state.draft.as_str()).collect();
     if !matching.is_empty() {

@@ -1,10 +1,10 @@
 use super::*;
 use crate::agent::app::agent_thread::Session;
 use crate::agent::app::fixtures::request;
-use crate::agent::app::markdown::Stream;
 use crate::agent::app::state::{Event, Motion, Notice};
 use askuser_agent::{AgentEvent, Usage};
 use askuser_terminal::Presentation;
+use askuser_terminal::markdown::Stream;
 use serde_json::json;
 
 fn session(mode: PermissionMode) -> Session {

@@ -1,0 +1,370 @@
+//! Blocks of a document: paragraphs, headings, lists, quotes, fences.
+
+use super::inline::{Markup, OPENING, OPTIONS, Runs};
+use super::{Kind, Look, Marker, Piece, Row};
+use crate::view::width;
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use std::ops::Range;
+
+/// Text is indented no further than this.
+const MAX_INDENT: usize = 12;
+/// Block quotes are shown no deeper than this.
+const MAX_QUOTES: usize = 6;
+
+/// A block of the document itself, with the blocks inside it.
+pub(super) struct Block {
+    /// Where it is in the source.
+    pub(super) range: Range<usize>,
+    pub(super) rows: Vec<Row>,
+    /// How many of its rows do not change, whatever lines follow in the source.
+    pub(super) settled: usize,
+    pub(super) kind: BlockKind,
+    /// Whether a blank line stands before it.
+    pub(super) is_spaced: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BlockKind {
+    Paragraph,
+    /// A heading with `#`, a rule: nothing that follows belongs to it.
+    Line,
+    /// A fence of so many of these characters.
+    Fence(char, usize),
+    Other,
+}
+
+/// What a source begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    Block,
+    /// The rest of a paragraph.
+    Paragraph,
+}
+
+/// Reads a text that has been sanitized.
+pub(super) fn read(text: &str, opening: Opening) -> Vec<Block> {
+    let (source, hidden) = match opening {
+        Opening::Block => (text.to_owned(), 0),
+        // A word before it makes the parser go on with a paragraph.
+        Opening::Paragraph => (format!("{OPENING}{text}"), OPENING.len()),
+    };
+    let mut reader = Reader {
+        source: &source,
+        hidden,
+        blocks: Vec::new(),
+        rows: Vec::new(),
+        leaf: 0,
+        containers: Vec::new(),
+        marker: None,
+        verbatim: None,
+        is_fenced: false,
+        runs: None,
+        end: 0,
+    };
+    for (event, range) in Parser::new_ext(&source, OPTIONS).into_offset_iter() {
+        reader.event(event, range);
+    }
+    reader.literal_gap(source.len());
+    reader.close_loose(source.len());
+    let mut blocks = reader.blocks;
+    for block in &mut blocks {
+        block.range = block.range.start.saturating_sub(hidden)..block.range.end.saturating_sub(hidden);
+    }
+    blocks
+}
+
+enum Container {
+    Quote,
+    /// The number of its next item.
+    List(Option<u64>),
+    /// The columns of its marker.
+    Item(usize),
+}
+
+struct Reader<'s> {
+    source: &'s str,
+    /// How many bytes at the beginning are not shown.
+    hidden: usize,
+    blocks: Vec<Block>,
+    /// The rows of the block being read.
+    rows: Vec<Row>,
+    /// The first row of its last leaf.
+    leaf: usize,
+    containers: Vec<Container>,
+    /// The marker of an item that has no row yet.
+    marker: Option<Marker>,
+    /// The text of a block of code or of HTML being read, and the kind of its rows.
+    verbatim: Option<(Kind, String)>,
+    /// Whether the block of code being read has a fence.
+    is_fenced: bool,
+    runs: Option<(Runs<'s>, Kind)>,
+    /// Up to where the source was read, block by block.
+    end: usize,
+}
+
+impl Reader<'_> {
+    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, range),
+            Event::End(tag) => self.close(tag, range),
+            Event::Rule => {
+                self.open_leaf(range.start);
+                self.push(Kind::Rule, Vec::new());
+                self.end = range.end;
+                self.close_top(range, BlockKind::Line);
+            }
+            Event::TaskListMarker(done) => self.marker = Some(if done { Marker::Done } else { Marker::Open }),
+            Event::SoftBreak | Event::HardBreak => self.break_line(),
+            Event::Text(_) | Event::Html(_) if self.verbatim.is_some() => {
+                if let Some((_, text)) = &mut self.verbatim {
+                    text.push_str(&self.source[range]);
+                }
+            }
+            event => {
+                // The text of a tight list item has no paragraph around it.
+                if self.runs.is_none() {
+                    self.open_leaf(range.start);
+                    self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+                }
+                let shown = range.start.max(self.hidden)..range.end;
+                if let Some((runs, _)) = &mut self.runs
+                    && !shown.is_empty()
+                {
+                    runs.read(&event, shown);
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
+        match tag {
+            Tag::Paragraph => {
+                self.open_leaf(range.start);
+                self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+            }
+            Tag::Heading { level, .. } => {
+                self.open_leaf(range.start);
+                self.runs = Some((Runs::new(self.source, Markup::All), Kind::Heading(level as usize)));
+            }
+            Tag::BlockQuote(_) => {
+                self.open_container(range.start);
+                self.containers.push(Container::Quote);
+            }
+            Tag::List(first) => {
+                self.open_container(range.start);
+                self.containers.push(Container::List(first));
+            }
+            Tag::Item => {
+                self.open_container(range.start);
+                let number = match self.containers.last_mut() {
+                    Some(Container::List(Some(next))) => {
+                        *next += 1;
+                        let mark = &self.source[range.start..];
+                        let digits = mark.len() - mark.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                        // As it was written: `3)` or `3.`.
+                        mark.get(..=digits).map(str::to_owned)
+                    }
+                    _ => None,
+                };
+                let columns = number.as_ref().map_or(2, |number| width(number) + 1);
+                self.marker = Some(number.map_or(Marker::Bullet, Marker::Number));
+                self.containers.push(Container::Item(columns));
+            }
+            Tag::CodeBlock(kind) => {
+                self.open_leaf(range.start);
+                self.is_fenced = kind.is_fenced();
+                let language = match &kind {
+                    CodeBlockKind::Fenced(language) => askuser::sanitize::line(language).trim().to_owned(),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.verbatim = Some((if language == "diff" { Kind::Diff } else { Kind::Code }, String::new()));
+                self.push(Kind::FenceOpen(language), Vec::new());
+            }
+            Tag::HtmlBlock => {
+                self.open_leaf(range.start);
+                self.verbatim = Some((Kind::Prose, String::new()));
+            }
+            tag => {
+                if self.runs.is_none() {
+                    self.open_leaf(range.start);
+                    self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+                }
+                if let Some((runs, _)) = &mut self.runs {
+                    runs.read(&Event::Start(tag), range);
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Paragraph => {
+                self.close_text();
+                self.end = range.end;
+                self.close_top(range, BlockKind::Paragraph);
+            }
+            TagEnd::Heading(_) => {
+                self.close_text();
+                self.end = range.end;
+                let kind = if self.source[range.clone()].starts_with('#') { BlockKind::Line } else { BlockKind::Other };
+                self.close_top(range, kind);
+            }
+            TagEnd::CodeBlock => {
+                self.close_verbatim();
+                self.push(Kind::FenceClose, Vec::new());
+                self.end = range.end;
+                self.leaf = self.rows.len() - 1;
+                let kind = if self.is_fenced { fence(&self.source[range.clone()]) } else { BlockKind::Other };
+                self.close_top(range, kind);
+            }
+            TagEnd::HtmlBlock => {
+                self.close_verbatim();
+                self.end = range.end;
+                self.close_top(range, BlockKind::Other);
+            }
+            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => {
+                self.close_text();
+                self.literal_gap(range.end);
+                if tag == TagEnd::Item && self.marker.is_some() {
+                    // An item without text.
+                    self.leaf = self.rows.len();
+                    self.push(Kind::Prose, Vec::new());
+                }
+                self.containers.pop();
+                self.end = self.end.max(range.end);
+                self.close_top(range, BlockKind::Other);
+            }
+            tag => {
+                if let Some((runs, _)) = &mut self.runs {
+                    runs.read(&Event::End(tag), range);
+                }
+            }
+        }
+    }
+
+    // ---- leaves ----
+
+    fn open_container(&mut self, start: usize) {
+        self.close_text();
+        self.literal_gap(start);
+        self.space(start);
+    }
+
+    fn open_leaf(&mut self, start: usize) {
+        self.close_text();
+        self.literal_gap(start);
+        self.space(start);
+        self.leaf = self.rows.len();
+    }
+
+    /// A blank row inside a block, where the source has one.
+    fn space(&mut self, start: usize) {
+        let is_blank = |row: &Row| row.kind == Kind::Blank;
+        if self.rows.last().is_some_and(|row| !is_blank(row)) && has_blank_line(self.source, self.end, start) {
+            let quotes = self.quotes();
+            self.rows.push(Row { quotes, ..Row::blank() });
+        }
+        self.end = self.end.max(start);
+    }
+
+    /// Definitions of link targets are no block to the parser, but they are text.
+    fn literal_gap(&mut self, to: usize) {
+        let from = self.end.max(self.hidden).min(to);
+        let gap = &self.source[from..to];
+        if gap.contains("]:") {
+            self.end = to;
+            self.leaf = self.rows.len();
+            let definitions = &gap[gap.find('[').unwrap_or(0)..];
+            for line in definitions.lines().filter(|line| !line.trim().is_empty()) {
+                let text = line.trim_start_matches([' ', '>']).to_owned();
+                self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
+            }
+            let blank = gap.len() - gap.trim_start().len();
+            self.close_top(from + blank..to, BlockKind::Other);
+        }
+    }
+
+    fn break_line(&mut self) {
+        if let Some((runs, kind)) = &mut self.runs {
+            let (pieces, kind) = (runs.take(), kind.clone());
+            self.push(kind, pieces);
+        }
+    }
+
+    fn close_text(&mut self) {
+        if let Some((mut runs, kind)) = self.runs.take() {
+            let pieces = runs.take();
+            self.push(kind, pieces);
+        }
+    }
+
+    fn close_verbatim(&mut self) {
+        if let Some((kind, text)) = self.verbatim.take()
+            && !text.is_empty()
+        {
+            for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
+                self.push(kind.clone(), vec![Piece { text: line.to_owned(), look: Look::default() }]);
+            }
+        }
+    }
+
+    /// Text that no block was around.
+    fn close_loose(&mut self, end: usize) {
+        self.close_text();
+        if !self.rows.is_empty() {
+            self.containers.clear();
+            self.close_top(self.end.min(end)..end, BlockKind::Other);
+        }
+    }
+
+    fn quotes(&self) -> usize {
+        self.containers.iter().filter(|container| matches!(container, Container::Quote)).count().min(MAX_QUOTES)
+    }
+
+    fn push(&mut self, kind: Kind, pieces: Vec<Piece>) {
+        let items = self.containers.iter().filter_map(|container| match container {
+            Container::Item(columns) => Some(*columns),
+            _ => None,
+        });
+        let columns: usize = items.sum();
+        let marker = self.marker.take();
+        let own = match (&marker, self.containers.iter().rev().find(|c| matches!(c, Container::Item(_)))) {
+            (Some(_), Some(Container::Item(columns))) => *columns,
+            _ => 0,
+        };
+        let indent = (columns - own).min(MAX_INDENT);
+        self.rows.push(Row { quotes: self.quotes(), indent, marker: marker.unwrap_or(Marker::None), kind, pieces });
+    }
+
+    /// Ends a block of the document itself.
+    fn close_top(&mut self, range: Range<usize>, kind: BlockKind) {
+        if !self.containers.is_empty() {
+            return;
+        }
+        let is_code = |kind: &BlockKind| matches!(kind, BlockKind::Fence(..));
+        let before = self.blocks.last();
+        let before_end = before.map_or(0, |block| block.range.end);
+        let is_spaced = has_blank_line(self.source, before_end, range.start)
+            || (before.is_some_and(|block| is_code(&block.kind)) || is_code(&kind));
+        let settled = self.leaf.min(self.rows.len());
+        self.leaf = 0;
+        self.blocks.push(Block { range, rows: std::mem::take(&mut self.rows), settled, kind, is_spaced });
+    }
+}
+
+/// Whether a blank line is between two places. The end of a block may or may not include its line end.
+fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
+    let from = from.min(to);
+    let ended = source[..from].ends_with('\n');
+    let ends = source[from..to].chars().filter(|c| *c == '\n').count();
+    let blank_before = source[..from].trim_end_matches([' ', '>']).ends_with("\n\n");
+    ends + usize::from(ended) >= 2 || blank_before
+}
+
+/// The fence that opens a block of code.
+fn fence(block: &str) -> BlockKind {
+    match block.chars().next() {
+        Some(mark @ ('`' | '~')) => BlockKind::Fence(mark, block.len() - block.trim_start_matches(mark).len()),
+        _ => BlockKind::Other,
+    }
+}

@@ -1,0 +1,233 @@
+//! Markdown in a terminal: one renderer for the prompt and for a conversation.
+//!
+//! Headings, lists, quotes, fences, bold, italics and inline code are shown as such. HTML, entities and the targets of links
+//! are shown as written, `_` marks nothing, and a line end stays a line end: a text cannot hide a part of itself. Nothing is
+//! fetched and nothing is executed. All text goes through `sanitize`.
+//!
+//! ```
+//! use askuser_terminal::{Theme, markdown};
+//!
+//! let lines = markdown::render(&markdown::rows("Use **bold** and\n- a list"), &Theme::default(), 60);
+//! let text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+//! assert_eq!(text, ["Use bold and", "• a list"]);
+//! ```
+
+mod blocks;
+mod inline;
+mod stream;
+
+pub(crate) use inline::inline;
+pub use stream::Stream;
+
+use crate::view::{ColorDepth, Role, Theme, diff_role, width, wrap_exactly, wrap_styled};
+use askuser::sanitize;
+use ratatui_core::style::{Modifier, Style};
+use ratatui_core::text::{Line, Span};
+
+/// A line of Markdown, read: what it shows, whatever the width and the colours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The depth of block quotes.
+    quotes: usize,
+    /// Columns of indentation.
+    indent: usize,
+    marker: Marker,
+    kind: Kind,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Marker {
+    None,
+    Bullet,
+    Open,
+    Done,
+    Number(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    Prose,
+    Heading(usize),
+    /// The fence that opens a block of code, with its language.
+    FenceOpen(String),
+    Code,
+    /// A line of code in a block of the language `diff`.
+    Diff,
+    FenceClose,
+    Rule,
+}
+
+/// A run of text in one style.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) text: String,
+    pub(crate) look: Look,
+}
+
+/// How a run looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Inline code.
+    code: bool,
+    /// Where a link leads.
+    target: bool,
+    modifier: Modifier,
+}
+
+impl Look {
+    fn with(self, modifier: Modifier) -> Look {
+        Look { modifier: self.modifier | modifier, ..self }
+    }
+
+    /// Its style in a text that has the style `base`.
+    pub(crate) fn style(self, base: Style, theme: &Theme) -> Style {
+        let style = match self {
+            Look { code: true, .. } => theme.style(Role::Primary),
+            Look { target: true, .. } => theme.style(Role::Muted),
+            _ => base,
+        };
+        style.add_modifier(self.modifier)
+    }
+}
+
+/// Whether a block of code has a box around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fences {
+    /// No: it is indented, and wrapped by the terminal, so that it is copied as one line.
+    Indented,
+    /// Yes, as wide as the text.
+    Boxed,
+}
+
+/// Reads a text.
+pub fn rows(text: &str) -> Vec<Row> {
+    let clean = sanitize::block(text);
+    let mut rows = Vec::new();
+    for block in blocks::read(&clean, blocks::Opening::Block) {
+        if block.is_spaced && !rows.is_empty() {
+            rows.push(Row::blank());
+        }
+        rows.extend(block.rows);
+    }
+    rows
+}
+
+/// Renders rows in this width. Code is not wrapped: if the terminal does it, it is copied as one line.
+pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    render_as(rows, theme, columns, Fences::Indented, Style::new())
+}
+
+/// Renders rows in this width, prose in the style `base`.
+pub(crate) fn render_as(
+    rows: &[Row],
+    theme: &Theme,
+    columns: usize,
+    fences: Fences,
+    base: Style,
+) -> Vec<Line<'static>> {
+    rows.iter().flat_map(|row| row.render(theme, columns, fences, base)).collect()
+}
+
+/// The runs of a row, with code marked by more than its colour where there are no colours.
+pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String, Style)> {
+    let text = |piece: &Piece| match piece.look.code && theme.depth == ColorDepth::None {
+        true => format!("`{}`", piece.text),
+        false => piece.text.clone(),
+    };
+    pieces.iter().map(|piece| (text(piece), piece.look.style(base, theme))).collect()
+}
+
+impl Row {
+    fn blank() -> Row {
+        Row { quotes: 0, indent: 0, marker: Marker::None, kind: Kind::Blank, pieces: Vec::new() }
+    }
+
+    fn render(&self, theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
+        let signs = theme.signs;
+        let muted = theme.style(Role::Muted);
+        let primary = theme.style(Role::Primary);
+        let quoted: Vec<Span<'static>> =
+            (0..self.quotes).map(|_| Span::styled(format!("{} ", signs.vertical), muted)).collect();
+        let mut lead = quoted.clone();
+        lead.push(Span::raw(" ".repeat(self.indent)));
+        match &self.marker {
+            Marker::None => {}
+            Marker::Bullet => lead.push(Span::styled(format!("{} ", signs.bullet), primary)),
+            Marker::Open => lead.push(Span::styled(format!("{} ", signs.checkbox), primary)),
+            Marker::Done => lead.push(Span::styled(format!("{} ", signs.checkbox_on), primary)),
+            Marker::Number(number) => lead.push(Span::styled(format!("{number} "), primary)),
+        }
+        let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
+        let mut further = quoted.clone();
+        further.push(Span::raw(" ".repeat(taken(&lead) - taken(&quoted))));
+        let italic = if self.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
+        let code = |role: Role| match fences {
+            Fences::Indented => {
+                let mut line = lead.clone();
+                line.push(Span::raw("  "));
+                line.extend(self.pieces.iter().map(|piece| Span::styled(piece.text.clone(), theme.style(role))));
+                vec![Line::from(line)]
+            }
+            Fences::Boxed => self.boxed_code(&lead, theme, columns, role),
+        };
+        match &self.kind {
+            Kind::Blank => vec![Line::default()],
+            Kind::Rule => {
+                let length = columns.saturating_sub(taken(&lead)).min(40);
+                lead.push(Span::styled(signs.horizontal.repeat(length), muted));
+                vec![Line::from(lead)]
+            }
+            Kind::FenceOpen(_) | Kind::FenceClose if fences == Fences::Indented => Vec::new(),
+            Kind::FenceOpen(language) => {
+                let name = if language.is_empty() { String::new() } else { format!(" {language} ") };
+                let fits = taken(&lead) + 4 + width(&name) <= columns;
+                let name = if fits { name } else { String::new() };
+                let rule = columns.saturating_sub(taken(&lead) + 4 + width(&name));
+                lead.push(Span::styled(format!("{}{name}", signs.chip_left), muted));
+                lead.push(Span::styled(format!("{}{}", signs.horizontal.repeat(rule), signs.chip_right), muted));
+                vec![Line::from(lead)]
+            }
+            Kind::FenceClose => {
+                let rule = signs.horizontal.repeat(columns.saturating_sub(taken(&lead) + 2));
+                lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
+                vec![Line::from(lead)]
+            }
+            Kind::Code => code(Role::Secondary),
+            Kind::Diff => code(self.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
+            Kind::Prose | Kind::Heading(_) => {
+                let base = match self.kind {
+                    Kind::Heading(level) => {
+                        let base = if level <= 2 { primary } else { base };
+                        base.add_modifier(Modifier::BOLD)
+                    }
+                    _ => base,
+                };
+                let words = words(&self.pieces, base.add_modifier(italic), theme);
+                wrap_styled(words.iter().map(|(text, style)| (text.as_str(), *style)), &lead, &further, columns)
+            }
+        }
+    }
+
+    /// `│ code │`, wrapped by cells.
+    fn boxed_code(&self, lead: &[Span<'static>], theme: &Theme, columns: usize, role: Role) -> Vec<Line<'static>> {
+        let (muted, wall) = (theme.style(Role::Muted), theme.signs.vertical);
+        let taken: usize = lead.iter().map(|span| width(&span.content)).sum();
+        let room = columns.saturating_sub(taken + 4).max(2);
+        let text: String = self.pieces.iter().map(|piece| piece.text.as_str()).collect();
+        let row = |range: std::ops::Range<usize>| {
+            let words = &text[range];
+            let blank = " ".repeat(room.saturating_sub(width(words)));
+            let mut line = lead.to_vec();
+            line.push(Span::styled(format!("{wall} "), muted));
+            line.push(Span::styled(words.to_owned(), theme.style(role)));
+            line.push(Span::styled(format!("{blank} {wall}"), muted));
+            Line::from(line)
+        };
+        wrap_exactly(&text, room).into_iter().map(|(range, _)| row(range)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,380 @@
+//! Text that comes in piece by piece. A row is given once nothing that follows can change it, so what was printed never has
+//! to be taken back.
+
+use super::blocks::{Block, BlockKind, Opening, read};
+use super::inline::{Markup, OPENING, OPTIONS, Runs};
+use super::{Kind, Look, Marker, Piece, Row};
+use crate::view::wrap;
+use askuser::sanitize;
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+/// Reads Markdown while it comes in.
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    /// The lines of the block that may still change, sanitized.
+    pending: String,
+    /// How many rows of that block were given.
+    given: usize,
+    /// Whether that block is the rest of a paragraph.
+    continues: bool,
+    /// The unfinished last line, as it came.
+    partial: String,
+    /// The fence that is open in the document itself.
+    fence: Option<Fence>,
+    gap: Gap,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
+    /// How far it is indented; lines of code are as far.
+    indent: usize,
+    is_diff: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Gap {
+    /// Nothing was given yet, so no blank line.
+    #[default]
+    Start,
+    None,
+    /// A blank line is due before the next row.
+    Owed,
+}
+
+/// A block that is longer is given as it is, so that reading it again and again stays cheap.
+const MAX_PENDING: usize = 64_000;
+/// How much of an unfinished line is previewed: only its end is visible anyway.
+const MAX_TAIL_BYTES: usize = 8_000;
+/// An unfinished paragraph is given row by row once it has this many rows.
+const ROWS_HELD: usize = 4;
+
+impl Stream {
+    /// Takes more text; returns the rows that cannot change any more.
+    pub fn push(&mut self, text: &str) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut rest = text;
+        let mut ended = false;
+        while let Some((line, after)) = rest.split_once('\n') {
+            self.partial.push_str(line);
+            let line = std::mem::take(&mut self.partial);
+            self.end_line(&line, &mut rows);
+            (rest, ended) = (after, true);
+        }
+        self.partial.push_str(rest);
+        if ended {
+            self.settle(&mut rows);
+        }
+        rows
+    }
+
+    /// Ends the text; returns the remaining rows.
+    pub fn finish(&mut self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let line = std::mem::take(&mut self.partial);
+        if !line.trim().is_empty() {
+            self.end_line(&line, &mut rows);
+        }
+        self.give_all(&mut rows);
+        *self = Stream::default();
+        rows
+    }
+
+    /// A preview of the rows that may still change.
+    pub fn tail(&self) -> Vec<Row> {
+        let skipped = self.partial.len().saturating_sub(MAX_TAIL_BYTES);
+        let start = (skipped..=self.partial.len()).find(|at| self.partial.is_char_boundary(*at)).unwrap_or(0);
+        let pending = if skipped == 0 { self.pending.clone() } else { String::new() };
+        let given = if skipped == 0 { self.given } else { 0 };
+        let mut preview = Stream { pending, given, partial: String::new(), ..*self };
+        let mut rows = Vec::new();
+        let line = &self.partial[start..];
+        if !line.trim().is_empty() {
+            preview.end_line(line, &mut rows);
+        }
+        preview.give_all(&mut rows);
+        rows
+    }
+
+    fn end_line(&mut self, line: &str, rows: &mut Vec<Row>) {
+        // `sanitize` turns a carriage return inside a line into a newline.
+        let clean = sanitize::block(line.strip_suffix('\r').unwrap_or(line)).into_owned();
+        for line in clean.split('\n') {
+            match self.fence {
+                Some(fence) => self.code_line(line, fence, rows),
+                None => {
+                    let line = if self.pending.is_empty() && line.trim().is_empty() { "" } else { line };
+                    if self.pending.is_empty() && line.is_empty() {
+                        self.owe_gap();
+                        self.continues = false;
+                        continue;
+                    }
+                    self.pending.push_str(line);
+                    self.pending.push('\n');
+                    if line.trim_start_matches(' ').starts_with(['`', '~']) || self.pending.len() > MAX_PENDING {
+                        self.settle(rows);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Inside a fence of the document itself every line is code, and is given at once.
+    fn code_line(&mut self, line: &str, fence: Fence, rows: &mut Vec<Row>) {
+        if is_closing(line, fence.mark, fence.length) {
+            self.fence = None;
+            self.put(Row { kind: Kind::FenceClose, ..Row::blank() }, rows);
+            self.owe_gap();
+        } else {
+            let indent = (line.len() - line.trim_start_matches(' ').len()).min(fence.indent);
+            let pieces = vec![Piece { text: line[indent..].to_owned(), look: Look::default() }];
+            let kind = if fence.is_diff { Kind::Diff } else { Kind::Code };
+            self.put(Row { kind, pieces, ..Row::blank() }, rows);
+        }
+    }
+
+    /// Gives what cannot change any more: all blocks but the last, and what is complete of the last.
+    fn settle(&mut self, rows: &mut Vec<Row>) {
+        if self.pending.len() > MAX_PENDING {
+            return self.give_all(rows);
+        }
+        let mut blocks = self.read();
+        let Some(last) = blocks.pop() else { return };
+        for block in blocks {
+            self.give(block, usize::MAX, rows);
+        }
+        let is_closed = self.pending.ends_with("\n\n");
+        match last.kind {
+            BlockKind::Fence(mark, length) if !is_closed_fence(&self.pending[last.range.clone()], mark, length) => {
+                let is_diff = matches!(&last.rows[0].kind, Kind::FenceOpen(language) if language == "diff");
+                let before = &self.pending[..last.range.start];
+                let indent = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
+                self.fence = Some(Fence { mark, length, indent, is_diff });
+                // All but the closing fence, which has not come.
+                let rows_so_far = last.rows.len() - 1;
+                self.give(last, rows_so_far, rows);
+                self.forget();
+            }
+            BlockKind::Fence(..) | BlockKind::Line => {
+                let is_code = last.kind != BlockKind::Line;
+                self.give(last, usize::MAX, rows);
+                self.forget();
+                if is_code || is_closed {
+                    self.owe_gap();
+                }
+            }
+            BlockKind::Paragraph if is_closed => {
+                self.give(last, usize::MAX, rows);
+                self.forget();
+                self.owe_gap();
+            }
+            BlockKind::Paragraph | BlockKind::Other => {
+                // With its indent: without it the block might be another.
+                let before = &self.pending[..last.range.start.min(self.pending.len())];
+                let (start, settled) = (before.rfind('\n').map_or(0, |end| end + 1), last.settled);
+                let spaced = last.is_spaced;
+                if start > 0 {
+                    self.pending.drain(..start);
+                    self.given = 0;
+                    self.continues = false;
+                    if spaced {
+                        self.owe_gap();
+                    }
+                }
+                self.give(last, settled, rows);
+            }
+        }
+    }
+
+    fn read(&self) -> Vec<Block> {
+        read(&self.pending, if self.continues { Opening::Paragraph } else { Opening::Block })
+    }
+
+    /// Gives the rows of a block up to this one, but for those that were given.
+    fn give(&mut self, block: Block, to: usize, rows: &mut Vec<Row>) {
+        if block.is_spaced && self.given == 0 {
+            self.owe_gap();
+        }
+        let count = block.rows.len().min(to);
+        for row in block.rows.into_iter().take(count).skip(self.given) {
+            self.put(row, rows);
+        }
+        self.given = if to == usize::MAX { 0 } else { self.given.max(count) };
+    }
+
+    fn give_all(&mut self, rows: &mut Vec<Row>) {
+        for block in self.read() {
+            self.give(block, usize::MAX, rows);
+        }
+        self.forget();
+    }
+
+    fn forget(&mut self) {
+        self.pending.clear();
+        self.given = 0;
+        self.continues = false;
+    }
+
+    fn owe_gap(&mut self) {
+        if self.gap == Gap::None {
+            self.gap = Gap::Owed;
+        }
+    }
+
+    fn put(&mut self, row: Row, rows: &mut Vec<Row>) {
+        if self.gap == Gap::Owed && row.kind != Kind::Blank {
+            rows.push(Row::blank());
+        }
+        self.gap = Gap::None;
+        rows.push(row);
+    }
+
+    /// The first rows of a long unfinished paragraph in this width, as far as they cannot change any more.
+    pub fn take_stable_rows(&mut self, columns: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let long = self.pending.len() + self.partial.len() > columns;
+        // Text that `sanitize` changes has to be complete first.
+        if self.fence.is_some() || self.given > 0 || !long || sanitize::block(&self.partial) != self.partial {
+            return rows;
+        }
+        let source = format!("{}{}", self.pending, self.partial);
+        if let Some(taken) = self.take_from(&source, columns, &mut rows) {
+            let rest = &source[taken..];
+            let line = rest.rfind('\n').map_or(0, |end| end + 1);
+            (self.pending, self.partial) = (rest[..line].to_owned(), rest[line..].to_owned());
+            self.continues = true;
+        }
+        rows
+    }
+
+    /// Gives rows from the beginning of a paragraph; returns how many bytes of it they take.
+    fn take_from(&mut self, source: &str, columns: usize, rows: &mut Vec<Row>) -> Option<usize> {
+        if source.len() > MAX_PENDING {
+            return None;
+        }
+        let stable = stable_start(source, self.continues)?;
+        let text: String = stable.pieces.iter().map(|piece| piece.text.as_str()).collect();
+        let ranges = wrap(&text, columns, columns);
+        if ranges.len() < ROWS_HELD {
+            return None;
+        }
+        // The last row that begins where the source is shown as it is.
+        let (count, taken) = (1..ranges.len()).rev().find_map(|i| Some((i, stable.source_of(ranges[i].start)?)))?;
+        for range in ranges.into_iter().take(count) {
+            let pieces = within(&stable.pieces, range.start, range.end);
+            self.put(Row { kind: Kind::Prose, marker: Marker::None, pieces, ..Row::blank() }, rows);
+        }
+        Some(taken)
+    }
+}
+
+/// Whether a fenced block ends with its closing fence.
+fn is_closed_fence(block: &str, mark: char, length: usize) -> bool {
+    let after_opening = block.trim_end_matches('\n').split_once('\n').map(|(_, rest)| rest);
+    after_opening.and_then(|rest| rest.rsplit('\n').next()).is_some_and(|line| is_closing(line, mark, length))
+}
+
+fn is_closing(line: &str, mark: char, length: usize) -> bool {
+    let body = line.trim_start_matches(' ');
+    let indent = line.len() - body.len();
+    let body = body.trim_end_matches(' ');
+    indent < 4 && body.len() >= length && body.chars().all(|c| c == mark)
+}
+
+/// The beginning of an unfinished paragraph that no text after it can change.
+struct StableStart {
+    pieces: Vec<Piece>,
+    /// Runs that are shown as they are written: from here in the rendered text, from here in the source, so many bytes.
+    plain: Vec<(usize, usize, usize)>,
+}
+
+impl StableStart {
+    fn source_of(&self, shown: usize) -> Option<usize> {
+        let run = self.plain.iter().find(|(at, _, length)| (*at..=at + length).contains(&shown));
+        run.map(|(at, source, _)| source + shown - at)
+    }
+}
+
+/// Reads it; `None` if the text is no paragraph of the document itself.
+fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
+    let hidden = if continues { OPENING.len() } else { 0 };
+    let source = format!("{}{text}", &OPENING[..hidden]);
+    let mut runs = Runs::new(&source, Markup::All);
+    let mut start = StableStart { pieces: Vec::new(), plain: Vec::new() };
+    let mut shown = 0;
+    for (i, (event, range)) in Parser::new_ext(&source, OPTIONS).into_offset_iter().enumerate() {
+        match event {
+            Event::Start(Tag::Paragraph) if i == 0 => continue,
+            _ if i == 0 => return None,
+            Event::End(TagEnd::Paragraph) => break,
+            // Lines of their own; they come out when they are complete.
+            Event::SoftBreak | Event::HardBreak => break,
+            _ => {}
+        }
+        let range = range.start.max(hidden)..range.end;
+        if range.is_empty() {
+            continue;
+        }
+        let is_text = matches!(event, Event::Text(_)) && !runs.is_inside();
+        // What is not matched yet may be, by what follows.
+        let open = is_text.then(|| range.clone().find(|at| may_mark(&source, *at))).flatten();
+        let end = open.unwrap_or(range.end);
+        runs.read(&event, range.start..end);
+        if runs.is_inside() {
+            continue;
+        }
+        let pieces = runs.take();
+        let length: usize = pieces.iter().map(|piece| piece.text.len()).sum();
+        if is_text {
+            start.plain.push((shown, range.start - hidden, length));
+        }
+        shown += length;
+        start.pieces.extend(pieces);
+        if open.is_some() {
+            break;
+        }
+    }
+    Some(start)
+}
+
+/// How far the end of a name in brackets is looked for.
+const MAX_NAME: usize = 200;
+
+/// Whether what stands here may be a mark, once more of the text is known.
+fn may_mark(source: &str, at: usize) -> bool {
+    let bytes = source.as_bytes();
+    let (before, after) = (at.checked_sub(1).map(|at| bytes[at]), bytes.get(at + 1));
+    match bytes[at] {
+        // Between blanks it is no mark.
+        b'*' => !(before == Some(b' ') && after == Some(&b' ')),
+        // Inside a word neither.
+        b'_' => {
+            !(before.is_some_and(|b| b.is_ascii_alphanumeric()) && after.is_some_and(|b| b.is_ascii_alphanumeric()))
+        }
+        b'<' => after != Some(&b' '),
+        // A name in brackets that no target follows.
+        b'[' => {
+            let name = &bytes[at..bytes.len().min(at + MAX_NAME)];
+            let next = name.iter().position(|b| *b == b']').and_then(|end| bytes.get(at + end + 1));
+            matches!(next, None | Some(b'(' | b'[' | b':'))
+        }
+        b'`' | b'~' => true,
+        b'\\' | b'!' => after.is_none(),
+        _ => false,
+    }
+}
+
+/// The pieces inside a part of the whole text.
+fn within(pieces: &[Piece], start: usize, end: usize) -> Vec<Piece> {
+    let mut at = 0;
+    let mut out = Vec::new();
+    for Piece { text, look } in pieces {
+        let (from, to) = (start.max(at), end.min(at + text.len()));
+        if from < to {
+            out.push(Piece { text: text[from - at..to - at].to_owned(), look: *look });
+        }
+        at += text.len();
+    }
+    out
+}

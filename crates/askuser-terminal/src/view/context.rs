@@ -1,0 +1,54 @@
+//! What questions are about: a command, a diff, a tool's input, exactly as it is; prose as Markdown.
+//!
+//! Every row begins with a bar, so that nothing in it can pass for an option, a footer or a confirmation.
+
+use super::barred::{bar, bar_at};
+use super::theme::{Role, Theme};
+use super::wrap::{Start, width, wrap_exactly};
+use crate::markdown::{self, Fences};
+use askuser::{Context, sanitize};
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
+use std::ops::Range;
+
+/// The rows of a context in so many columns.
+pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let columns = usize::from(columns);
+    let text = sanitize::block(context.text());
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    match context {
+        Context::Prose(_) => {
+            let bar = bar(theme);
+            let room = columns.saturating_sub(width(&bar.content));
+            let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
+            lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect()
+        }
+        Context::Diff(_) => exactly(text, diff_role, theme, columns),
+        _ => exactly(text, |_| Role::Text, theme, columns),
+    }
+}
+
+/// Every line of a text as it is, in the role that `role_of` gives it.
+fn exactly(text: &str, role_of: fn(&str) -> Role, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let mut role = Role::Text;
+    let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1));
+    let row = |(range, start): (Range<usize>, Start)| {
+        let words = &text[range];
+        if start == Start::Line {
+            role = role_of(words);
+        }
+        Line::from(vec![bar_at(start, theme), Span::styled(words.to_owned(), theme.style(role))])
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// The role of a line of a diff.
+pub(crate) fn diff_role(line: &str) -> Role {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
+        [b'+', ..] => Role::Success,
+        [b'-', ..] => Role::Danger,
+        [b'@', b'@', ..] => Role::Primary,
+        _ => Role::Muted,
+    }
+}

@@ -1,0 +1,194 @@
+//! Who gets which rows: head, context, question and options, preview, border, footer.
+//!
+//! All that has to be read to decide comes before decoration: when rows are short, blank lines go first, then descriptions of
+//! options without the focus; then context, options and preview scroll, each by itself.
+
+use super::pane::{self, Pane};
+use super::preview::{Place, Preview, preview};
+use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
+use super::wrap::width;
+use super::{PromptPhase, Theme, View, border, context_lines};
+use askuser::prompt::{InputMode, Page, Scroll, Viewport};
+use askuser::{Context, Prompt};
+use ratatui_core::layout::Position;
+use ratatui_core::text::{Line, Span};
+
+/// Lines longer than this are hard to read.
+const MAX_COLUMNS: u16 = 100;
+
+/// What is laid out, and in how much room.
+pub(super) struct Layout<'a, 'b> {
+    pub(super) prompt: &'a Prompt,
+    pub(super) theme: &'b Theme,
+    pub(super) phase: PromptPhase,
+    pub(super) columns: u16,
+    pub(super) rows: usize,
+}
+
+impl<'a> Layout<'a, '_> {
+    pub(super) fn view(mut self, context: Option<&Context>) -> View<'a> {
+        let on_question = matches!(self.prompt.page(), Page::Question(_)) && self.prompt.mode() != InputMode::Help;
+        let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE) } else { None };
+        self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
+        let context = match context.filter(|_| on_question) {
+            Some(context) => context_lines(context, self.theme, self.columns.saturating_sub(EDGE)),
+            None => Vec::new(),
+        };
+        let list = match &preview {
+            Some(Preview { place: Place::Beside(list), .. }) => *list,
+            _ => self.columns,
+        };
+        let below = preview.as_ref().map_or(0, Preview::rows_below);
+        let mut content = compose(self.prompt, self.theme, self.phase, self.columns.into(), list.into());
+        // Plus one line for the bottom border.
+        let fits = |content: &PromptLines<'_>| {
+            content.head.len() + context.len() + content.body.len() + below + 1 + content.footer.len() <= self.rows
+        };
+        if !fits(&content) {
+            content.leave_out_gaps();
+        }
+        if !fits(&content) {
+            content.leave_out_descriptions();
+        }
+        let (content, has_border) = self.yield_to_question(content);
+        self.fit(content, has_border, context, preview)
+    }
+
+    /// With few rows, footer hints, border and head give way to the question and to notices. Returns whether the bottom
+    /// border stays.
+    fn yield_to_question(&self, mut content: PromptLines<'a>) -> (PromptLines<'a>, bool) {
+        let mut has_border = true;
+        let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
+        while content.head.len() + usize::from(has_border) + content.footer.len() + 2 > self.rows {
+            if content.footer.len() > notice {
+                content.footer.pop();
+            } else if has_border {
+                has_border = false;
+            } else if content.head.pop().is_none() {
+                break;
+            }
+        }
+        // Of a notice, keep as much as leaves one row for the question.
+        content.footer.truncate(self.rows.saturating_sub(1));
+        (content, has_border)
+    }
+
+    fn fit(
+        self,
+        mut content: PromptLines<'a>,
+        has_border: bool,
+        context: Vec<Line<'static>>,
+        preview: Option<Preview>,
+    ) -> View<'a> {
+        let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
+        let below = preview.as_ref().map_or(0, Preview::rows_below);
+        // The frame keeps its height while the cursor moves to a longer description or preview, if there is room for that.
+        let wanted = (content.body.len() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
+        let wanted = wanted.min(room.saturating_sub(context.len() + below));
+        let missing = wanted.saturating_sub(content.body.len());
+        content.body.extend(vec![content.blank.clone(); missing]);
+        let total = content.body.len();
+        let context_rows = context.len();
+        let least_below = below.min(pane::LEAST);
+        let context = Pane::sharing(context, context_rows, room, total + least_below, self.prompt.context_offset());
+        let room = room - context.height();
+        let preview_offset = self.prompt.preview_offset();
+        let (list, preview) = match preview {
+            Some(Preview { place: Place::Beside(list), rows, .. }) => {
+                (Some(list), Pane::new(rows, room.min(total), preview_offset))
+            }
+            Some(Preview { rows, tallest, .. }) => (None, Pane::sharing(rows, tallest, room, total, preview_offset)),
+            None => (None, Pane::new(Vec::new(), 0, 0)),
+        };
+        let height = if list.is_some() { room } else { room - preview.height() }.min(total);
+        let offset = offset(self.prompt, &content, height);
+        let viewport = Viewport {
+            offset,
+            height,
+            total,
+            rows: std::mem::take(&mut content.rows),
+            context: context.window(),
+            preview: preview.window(),
+        };
+        if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() && self.is_unread(&viewport) {
+            // Enter does not choose a row that is off the screen, so the footer does not offer it.
+            content.footer = vec![read_on(self.theme, self.columns.into())];
+        }
+        let above = content.head.len() + context.height();
+        let shown = offset..offset + height;
+        let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
+            let column = (column as u16).min(self.columns.saturating_sub(1));
+            Position::new(column, (above + line - offset) as u16)
+        });
+        let lines = self.assemble(content, has_border, context, preview, list, &viewport);
+        View { lines, viewport, caret, columns: self.columns }
+    }
+
+    /// Whether the focused row is below the screen.
+    fn is_unread(&self, viewport: &Viewport) -> bool {
+        let focused = self.prompt.current().and_then(|_| viewport.rows.get(self.prompt.focus()));
+        let below = focused.is_some_and(|row| row.start >= viewport.offset + viewport.height);
+        below && self.prompt.mode() == InputMode::Choosing
+    }
+
+    /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.
+    fn assemble(
+        &self,
+        content: PromptLines<'a>,
+        has_border: bool,
+        context: Pane,
+        preview: Pane,
+        list: Option<u16>,
+        viewport: &Viewport,
+    ) -> Vec<Line<'a>> {
+        let Layout { prompt, theme, phase, .. } = *self;
+        let columns = usize::from(self.columns);
+        let bordered = |row: Line<'static>| {
+            let edge = content.blank.spans.iter().cloned().chain([Span::raw("  ")]);
+            Line::from_iter(edge.chain(row.spans))
+        };
+        let mut lines = content.head;
+        lines.extend(context.lines(theme, phase, columns).into_iter().map(bordered));
+        let body = content.body.into_iter().skip(viewport.offset).take(viewport.height);
+        match list.map(usize::from) {
+            Some(column) => {
+                let preview = preview.lines(theme, phase, columns.saturating_sub(column));
+                lines.extend(body.zip(preview).map(|(row, preview)| beside_each_other(row, preview, column)));
+            }
+            None => {
+                lines.extend(body);
+                lines.extend(preview.lines(theme, phase, columns).into_iter().map(bordered));
+            }
+        }
+        if has_border {
+            lines.push(border::bottom(prompt, theme, phase, viewport, columns, &lines));
+        }
+        lines.extend(content.footer);
+        lines
+    }
+}
+
+/// A row of the options with a row of the preview to its right, in this column.
+fn beside_each_other<'a>(mut row: Line<'a>, preview: Line<'static>, column: usize) -> Line<'a> {
+    let taken: usize = row.spans.iter().map(|span| width(&span.content)).sum();
+    row.spans.push(Span::raw(" ".repeat(column.saturating_sub(taken))));
+    row.spans.extend(preview.spans);
+    row
+}
+
+/// The first visible line of the body.
+fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
+    let end = content.body.len() - height;
+    let target = match content.caret {
+        Some((line, _)) => line..line + 1,
+        None => content.rows.get(prompt.focus()).cloned().unwrap_or(0..0),
+    };
+    let offset = match prompt.scroll() {
+        Scroll::At(line) => line,
+        Scroll::Reveal(line) => {
+            let lowest = if target.len() > height { target.start } else { target.end.saturating_sub(height) };
+            line.max(lowest).min(target.start)
+        }
+    };
+    offset.min(end)
+}

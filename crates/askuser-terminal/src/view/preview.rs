@@ -1,0 +1,71 @@
+//! The preview of an option: Markdown beside the options where there is room for it, below them otherwise.
+
+use super::barred::bar;
+use super::theme::Theme;
+use super::wrap::width;
+use crate::markdown::{self, Fences};
+use askuser::Prompt;
+use ratatui_core::style::Style;
+use ratatui_core::text::Line;
+
+/// The columns from which a preview stands beside the options. A terminal's last column stays free.
+const BESIDE_FROM: u16 = 99;
+/// The most columns of a prompt with a preview beside the options.
+const MAX_COLUMNS: u16 = 160;
+
+/// Where the preview is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Below the options.
+    Below,
+    /// To the right of the options, which have so many columns.
+    Beside(u16),
+}
+
+/// The preview of the focused option, and the rows that the longest preview of its question takes.
+pub(super) struct Preview {
+    pub(super) place: Place,
+    /// The columns of the whole prompt.
+    pub(super) columns: u16,
+    pub(super) rows: Vec<Line<'static>>,
+    pub(super) tallest: usize,
+}
+
+impl Preview {
+    /// The rows it would take below the options.
+    pub(super) fn rows_below(&self) -> usize {
+        if self.place == Place::Below { self.tallest } else { 0 }
+    }
+
+    /// The rows it would take beside the options.
+    pub(super) fn rows_beside(&self) -> usize {
+        self.tallest - self.rows_below()
+    }
+}
+
+/// The preview in a terminal of so many columns; `None` if no option of the question has one. `edge` is what stands to the
+/// left of text.
+pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -> Option<Preview> {
+    let (question, draft) = prompt.current()?;
+    if question.options().iter().all(|option| option.preview().is_none()) {
+        return None;
+    }
+    let (place, columns) = match columns >= BESIDE_FROM {
+        true => (Place::Beside(columns.min(MAX_COLUMNS) * 9 / 20), columns.min(MAX_COLUMNS)),
+        false => (Place::Below, columns),
+    };
+    let bar = bar(theme);
+    let left = match place {
+        Place::Beside(list) => list,
+        Place::Below => edge,
+    };
+    let room = usize::from(columns.saturating_sub(left)).saturating_sub(width(&bar.content));
+    let rows = |text: &str| {
+        let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
+        lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(rows)).collect();
+    let tallest = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
+    let rows = all.get_mut(draft.focus()).and_then(Option::take).unwrap_or_default();
+    Some(Preview { place, columns, rows, tallest })
+}

@@ -1,0 +1,177 @@
+//! A question page: who asks, the question, its options and Other.
+
+use super::{Composer, INDENT};
+use crate::markdown;
+use crate::view::PromptPhase;
+use crate::view::barred::bar_at;
+use crate::view::theme::Role;
+use crate::view::wrap::{Start, width, wrap, wrap_exactly, wrap_styled};
+use askuser::Question;
+use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
+use ratatui_core::style::Modifier;
+use ratatui_core::text::Span;
+
+/// The most lines that stand under a label: under any of them, and under the focused one.
+#[derive(Default)]
+struct Tallest {
+    any: usize,
+    shown: usize,
+}
+
+impl<'a> Composer<'a, '_> {
+    /// The request's origin, such as a subagent. Others wrote it: only its first row begins like one of ours.
+    fn origin(&mut self) {
+        if let Some(origin) = self.prompt.origin() {
+            let text = format!("Asked by: {origin}");
+            let further = [bar_at(Start::Line, self.theme)];
+            for row in wrap_styled([(text.as_str(), self.style(Role::Muted))], &[], &further, self.room(INDENT)) {
+                let line = self.bordered(INDENT, row.spans);
+                self.lines.body.push(line);
+            }
+        }
+    }
+
+    pub(super) fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
+        self.origin();
+        self.gap();
+        self.question_text(question.text());
+        if question.is_multi_select() {
+            self.append(INDENT, " (Select multiple with Space)", Role::Muted);
+        }
+        self.gap();
+        let mut tallest = Tallest::default();
+        for (row, option) in question.options().iter().enumerate() {
+            let start = self.lines.body.len();
+            self.label(question, entry, row, option.name());
+            if option.is_recommended() {
+                self.append(self.label_column(), " (Recommended)", Role::Success);
+            }
+            self.describe(row == entry.focus(), &mut tallest, |own| own.description(option.description()));
+            self.end_row(entry, row, start);
+        }
+        let (row, start) = (entry.other_row(), self.lines.body.len());
+        self.label(question, entry, row, "Other");
+        let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
+        if typing || !entry.other().is_empty() {
+            self.field(self.label_column(), "Please specify: ", entry.other(), typing);
+        } else {
+            let text =
+                if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
+            self.describe(row == entry.focus(), &mut tallest, |own| {
+                own.paragraph(own.label_column(), text, Role::Muted);
+            });
+        }
+        self.end_row(entry, row, start);
+        self.lines.longer = tallest.any - tallest.shown;
+    }
+
+    /// Adds what stands under a label. When rows are short it stands under the focused one alone; the others are measured, so
+    /// that the frame can keep its height.
+    fn describe(&mut self, focused: bool, tallest: &mut Tallest, add: impl FnOnce(&mut Self)) {
+        let before = self.lines.body.len();
+        add(self);
+        let added = before..self.lines.body.len();
+        tallest.any = tallest.any.max(added.len());
+        if focused {
+            tallest.shown = added.len();
+        } else {
+            self.lines.descriptions.push(added);
+        }
+    }
+
+    /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
+    fn question_text(&mut self, text: &'a str) {
+        let room = self.room(INDENT);
+        if self.prompt.wording() == Wording::Prose {
+            return self.prose(INDENT, text, Role::Text, |_, rows| rows > 1);
+        }
+        if wrap_exactly(text, room).len() == 1 {
+            return self.paragraph(INDENT, text, Role::Text);
+        }
+        for (range, start) in wrap_exactly(text, room.saturating_sub(width(self.theme.signs.bar) + 1)) {
+            let words = Span::styled(&text[range], self.style(Role::Text));
+            let line = self.bordered(INDENT, vec![bar_at(start, self.theme), words]);
+            self.lines.body.push(line);
+        }
+    }
+
+    /// What choosing an option means. It stands to the right of the marks; lines of its own have bars.
+    fn description(&mut self, text: &'a str) {
+        if !text.is_empty() {
+            self.prose(self.label_column(), text, Role::Muted, |text, _| text.contains('\n'));
+        }
+    }
+
+    /// Text with bold and code in it; `needs_bars` tells by the text and its rows whether each has a bar.
+    fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
+        let (room, style) = (self.room(indent), self.style(role));
+        let words = match markdown::inline(text) {
+            Some(pieces) => markdown::words(&pieces, style, self.theme),
+            None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, role),
+            None => vec![(text.to_owned(), style)],
+        };
+        let words = || words.iter().map(|(text, style)| (text.as_str(), *style));
+        let mut rows = wrap_styled(words(), &[], &[], room);
+        if needs_bars(text, rows.len()) {
+            let bar = [bar_at(Start::Line, self.theme)];
+            rows = wrap_styled(words(), &bar, &bar, room);
+        }
+        for row in rows {
+            let line = self.bordered(indent, row.spans);
+            self.lines.body.push(line);
+        }
+    }
+
+    /// The column of labels and descriptions.
+    fn label_column(&self) -> usize {
+        INDENT + 2 + width(self.theme.signs.radio) + 1
+    }
+
+    /// `> ● label`
+    fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
+        let signs = self.theme.signs;
+        let focused = entry.focus() == row;
+        let sign = match (question.is_multi_select(), entry.is_picked(row)) {
+            (false, false) => signs.radio,
+            (false, true) => signs.radio_on,
+            (true, false) => signs.checkbox,
+            (true, true) => signs.checkbox_on,
+        };
+        let confirmed = self.phase == PromptPhase::Confirmed && entry.is_picked(row);
+        let picked = entry.is_picked(row);
+        let (text, mark) = match (confirmed, focused || picked) {
+            (true, _) => (Role::Success, Role::Success),
+            (false, true) => (Role::Text, Role::Primary),
+            (false, false) => (Role::Secondary, Role::Primary),
+        };
+        let style = if focused { self.theme.focused(text) } else { self.style(text) };
+        let mark = if picked { self.style(mark).add_modifier(Modifier::BOLD) } else { self.style(mark) };
+        let column = self.label_column();
+        let room = self.room(column);
+        for (i, range) in wrap(name, room, room).into_iter().enumerate() {
+            let label = Span::styled(name[range].trim_end_matches(' '), style);
+            let line = if i == 0 {
+                let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
+                let mark = Span::styled(sign, mark);
+                self.bordered(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label])
+            } else {
+                self.bordered(column, vec![label])
+            };
+            self.lines.body.push(line);
+        }
+    }
+
+    /// Ends a row: its note, and a blank line.
+    fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
+        let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
+        if let Some(note) = entry.note(row)
+            && (typing || !note.is_empty())
+        {
+            self.field(self.label_column(), "Note: ", note, typing);
+        }
+        self.lines.rows.push(start..self.lines.body.len());
+        if row < entry.other_row() {
+            self.gap();
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a question is about has room: options give way to it, and it scrolls by itself.
+
+use super::*;
+use askuser::{Context, KeyCode};
+use fixtures::{ARMED, database, question, set_of};
+use std::fmt::Write;
+
+fn permission() -> askuser::QuestionSet {
+    let options = [
+        ("Allow once", "Run it now and ask again the next time"),
+        ("Always here", "Run exactly this command in this folder without asking"),
+        ("Don't run it", "The agent is told that you said no"),
+        ("Explain first", "The agent says what it does before it asks again"),
+    ];
+    set_of(&[question("Run this command?", "Bash", false, &options)])
+}
+
+fn command() -> Context {
+    Context::command("cd /srv/app\ngit pull --ff-only\nsystemctl restart app")
+}
+
+fn plan() -> Context {
+    Context::prose("## The plan\n\n1. **Look** at `main.rs`\n2. Change it\n3. Run the tests\n4. Say what came of it")
+}
+
+fn diff() -> Context {
+    Context::diff("@@ -1 +1 @@\n-let x = 1;\n+let x = 2;")
+}
+
+/// The driver's view of a context on a terminal of this size.
+fn with<'a>(prompt: &'a Prompt, context: &Context, (columns, rows): Size) -> View<'a> {
+    View::new(prompt, Some(context), &Theme::default(), PromptPhase::Asking, columns - 1, rows - 1)
+}
+
+fn picture(prompt: &Prompt, context: &Context, size: Size) -> String {
+    let rows: String = rows(&drawn(&with(prompt, context, size))).iter().map(|row| format!("{row}\n")).collect();
+    format!("{}x{}\n{rows}\n", size.0, size.1)
+}
+
+const SIZES: [Size; 3] = [(80, 24), (40, 12), (120, 40)];
+
+#[test]
+fn contexts_at_every_size() {
+    for (name, context, set) in
+        [("permission", command(), permission()), ("plan", plan(), permission()), ("diff", diff(), permission())]
+    {
+        let prompt = Prompt::new(set, ARMED);
+        let mut out = String::new();
+        for size in SIZES {
+            let _ = write!(out, "{}", picture(&prompt, &context, size));
+        }
+        insta::assert_snapshot!(name, out);
+    }
+}
+
+#[test]
+fn a_permission_shows_what_it_permits_at_40_by_12() {
+    let shown = picture(&Prompt::new(permission(), ARMED), &command(), (40, 12));
+    for line in command().text().lines() {
+        assert!(shown.contains(&format!("│  ┃ {line}")), "{shown}");
+    }
+    assert!(shown.contains("Run this command?") && shown.contains("> ○ Allow once"), "{shown}");
+}
+
+#[test]
+fn a_plan_shows_its_title_and_a_diff_its_first_line_at_80_by_24() {
+    let prompt = Prompt::new(permission(), ARMED);
+    let shown = picture(&prompt, &plan(), (80, 24));
+    assert!(shown.contains("The plan") && shown.contains("Say what came of it"), "{shown}");
+    let shown = picture(&prompt, &diff(), (80, 24));
+    assert!(shown.contains("@@ -1 +1 @@") && shown.contains("+let x = 2;"), "{shown}");
+}
+
+#[test]
+fn blank_lines_go_before_descriptions_and_descriptions_before_options() {
+    let prompt = Prompt::new(permission(), ARMED);
+    let height = |rows| with(&prompt, &command(), (80, rows)).size().1;
+    let shown = |rows| picture(&prompt, &command(), (80, rows));
+    let has_blank = |rows| shown(rows).lines().any(|row| row == "│");
+    let has_others = |rows| shown(rows).contains("The agent is told");
+    let least = |wanted: &dyn Fn(u16) -> bool| (10..60).find(|&rows| wanted(rows)).expect("a size");
+    let (airy, described) = (least(&has_blank), least(&has_others));
+    let whole = least(&|rows| {
+        with(&prompt, &command(), (80, rows)).viewport().total
+            == with(&prompt, &command(), (80, rows)).viewport().height
+    });
+    assert!(whole < described && described < airy, "{whole} {described} {airy}");
+    assert!(height(60) > height(described));
+}
+
+#[test]
+fn the_frame_keeps_its_height_while_the_cursor_moves_over_descriptions_of_other_lengths() {
+    let long = "Runs it in this folder ".repeat(8);
+    let options = [("One", "Short"), ("Two", long.trim_end()), ("Three", "Short"), ("Four", "Short")];
+    let size = (60, 16);
+    let mut prompt = Prompt::new(set_of(&[question("Which?", "Pick", false, &options)]), ARMED);
+    let mut heights = Vec::new();
+    for _ in 0..5 {
+        let shown = view(&prompt, &Theme::default(), PromptPhase::Asking, size);
+        heights.push(shown.size().1);
+        let viewport = shown.viewport().clone();
+        prompt.look(viewport);
+        press(&mut prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
+    }
+    assert_eq!(heights, [heights[0]; 5]);
+}
+
+#[test]
+fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
+    let context = Context::diff((1..=60).map(|n| format!("+line {n}.\n")).collect::<String>());
+    for size in SIZES {
+        let mut prompt = Prompt::new(database(), ARMED);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..30 {
+            let shown = with(&prompt, &context, size);
+            let text = rows(&drawn(&shown)).join("\n");
+            seen.extend((1..=60).filter(|n| text.contains(&format!("+line {n}."))));
+            assert!(text.contains("> ○ PostgreSQL") && text.contains(" more line"), "{text}");
+            let viewport = shown.viewport().clone();
+            prompt.look(viewport);
+            prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
+            if prompt.scroll() != askuser::prompt::Scroll::At(0) {
+                break;
+            }
+        }
+        assert_eq!(seen.len(), 60, "{size:?}");
+    }
+}
