@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a call waits for another process to finish writing.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How often a call tries again while another process writes, and how long it waits in between.
+const TRIES: i32 = 2_000;
+const PAUSE: Duration = Duration::from_millis(5);
 /// The longest draft that is kept, in bytes of JSON: four answers of the longest text that may be typed.
 const MAX_DRAFT: usize = 64 * 1024;
 /// How many questions an ambiguous abbreviation lists.
@@ -47,7 +48,7 @@ impl SqliteStore {
         crate::presence::private_file(path)?;
         let failed = failed(path, "cannot open");
         let mut connection = Connection::open(path).map_err(&failed)?;
-        connection.busy_timeout(PATIENCE).map_err(&failed)?;
+        connection.busy_handler(Some(try_again)).map_err(&failed)?;
         // Of a new file: seven questions fill a page of this size, three waste a fifth of the usual one.
         connection.pragma_update(None, "page_size", 8192).map_err(&failed)?;
         connection.pragma_update(None, "journal_mode", "wal").map_err(&failed)?;
@@ -531,6 +532,19 @@ fn event(tx: &Transaction<'_>, question: i64, state: State, at: u64) -> Result<(
     Ok(())
 }
 
+/// Waits a little for another process to finish writing. SQLite's own handler waits ever longer, up to 100 ms, so that of many
+/// writers some come late again and again.
+fn try_again(times: i32) -> bool {
+    // Not all at the same moment.
+    let jitter = times.unsigned_abs().wrapping_mul(7).wrapping_add(std::process::id()) % 5;
+    std::thread::sleep(if times < 10 {
+        Duration::from_millis(1)
+    } else {
+        PAUSE + Duration::from_millis(u64::from(jitter)) - Duration::from_millis(2)
+    });
+    times < TRIES
+}
+
 fn transact<T>(
     connection: &mut Connection,
     write: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>,
@@ -580,7 +594,8 @@ fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> Store
         ),
         Some(ErrorCode::DiskFull) => StoreError::broken(&what, "the disk is full"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::broken(&what, format!("another process has kept it locked for {} s", PATIENCE.as_secs()))
+            let patience = PAUSE.saturating_mul(TRIES.unsigned_abs()).as_secs();
+            StoreError::broken(&what, format!("another process has kept it locked for {patience} s"))
         }
         Some(ErrorCode::ReadOnly) => StoreError::broken(&what, "it is read-only"),
         _ => StoreError::broken(&what, error),

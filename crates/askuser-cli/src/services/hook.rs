@@ -6,6 +6,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+/// What a pipe holds.
+const PIPE: usize = if cfg!(target_os = "linux") { 64 << 10 } else { 16 << 10 };
 /// The longest complaint that is kept.
 const MAX_COMPLAINT: u64 = 2_000;
 
@@ -60,8 +62,14 @@ pub(crate) fn run(command: &str, request: &Request) -> Result<Running, String> {
         "request": request,
     });
     if let Some(mut stdin) = child.stdin.take() {
-        // It may read slowly, or not at all.
-        std::thread::spawn(move || drop(writeln!(stdin, "{input}")));
+        let input = format!("{input}\n");
+        // What a pipe holds is there even if we end now. It may read the rest slowly, or not at all.
+        let (now, later) = input.as_bytes().split_at(input.len().min(PIPE));
+        let written = stdin.write_all(now);
+        if written.is_ok() && !later.is_empty() {
+            let later = later.to_vec();
+            std::thread::spawn(move || drop(stdin.write_all(&later)));
+        }
     }
     Ok(Running(child))
 }

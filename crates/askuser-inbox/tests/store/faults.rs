@@ -102,7 +102,7 @@ fn nothing_acknowledged_is_lost_when_askers_answerers_and_watchers_are_killed_at
 #[test]
 fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     let place = Place::new();
-    let output = command(&format!("fill {}", 96 * 1024), &place.path()).output().unwrap();
+    let output = command(&format!("fill {}", 400 * 1024), &place.path()).output().unwrap();
     assert!(output.status.success());
     let said = said(&output.stdout);
     assert!(said[0].starts_with("refused cannot write") && said[0].contains("inbox.sqlite"), "{}", said[0]);
@@ -166,7 +166,7 @@ fn a_store_that_another_process_keeps_locked_is_refused_after_a_while_and_works_
     let mut lines = BufReader::new(locker.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "@locked"));
     let error = store.answer(&id, &choice(0, "ada"), "k").unwrap_err().chain();
-    assert!(error.ends_with("inbox.sqlite: another process has kept it locked for 5 s"), "{error}");
+    assert!(error.ends_with("inbox.sqlite: another process has kept it locked for 10 s"), "{error}");
     drop(locker.stdin.take());
     locker.wait().unwrap();
     assert_eq!(store.get(&id).unwrap().state(), State::Pending, "nothing was acknowledged, nothing is recorded");
