@@ -8,6 +8,7 @@ use crate::view::{Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
 use askuser::prompt::{Occasion, PromptOptions};
 use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -41,6 +42,27 @@ pub struct Options {
     pub window: Window,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
+    /// Told when the person stops the clock of a question that somebody else keeps the time of too.
+    pub on_hold: OnHold,
+}
+
+/// Told that the clock of a question was stopped.
+#[derive(Clone, Default)]
+pub struct OnHold(Option<Arc<Held>>);
+
+type Held = dyn Fn(&RequestKey) + Send + Sync;
+
+impl OnHold {
+    /// Calls this, on the prompt's thread.
+    pub fn new(held: impl Fn(&RequestKey) + Send + Sync + 'static) -> OnHold {
+        OnHold(Some(Arc::new(held)))
+    }
+}
+
+impl std::fmt::Debug for OnHold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "OnHold(somebody)" } else { "OnHold(nobody)" })
+    }
 }
 
 impl Options {
@@ -62,6 +84,7 @@ impl From<Environment> for Options {
             charset: environment.charset,
             window: environment.window,
             occasion: Occasion::default(),
+            on_hold: OnHold::default(),
         }
     }
 }
@@ -170,9 +193,14 @@ pub(crate) fn ask_on(
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
     let context = asked.request.context();
+    let on_hold = || {
+        if let (Some(held), Some(_)) = (&options.on_hold.0, asked.request.deadline()) {
+            held(asked.request.key());
+        }
+    };
     match asked.presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, store),
-        Presentation::Line => line_prompt::ask(prompt, context, options, device, store),
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, &on_hold, store),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device, &on_hold, store),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
 use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, not_stored_lines};
 use crate::{Options, Window, editor};
-use askuser::prompt::Effect;
+use askuser::prompt::{Effect, Occasion};
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
@@ -30,13 +30,15 @@ pub(crate) fn ask(
     options: &Options,
     device: &mut Device,
     type_ahead: &mut Vec<Input>,
+    on_hold: &dyn Fn(),
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.charset);
     let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
-    let mut screen = InlinePrompt { device, painter, session, options, theme: options.theme, size, type_ahead };
+    let (theme, is_held) = (options.theme, false);
+    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, on_hold, is_held };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -51,6 +53,9 @@ struct InlinePrompt<'a> {
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
+    /// Told once that the person has stopped the clock.
+    on_hold: &'a dyn Fn(),
+    is_held: bool,
 }
 
 /// How the loop ended.
@@ -120,6 +125,10 @@ impl InlinePrompt<'_> {
             };
             if let Some(end) = end {
                 return Ok(end);
+            }
+            if !self.is_held && self.session.prompt().is_held() {
+                self.is_held = true;
+                (self.on_hold)();
             }
             self.take_background();
             self.repaint()?;
@@ -325,7 +334,14 @@ impl InlinePrompt<'_> {
                 _ => {}
             }
         }
-        let lines = self.session.closing_lines(outcome, self.options.confirm, self.room().0);
+        let lines = match (outcome.status(), self.options.occasion) {
+            (Status::Cancelled, Occasion::Asked) => {
+                self.session.closing_lines(outcome, self.options.confirm, self.room().0)
+            }
+            // Put aside: whoever has opened it says so.
+            (Status::Cancelled, _) => Vec::new(),
+            _ => self.session.closing_lines(outcome, self.options.confirm, self.room().0),
+        };
         self.show_end(&lines);
         Ok(())
     }

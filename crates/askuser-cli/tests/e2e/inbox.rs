@@ -265,6 +265,24 @@ fn an_answer_given_here_ends_the_question_everywhere() {
 }
 
 #[test]
+fn a_key_pressed_here_stops_the_clock_that_the_inbox_keeps() {
+    let stage = Stage::new();
+    let args = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox", "--timeout", "3s"];
+    let mut terminal = stage.askuser(&[&args[..], &[&example("database")]].concat(), "");
+    terminal.wait_for("? keys");
+    assert!(pending(&stage, 1)[0]["expires_ms"].is_number());
+    terminal.keys("<down>");
+    terminal.wait_for("> ○ MongoDB");
+    let deadline = Instant::now() + PATIENCE;
+    while pending(&stage, 1)[0]["expires_ms"].is_number() {
+        assert!(Instant::now() < deadline, "it still runs out");
+    }
+    std::thread::sleep(Duration::from_millis(3_500));
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+}
+
+#[test]
 fn what_was_put_aside_is_offered_again() {
     let stage = Stage::new();
     let id = detached(&stage, "authentication", &[]);

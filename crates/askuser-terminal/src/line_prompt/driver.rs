@@ -20,6 +20,7 @@ pub(crate) fn ask(
     context: Option<&Context>,
     options: &Options,
     device: &mut Device,
+    on_hold: &dyn Fn(),
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
@@ -32,7 +33,7 @@ pub(crate) fn ask(
         painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
     }
-    let end = run(device, &mut line_prompt, options.charset).map_err(&failed)?;
+    let end = run(device, &mut line_prompt, options.charset, on_hold).map_err(&failed)?;
     let (lines, result) = match end {
         End::Failed(error) => return Err(error),
         End::TerminalGone => return Ok(terminal_gone(&line_prompt.prompt, Via::Line)),
@@ -69,11 +70,15 @@ enum End {
     Closed(Option<Closed>),
 }
 
-fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset) -> io::Result<End> {
-    let started = Instant::now();
+fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_hold: &dyn Fn()) -> io::Result<End> {
+    let (started, mut is_held) = (Instant::now(), false);
     let (mut inputs, mut line) = (Vec::new(), String::new());
     device.write(&charset.encode(&intro(line_prompt)))?;
     loop {
+        if !is_held && line_prompt.prompt.is_held() {
+            is_held = true;
+            on_hold();
+        }
         let timeout = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
         let mut effects = Vec::new();
         match device.wait(timeout, &mut inputs)? {

@@ -65,6 +65,10 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
             let surfaces = Surfaces::of(&settings)?.telling(surface.teller());
+            let surface = match surfaces.uses_the_inbox() {
+                true => surface.holding(inbox::holding(&inbox::open(&settings)?)),
+                false => surface,
+            };
             let person = inbox::beside(&settings, &surfaces, Some(surface.asker()))?;
             if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);

@@ -1,8 +1,8 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
-use super::{ended_elsewhere, failed, only_a_person, open_existing, parse, person, question, runtime, words};
+use super::{ended_elsewhere, failed, holding, only_a_person, open_existing, parse, person, question, runtime, words};
 use askuser::prompt::Occasion;
-use askuser::store::{AskerPresence, Filter, Recorded, StoredQuestion};
+use askuser::store::{AskerPresence, Filter, Recorded, State, StoredQuestion};
 use askuser::{AskError, Decision, Outcome, Via, reply};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
@@ -14,6 +14,7 @@ use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// How many questions are looked through for the next one.
 const MANY: u32 = 100;
@@ -111,18 +112,18 @@ pub(crate) fn at_the_prompt(
     let mut options = terminal_options(settings);
     options.occasion = occasion;
     if occasion == Occasion::Unbidden {
-        options.key_delay = options.key_delay.max(std::time::Duration::from_secs(1));
+        options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
-    // Whoever has opened it is there: the clock stops. The store keeps it for a prompt that opened by itself.
-    if occasion == Occasion::Opened && question.ending.is_none() {
-        inbox.store().hold(&question.id).map_err(failed)?;
-    }
+    // Whoever touches a key stops the clock; what is left of it is shown.
+    options.on_hold = holding(inbox);
     let mut question = question.clone();
-    question.request = question.request.with_deadline(None);
+    let left = question.expires_ms.map(|at| Duration::from_millis(at.saturating_sub(words::now_ms()).max(1)));
+    question.request = question.request.with_deadline(left);
     let terminal = TerminalAsker::new(options);
     let shown = runtime()?.block_on(answer_at(inbox, &question, &terminal, &person()));
     drop(terminal);
     match shown {
+        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
         Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
         Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(&question, &ending)),
         Ok(Shown::PutAside(answers)) => {

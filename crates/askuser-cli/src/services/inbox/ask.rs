@@ -1,6 +1,6 @@
 //! `askuser ask --via inbox`: the question is kept, and whoever asks waits for it, or comes back later.
 
-use super::{asker, origin, parse, runtime, words};
+use super::{asker, holding, open, origin, parse, runtime, words};
 use crate::signals::Signals;
 use askuser::store::Store;
 use askuser::{AskError, Asker, Decision, Delivery, Request, RequestKey};
@@ -10,7 +10,7 @@ use askuser_cli::result::{self, print};
 use askuser_cli::source;
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_inbox::InboxAsker;
-use askuser_terminal::TerminalAsker;
+use askuser_terminal::{Options, TerminalAsker};
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -45,8 +45,12 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return detach(&request, &settings);
     }
     let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
-    let terminal = here.then(|| Arc::new(TerminalAsker::new(terminal_options(&settings))) as Arc<dyn Asker>);
-    let asker = asker(&settings, terminal)?.telling(move |question| {
+    let inbox = open(&settings)?;
+    let terminal = here.then(|| {
+        let options = Options { on_hold: holding(&inbox), ..terminal_options(&settings) };
+        Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
+    });
+    let asker = asker(&settings, inbox, terminal)?.telling(move |question| {
         if !here {
             failure::notice("askuser", &words::how_to_answer(question));
         }
@@ -67,7 +71,7 @@ fn key(args: &ArgMatches) -> RequestKey {
 
 /// Keeps the question and does not wait for it.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
-    let asker = asker(settings, None)?;
+    let asker = asker(settings, open(settings)?, None)?;
     let question = asker.put(request).map_err(super::failed)?;
     result::write(&format!("{}\n", question.id))?;
     asker.inbox().store().detach(&question.id).map_err(super::failed)?;

@@ -20,6 +20,7 @@ use askuser_cli::state_folder::{inbox_file, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
+use askuser_terminal::OnHold;
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -66,10 +67,9 @@ fn open_existing(settings: &Settings) -> Result<Inbox, Failure> {
 }
 
 /// Asks through the inbox, and at a surface beside it.
-pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
-    let asker = InboxAsker::new(open(settings)?)
-        .answered_by(person())
-        .reaching(reach::reaching(settings, &inbox_file(settings)?));
+pub(crate) fn asker(settings: &Settings, inbox: Inbox, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
+    let asker =
+        InboxAsker::new(inbox).answered_by(person()).reaching(reach::reaching(settings, &inbox_file(settings)?));
     Ok(match beside {
         Some(surface) => asker.beside(surface),
         None => asker,
@@ -87,12 +87,23 @@ pub(crate) fn beside(
     }
     let here = here.filter(|_| surfaces.asks_at_the_terminal());
     let is_alone = here.is_none();
-    let asker = asker(settings, here)?.telling(move |question| {
+    let asker = asker(settings, open(settings)?, here)?.telling(move |question| {
         if is_alone {
             failure::notice("askuser", &words::how_to_answer(question));
         }
     });
     Ok(Some(Arc::new(asker)))
+}
+
+/// Whoever stops the clock at a prompt stops it in the store too.
+pub(crate) fn holding(inbox: &Inbox) -> OnHold {
+    let store = inbox.store().clone();
+    OnHold::new(move |key| {
+        if let Ok(Some(id)) = store.id_of(key) {
+            // It times out all the same then, and the prompt says so.
+            let _ = store.hold(&id);
+        }
+    })
 }
 
 /// Who sits here, as far as the system knows.

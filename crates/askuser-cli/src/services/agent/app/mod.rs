@@ -32,7 +32,7 @@ use askuser_agent::{Agent, AgentEvent};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::surfaces::terminal_options;
-use askuser_terminal::{Console, Options};
+use askuser_terminal::{Console, OnHold, Options};
 use driver::Driver;
 use history::HistoryFile;
 use state::{Motion, State};
@@ -62,6 +62,12 @@ impl Surface {
         let ui = UiSender::new(sender, console.waker());
         let questions = Questions::new(ui.clone());
         Ok(Surface { console, options, ui, questions, updates })
+    }
+
+    /// Telling somebody else who keeps the time that the person has stopped a question's clock.
+    pub(crate) fn holding(mut self, on_hold: OnHold) -> Surface {
+        self.options.on_hold = on_hold;
+        self
     }
 
     /// The asker for the agent.
