@@ -4,9 +4,11 @@
 //! cargo build --release
 //! cargo run -p askuser-cli --example record prompt > docs/prompt.svg
 //! cargo run -p askuser-cli --example record agent > docs/agent.svg
+//! cargo run -p askuser-cli --example record inbox > docs/inbox.svg      # needs tmux
 //! ```
 //!
-//! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes.
+//! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes. Lines are drawn
+//! rather than written, since fonts leave gaps between them, and the keys that were pressed stand below.
 
 use portable_pty::{Child, CommandBuilder, NativePtySystem, PtySize, PtySystem};
 use std::fmt::Write as _;
@@ -46,7 +48,12 @@ const AGENT: &[(&str, &[(&str, f32)])] = &[
     ("Question 2 of 2", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
     ("Check your answers", &[("\r", 1.5)]),
     ("Write new file", &[("\r", 2.0)]),
-    ("or go on", &[]),
+];
+/// The same for a popup in tmux. Keys count there once the keyboard has rested for a second.
+const INBOX: &[(&str, &[(&str, f32)])] = &[
+    ("askuser agent asks", &[("\x1b[B", 2.2), ("\r", 1.2)]),
+    ("Question 2 of 2", &[(" ", 1.2), ("\r", 0.9)]),
+    ("Check your answers", &[("\r", 1.6)]),
 ];
 const LAST: f32 = 3.0;
 
@@ -56,7 +63,7 @@ fn main() -> Result<()> {
         Some("prompt") => {
             let input = root.join("examples/authentication.json");
             let args = ["ask", "--key-delay", "0", input.to_str().ok_or("a path that is not UTF-8")?];
-            let mut recorder = Recorder::start("askuser ask examples/authentication.json", &args, &root)?;
+            let mut recorder = Recorder::start("askuser ask examples/authentication.json", &binary()?, &args, &root)?;
             for (keys, seconds) in PROMPT {
                 recorder.settle();
                 recorder.hold(*seconds);
@@ -74,23 +81,40 @@ fn main() -> Result<()> {
             std::fs::create_dir(&work)?;
             let script = root.join("examples/agent/database.json");
             let args = ["agent", "--script", script.to_str().ok_or("a path that is not UTF-8")?];
-            let mut recorder = Recorder::start("askuser agent --script examples/agent/database.json", &args, &work)?;
-            for (shown, keys) in AGENT {
-                recorder.watch(shown)?;
-                for (keys, seconds) in *keys {
-                    recorder.settle();
-                    recorder.hold(*seconds);
-                    // A question that follows another does not listen at once.
-                    std::thread::sleep(Duration::from_secs_f32(*seconds));
-                    recorder.press(keys)?;
-                }
-            }
+            let typed = "askuser agent --script examples/agent/database.json";
+            let mut recorder = Recorder::start(typed, &binary()?, &args, &work)?;
+            recorder.play(AGENT)?;
+            recorder.watch("or go on")?;
             recorder.settle();
             recorder.hold(LAST);
             recorder.child.kill()?;
             recorder.frames
         }
-        _ => return Err("which? prompt or agent".into()),
+        Some("inbox") => {
+            let folder = tempfile::tempdir()?;
+            let work = folder.path().join("shop");
+            std::fs::create_dir(&work)?;
+            std::fs::copy(root.join("examples/agent/database.json"), work.join("setup.json"))?;
+            // A person at work on the right, an agent on the left that has no terminal to ask on.
+            let agent = "askuser agent --script setup.json --via inbox -p 'Set up storage' </dev/null";
+            let script = format!(
+                "set -g status off; split-window -h -l 38 \"echo '$ vim notes.md'; exec cat\"; select-pane -L; send-keys -l \
+                 \"{agent}\"; send-keys Enter; select-pane -R"
+            );
+            std::fs::write(
+                work.join("tmux.conf"),
+                "set -g default-shell /bin/sh\nset -g default-command 'PS1=\"$ \" sh'\n",
+            )?;
+            let args = ["-f", "tmux.conf", "new-session", ";", "source-file", "start.conf"];
+            std::fs::write(work.join("start.conf"), script.replace("; ", "\n"))?;
+            let mut recorder = Recorder::start("", Path::new("tmux"), &args, &work)?;
+            recorder.play(INBOX)?;
+            recorder.settle();
+            recorder.hold(LAST);
+            recorder.child.kill()?;
+            recorder.frames
+        }
+        _ => return Err("which? prompt, agent or inbox".into()),
     };
     std::io::stdout().write_all(animate(&frames).as_bytes())?;
     Ok(())
@@ -103,13 +127,15 @@ struct Recorder {
     keyboard: Box<dyn Write + Send>,
     screen: vt100::Parser,
     frames: Vec<(String, f32)>,
+    /// The last keys that were pressed, by name.
+    pressed: Vec<&'static str>,
 }
 
 impl Recorder {
-    fn start(typed: &str, args: &[&str], folder: &Path) -> Result<Recorder> {
+    fn start(typed: &str, program: &Path, args: &[&str], folder: &Path) -> Result<Recorder> {
         let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
         let pty = NativePtySystem::default().openpty(size)?;
-        let mut command = CommandBuilder::new(binary()?);
+        let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(folder);
         command.env("TERM", "xterm-256color");
@@ -117,17 +143,50 @@ impl Recorder {
         command.env("COLORFGBG", "15;0");
         command.env("HOME", folder.parent().unwrap_or(folder));
         command.env_remove("XDG_STATE_HOME");
+        command.env_remove("TMUX");
+        command.env("TMUX_TMPDIR", folder);
+        let release = binary()?.parent().map(Path::to_owned).unwrap_or_default();
+        command.env("PATH", format!("{}:{}", release.display(), std::env::var("PATH").unwrap_or_default()));
         let child = pty.slave.spawn_command(command)?;
         drop(pty.slave);
         let bytes = read_in_background(pty.master.try_clone_reader()?);
         let keyboard = pty.master.take_writer()?;
         let size = |n: u16| n.try_into().map_err(|_| "a screen has rows and columns");
         let mut screen = vt100::Parser::new(size(ROWS)?, size(COLUMNS)?, 0);
-        screen.process(format!("\x1b[32m$\x1b[m {typed}").as_bytes());
-        Ok(Recorder { child, bytes, keyboard, screen, frames: Vec::new() })
+        if !typed.is_empty() {
+            screen.process(format!("\x1b[32m$\x1b[m {typed}").as_bytes());
+        }
+        Ok(Recorder { child, bytes, keyboard, screen, frames: Vec::new(), pressed: Vec::new() })
+    }
+
+    /// Types what is to be typed whenever the screen shows what it has to. The first question is the first picture.
+    fn play(&mut self, scenes: &[(&str, &[(&str, f32)])]) -> Result<()> {
+        for (i, (shown, keys)) in scenes.iter().enumerate() {
+            self.watch(shown)?;
+            if i == 0 {
+                self.frames.clear();
+            }
+            for (keys, seconds) in *keys {
+                self.settle();
+                self.hold(*seconds);
+                // A question that follows another does not listen at once.
+                std::thread::sleep(Duration::from_secs_f32(*seconds));
+                self.press(keys)?;
+            }
+        }
+        Ok(())
     }
 
     fn press(&mut self, keys: &str) -> Result<()> {
+        self.pressed.push(match keys {
+            "\x1b[A" => "↑",
+            "\x1b[B" => "↓",
+            "\r" => "Enter",
+            " " => "Space",
+            "1" => "1",
+            "5" => "5",
+            _ => "a letter",
+        });
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 
@@ -140,7 +199,7 @@ impl Recorder {
 
     /// Shows the screen as it is.
     fn hold(&mut self, seconds: f32) {
-        let frame = draw(self.screen.screen());
+        let frame = draw(self.screen.screen()) + &keys(&self.pressed);
         match self.frames.last_mut() {
             Some((last, shown)) if *last == frame => *shown += seconds,
             _ => self.frames.push((frame, seconds)),
@@ -184,6 +243,28 @@ fn read_in_background(mut reader: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
 const CELL: (f32, f32) = (8.4, 18.0);
 const MARGIN: f32 = 16.0;
 
+/// The last keys, below the screen.
+fn keys(pressed: &[&str]) -> String {
+    let (mut out, mut x) = (String::new(), MARGIN);
+    let y = MARGIN + f32::from(ROWS) * CELL.1 + 6.0;
+    let mut last: Vec<&str> = pressed.to_vec();
+    last.dedup_by(|a, b| *a == "a letter" && a == b);
+    for (i, key) in last.iter().rev().take(8).rev().enumerate() {
+        let width = key.chars().count() as f32 * CELL.0 + 12.0;
+        let is_last = i + 1 == last.len().min(8);
+        let (stroke, fill) = if is_last { ("#818cf8", "#e2e8f0") } else { ("#475569", "#94a3b8") };
+        let _ = write!(
+            out,
+            "<rect x='{x:.1}' y='{y:.1}' width='{width:.1}' height='20' rx='4' fill='none' stroke='{stroke}'/>\
+             <text x='{:.1}' y='{:.1}' fill='{fill}'>{key}</text>",
+            x + 6.0,
+            y + 14.5
+        );
+        x += width + 6.0;
+    }
+    out
+}
+
 /// One screen as SVG text, a run of equal style at a time.
 fn draw(screen: &vt100::Screen) -> String {
     let mut out = String::new();
@@ -208,7 +289,6 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
     let (x, y) = (MARGIN + f32::from(column) * CELL.0, MARGIN + f32::from(row) * CELL.1);
     let width = text.chars().count() as f32 * CELL.0;
     // Not every renderer keeps blanks at the start of a text.
-    let blanks = text.chars().take_while(|c| *c == ' ').count();
     if let vt100::Color::Rgb(r, g, b) = bg {
         let _ = write!(
             out,
@@ -224,16 +304,51 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
         vt100::Color::Idx(2) => "#34d399".into(),
         _ => "#e2e8f0".into(),
     };
+    // Lines are drawn: a font leaves gaps between those of two rows.
+    for (i, c) in text.chars().enumerate() {
+        line(out, x + i as f32 * CELL.0, y, c, &fill);
+    }
+    let text: String = text.chars().map(|c| if LINES.contains(c) { ' ' } else { c }).collect();
+    let blanks = text.chars().take_while(|c| *c == ' ').count();
+    if text.trim().is_empty() {
+        return;
+    }
     let weight = if bold { " font-weight='bold'" } else { "" };
     let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
     let _ = write!(out, "<text x='{x:.1}' y='{:.1}' fill='{fill}'{weight}>{text}</text>", y + CELL.1 * 0.75);
 }
 
+const LINES: &str = "│┃─╭╮╰╯┌┐└┘";
+
+/// A character of a frame, as a line through its cell.
+fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
+    let (w, h) = CELL;
+    let (middle, centre, right, bottom) = (x + w / 2.0, y + h / 2.0, x + w, y + h);
+    let r = w / 2.0;
+    let path = match c {
+        '│' | '┃' => format!("M{middle:.1} {y:.1}V{bottom:.1}"),
+        '─' => format!("M{x:.1} {centre:.1}H{right:.1}"),
+        '╭' | '┌' => {
+            format!("M{middle:.1} {bottom:.1}V{:.1}Q{middle:.1} {centre:.1} {right:.1} {centre:.1}", centre + r)
+        }
+        '╮' | '┐' => {
+            format!("M{middle:.1} {bottom:.1}V{:.1}Q{middle:.1} {centre:.1} {x:.1} {centre:.1}", centre + r)
+        }
+        '╰' | '└' => {
+            format!("M{middle:.1} {y:.1}V{:.1}Q{middle:.1} {centre:.1} {right:.1} {centre:.1}", centre - r)
+        }
+        '╯' | '┘' => format!("M{middle:.1} {y:.1}V{:.1}Q{middle:.1} {centre:.1} {x:.1} {centre:.1}", centre - r),
+        _ => return,
+    };
+    let width = if c == '┃' { 2.4 } else { 1.2 };
+    let _ = write!(out, "<path d='{path}' fill='none' stroke='{stroke}' stroke-width='{width}'/>");
+}
+
 /// The screens one after the other, for ever. Without animation the first one shows.
 fn animate(frames: &[(String, f32)]) -> String {
     let total: f32 = frames.iter().map(|(_, seconds)| seconds).sum();
-    let (width, height) = (2.0 * MARGIN + f32::from(COLUMNS) * CELL.0, 2.0 * MARGIN + f32::from(ROWS) * CELL.1);
+    let (width, height) = (2.0 * MARGIN + f32::from(COLUMNS) * CELL.0, 2.0 * MARGIN + f32::from(ROWS) * CELL.1 + 22.0);
     let mut out = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0} {height:.0}' width='{width:.0}' height='{height:.0}'>\
          <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}}</style>\
