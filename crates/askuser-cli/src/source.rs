@@ -119,14 +119,18 @@ pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::new(format!("{name}: longer than {MAX_BYTES} bytes")));
     }
-    if bytes.starts_with(b"\xef\xbb\xbf") {
-        return Err(Failure::new(format!(
-            "{name}: begins with a byte order mark (BOM), must be UTF-8 text without one"
-        )));
-    }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         Failure::new(format!("{name}: not UTF-8 at byte {}, must be UTF-8 text", error.utf8_error().valid_up_to()))
-    })
+    })?;
+    Ok(without_mark(text))
+}
+
+/// A text without the byte order mark that some editors put in front of it.
+fn without_mark(mut text: String) -> String {
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    text
 }
 
 /// Reads TOML as if it were JSON, keys in their order.
@@ -203,9 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_is_called_that() {
-        let failure = read("in.json", "\u{feff}{}".as_bytes()).unwrap_err();
-        assert_eq!(failure.message, "in.json: begins with a byte order mark (BOM), must be UTF-8 text without one");
+    fn a_byte_order_mark_is_read_past_and_only_one() {
+        assert_eq!(read("in.json", "\u{feff}{}".as_bytes()).unwrap(), "{}");
+        assert_eq!(read("in.json", "\u{feff}\u{feff}{}".as_bytes()).unwrap(), "\u{feff}{}");
     }
 
     #[test]

@@ -228,3 +228,12 @@ fn a_package_carries_the_same_example_questions_as_the_repository() {
         assert_eq!(read(path.clone()), read(root().join("examples").join(name)), "{}", path.display());
     }
 }
+
+#[test]
+fn what_people_install_unwinds_so_that_a_panic_in_a_tool_does_not_end_the_agent() {
+    let manifest = read(root().join("Cargo.toml"));
+    let aborts = manifest.lines().any(|line| line.trim_start().starts_with("panic") && line.contains("abort"));
+    assert!(!aborts, "a profile aborts on panics");
+    // Tried there, not only said.
+    assert!(read(root().join("check")).contains("cargo run --release --locked --quiet --example panicking_tool"));
+}

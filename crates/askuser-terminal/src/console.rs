@@ -1,7 +1,7 @@
 //! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
 //!
-//! Printed lines are never touched again; the live region is repainted where it changed. The terminal is sent no queries
-//! and the alternate screen is not used. Output is buffered and written at once when the console waits, so that no partial
+//! Printed lines are never touched again; the live region is repainted where it changed. The alternate screen is not used.
+//! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is buffered and written at once when the console waits, so that no partial
 //! frame is seen. Deliberately absent: the content, which is the caller's, and threads.
 
 mod window;
@@ -10,8 +10,9 @@ use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::inline_prompt::asks_background;
 use crate::paint::{CLEAR_BELOW, Painter};
-use crate::view::width;
+use crate::view::{Background, width};
 use crate::{Charset, EditedText, Options, Presentation, Window, open_editor};
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
@@ -47,6 +48,7 @@ pub struct Console {
     reflows: bool,
     size: (u16, u16),
     title: TitleState,
+    asks_background: bool,
     /// Whether the live region has to be erased before anything is printed.
     live_region: LiveRegion,
     /// The cursor's row in the live region.
@@ -68,7 +70,7 @@ pub enum ConsoleEvent {
     Resized,
     /// The process was suspended and resumed; the live region is gone and has to be set again.
     Resumed,
-    /// Another thread used a [`Waker`].
+    /// Another thread used a [`Waker`], or the terminal has told its background.
     Woken,
     /// This signal asks the process to end.
     Signal(i32),
@@ -119,6 +121,7 @@ impl Console {
             window: options.window,
             reflows: options.reflows,
             title: TitleState::Unchanged,
+            asks_background: asks_background(options),
             live_region: LiveRegion::Empty,
             cursor_row: 0,
             synchronize: false,
@@ -141,6 +144,11 @@ impl Console {
     /// Whether it is drawn on or used line by line. In line mode there is no live region.
     pub fn presentation(&self) -> Presentation {
         self.presentation
+    }
+
+    /// The terminal's background, once it has told it. It is asked after the first frame, if the theme's background is unknown.
+    pub fn background(&self) -> Option<Background> {
+        self.device.background()
     }
 
     /// A handle that wakes [`Console::wait`] from other threads.
@@ -219,9 +227,15 @@ impl Console {
     pub fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         if std::mem::take(&mut self.synchronize) && !bytes.is_empty() {
-            return self.device.write(&[BEGIN_SYNC, &bytes, END_SYNC].concat());
+            self.device.write(&[BEGIN_SYNC, &bytes, END_SYNC].concat())?;
+        } else {
+            self.device.write(&bytes)?;
         }
-        self.device.write(&bytes)
+        if self.painter.asked_rows() > 0 {
+            let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
+            self.painter.set_rows(rows.as_deref());
+        }
+        Ok(())
     }
 
     // ---- waiting ----
@@ -234,6 +248,10 @@ impl Console {
     /// If the terminal cannot be read or written.
     pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
         self.flush()?;
+        if self.asks_background && self.live_region == LiveRegion::Painted {
+            self.asks_background = false;
+            self.device.ask_background()?;
+        }
         let before = inputs.len();
         Ok(match self.device.wait(timeout, inputs)? {
             DeviceEvent::Input => {
@@ -248,7 +266,8 @@ impl Console {
             DeviceEvent::Resized => {
                 self.size = self.device.size();
                 if self.presentation == Presentation::Screen {
-                    self.painter.resized(self.size.0, self.reflows);
+                    let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
+                    self.painter.resized(self.size.0, self.reflows, cursor_row);
                     self.set_panic_restore(0);
                     self.live_region = LiveRegion::Empty;
                     self.synchronize = true;

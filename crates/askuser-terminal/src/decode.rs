@@ -2,14 +2,16 @@
 //!
 //! A state machine that takes one byte at a time, so it does not matter how reads split the stream. Sequences that are no
 //! keys of ours (mouse reports, replies, function keys) are dropped as a whole: an unknown sequence never turns into typed
-//! characters. One reply is read: the background colour (OSC 11), where it was asked for. Memory is bounded. There is no clock here: the caller decides when a lone escape byte has waited long
-//! enough and calls [`Decoder::flush`].
+//! characters. Replies are read where they were asked for (`replies`). Memory is bounded. There is no clock here: the
+//! caller decides when a lone escape byte has waited long enough and calls [`Decoder::flush`], or takes it for the Esc key
+//! at once.
 
 mod keys;
+pub(crate) mod replies;
 
-use crate::view::Background;
 use askuser::{Key, KeyCode, Mods};
 use keys::{ascii_key, csi_key, ss3_key};
+use replies::Replies;
 
 /// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,19 +52,7 @@ pub struct Decoder {
     params: Vec<u8>,
     /// What has been pasted so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
-    background: Reply,
-}
-
-/// The terminal's reply about its background colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Reply {
-    /// Nobody asked.
-    #[default]
-    NotAsked,
-    /// It may come, and may come in parts.
-    Expected,
-    /// It came.
-    Came(Background),
+    pub(crate) replies: Replies,
 }
 
 /// Key sequences have at most some thirty bytes; longer sequences are dropped.
@@ -86,6 +76,8 @@ enum State {
     Utf8 { bytes: [u8; 4], have: u8, need: u8, lead: Lead },
     /// After ESC, or after ESC ESC.
     Escape { lead: Lead },
+    /// After an ESC that was taken for the Esc key at once.
+    TakenEscape,
     /// Inside `ESC [ …`, `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
     /// Inside a control string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL. Its first bytes are in `params`.
@@ -139,7 +131,7 @@ impl Decoder {
             State::Ground => false,
             State::Paste { .. } => self.paste.ends_with(&[ETX]),
             // A reply that comes in parts must not end up as typed text.
-            State::ControlString { .. } if self.background == Reply::Expected => false,
+            State::ControlString { .. } if self.replies.expect_string() => false,
             _ => true,
         }
     }
@@ -159,9 +151,27 @@ impl Decoder {
                 out.push(Input::Key(KeyCode::Esc.into()));
             }
             State::Sequence { lead, .. } => self.emit_esc(lead, out),
-            State::Utf8 { .. } | State::ControlString { .. } | State::Skip { .. } => {}
+            State::Utf8 { .. } | State::TakenEscape | State::ControlString { .. } | State::Skip { .. } => {}
         }
         self.state = State::Ground;
+    }
+
+    /// Takes a lone escape byte for the Esc key at once. If the rest of an arrow key or the like follows soon, that is still
+    /// read as a key and types nothing.
+    pub(crate) fn take_escape(&mut self, out: &mut Vec<Input>) {
+        if let State::Escape { lead } = self.state {
+            self.emit_esc(lead, out);
+            out.push(Input::Key(KeyCode::Esc.into()));
+            self.state = State::TakenEscape;
+        }
+    }
+
+    /// Drops what is unfinished, unless it may be a reply: its other half must not end up as typed text.
+    pub(crate) fn restart(&mut self) {
+        if !self.replies.are_due() {
+            self.state = State::Ground;
+            self.paste.clear();
+        }
     }
 
     fn step(&mut self, byte: u8, out: &mut Vec<Input>) {
@@ -170,13 +180,19 @@ impl Decoder {
             State::Ground => self.plain_byte(byte, Lead::None, out),
             State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead, out),
             State::Escape { lead } => self.after_escape(byte, lead, out),
+            State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None, out),
+            // Any other key is one of its own: whoever has seen what Esc did may press it at once.
+            State::TakenEscape => {
+                self.state = State::Ground;
+                self.step(byte, out);
+            }
             State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
             State::ControlString { after_esc } => match byte {
                 b'\\' if after_esc => self.end_string(),
                 BEL => self.end_string(),
                 CAN | SUB => self.state = State::Ground,
                 // No reply has control characters: this was Alt-], and Ctrl-C must be heard.
-                0x00..=0x1f if byte != ESC && self.background == Reply::Expected => {
+                0x00..=0x1f if byte != ESC && self.replies.expect_string() => {
                     self.state = State::Ground;
                     self.step(byte, out);
                 }
@@ -196,35 +212,9 @@ impl Decoder {
         }
     }
 
-    /// Tells that the terminal was asked for its background colour.
-    pub(crate) fn expect_background(&mut self) {
-        self.background = Reply::Expected;
-    }
-
-    /// Whether the background colour was asked for and has not come.
-    pub(crate) fn expects_background(&self) -> bool {
-        self.background == Reply::Expected
-    }
-
-    /// Whether the background is there to be taken.
-    pub(crate) fn has_background(&self) -> bool {
-        matches!(self.background, Reply::Came(_))
-    }
-
-    /// Takes the background, once the reply is there.
-    pub(crate) fn take_background(&mut self) -> Option<Background> {
-        let Reply::Came(background) = self.background else { return None };
-        self.background = Reply::NotAsked;
-        Some(background)
-    }
-
     fn end_string(&mut self) {
         self.state = State::Ground;
-        if self.background == Reply::Expected
-            && let Some(background) = background_of(&self.params)
-        {
-            self.background = Reply::Came(background);
-        }
+        self.replies.string(&self.params);
     }
 
     /// A byte outside of sequences.
@@ -344,7 +334,12 @@ impl Decoder {
                 key.mods.alt |= lead == Lead::Escape;
                 out.push(Input::Key(key));
             }
-            None => self.emit_esc(lead, out),
+            None => {
+                self.emit_esc(lead, out);
+                if kind == Kind::Csi {
+                    self.replies.sequence(&self.params, end);
+                }
+            }
         }
     }
 
@@ -387,18 +382,6 @@ impl Decoder {
         let room = MAX_PASTE_BYTES - self.paste.len();
         self.paste.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
-}
-
-/// The background of `11;rgb:ffff/ffff/ffff`, in two or four digits a colour: the brighter half is light.
-fn background_of(reply: &[u8]) -> Option<Background> {
-    let colours = std::str::from_utf8(reply).ok()?.strip_prefix("11;rgb:")?;
-    let share = |digits: &str| {
-        let most = 16f64.powi(i32::try_from(digits.len()).ok().filter(|count| (1..=4).contains(count))?) - 1.0;
-        Some(f64::from(u16::from_str_radix(digits, 16).ok()?) / most)
-    };
-    let [r, g, b] = <[f64; 3]>::try_from(colours.split('/').map(share).collect::<Option<Vec<_>>>()?).ok()?;
-    let luma = 0.299 * r + 0.587 * g + 0.114 * b;
-    Some(if luma > 0.5 { Background::Light } else { Background::Dark })
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::view::Background;
 use proptest::prelude::*;
 
 fn all_at_once(bytes: &[u8]) -> Vec<Input> {
@@ -367,14 +368,14 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
     ] {
         for split in 1..reply.len() {
             let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
-            decoder.expect_background();
+            decoder.replies.expect_background();
             decoder.feed(&reply.as_bytes()[..split], &mut inputs);
             // The device flushes only what is waiting.
             if split > 1 && decoder.is_waiting() {
                 panic!("{reply:?} would be cut at {split}");
             }
             decoder.feed(&reply.as_bytes()[split..], &mut inputs);
-            assert_eq!((decoder.take_background(), inputs), (expected, vec![]), "{reply:?} at {split}");
+            assert_eq!((decoder.replies.take_background(), inputs), (expected, vec![]), "{reply:?} at {split}");
         }
     }
 }
@@ -383,5 +384,78 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
 fn a_reply_that_nobody_asked_for_is_dropped() {
     let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
     decoder.feed(b"\x1b]11;rgb:ffff/ffff/ffff\x07", &mut inputs);
-    assert_eq!((decoder.take_background(), inputs), (None, vec![]));
+    assert_eq!((decoder.replies.take_background(), inputs), (None, vec![]));
+}
+
+#[test]
+fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.replies.expect_background();
+    decoder.feed(b"x", &mut inputs);
+    assert!(decoder.replies.are_due());
+    decoder.feed(b"\x1b[?62;22;52c", &mut inputs);
+    assert!(!decoder.replies.are_due());
+    assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
+    // One that comes late is still read.
+    decoder.feed(b"\x1b]11;rgb:0/0/0\x07", &mut inputs);
+    assert_eq!((decoder.replies.take_background(), inputs.len()), (Some(Background::Dark), 1));
+}
+
+#[test]
+fn the_cursors_rows_are_those_of_the_last_replies_and_are_never_typed() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.feed(b"\x1b[7;1R", &mut inputs);
+    assert_eq!(decoder.replies.take_cursor_rows(1), None);
+    // One that was late, then two.
+    decoder.replies.expect_cursor(1);
+    decoder.replies.expect_cursor(2);
+    decoder.feed(b"\x1b[5;10R\x1b[6;10R", &mut inputs);
+    assert_eq!(decoder.replies.take_cursor_rows(2), None);
+    decoder.feed(b"\x1b[;R\x1b[0;1R\x1b[70000;1R\x1b[12;40R", &mut inputs);
+    assert_eq!((decoder.replies.take_cursor_rows(2), decoder.replies.are_due()), (Some(vec![5, 11]), false));
+    assert_eq!((decoder.replies.take_cursor_rows(1), inputs), (None, vec![]));
+}
+
+#[test]
+fn a_sequence_split_behind_an_escape_that_was_taken_at_once_types_nothing() {
+    for (rest, key) in [
+        ("[A", Some(KeyCode::Up.into())),
+        ("OB", Some(KeyCode::Down.into())),
+        ("[<0;1;1M", None),
+        ("\r", Some(KeyCode::Enter.into())),
+        ("b", Some(KeyCode::Char('b').into())),
+        ("\x1b[A", Some(KeyCode::Up.into())),
+    ] {
+        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        decoder.feed(b"\x1b", &mut inputs);
+        decoder.take_escape(&mut inputs);
+        assert_eq!(inputs, [Input::Key(KeyCode::Esc.into())]);
+        decoder.feed(rest.as_bytes(), &mut inputs);
+        decoder.flush(&mut inputs);
+        assert_eq!(inputs[1..], key.map(Input::Key).into_iter().collect::<Vec<_>>(), "{rest:?}");
+    }
+}
+
+#[test]
+fn an_escape_that_was_taken_at_once_is_one_key() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.feed(b"\x1b", &mut inputs);
+    decoder.take_escape(&mut inputs);
+    decoder.take_escape(&mut inputs);
+    decoder.flush(&mut inputs);
+    decoder.feed(b"j", &mut inputs);
+    assert_eq!(inputs, [KeyCode::Esc, KeyCode::Char('j')].map(|code| Input::Key(code.into())));
+}
+
+#[test]
+fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
+    let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+    decoder.replies.expect_background();
+    decoder.feed(b"\x1b]11;rgb:ffff/", &mut inputs);
+    decoder.restart();
+    decoder.feed(b"ffff/ffff\x07\x1b[?6", &mut inputs);
+    decoder.restart();
+    decoder.feed(b"2cx", &mut inputs);
+    assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
+    assert_eq!(decoder.replies.take_background(), Some(Background::Light));
 }

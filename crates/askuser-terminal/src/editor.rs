@@ -23,17 +23,27 @@ use std::process::{Command, Stdio};
 ///
 /// # Errors
 ///
-/// If the file cannot be written or read, the editor cannot be started, or it reports failure.
+/// If the file cannot be written or read, the editor cannot be started, or it reports failure. What it has saved by then is
+/// left where it is, and the error says where.
 pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let file = DraftFile::create(text)?;
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
     let status = command(editor.as_deref(), &file.0)?.status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK))));
-    }
-    let text = String::from_utf8_lossy(&fs::read(&file.0)?).into_owned();
-    Ok(EditedText { text, file })
+    let saved = fs::read(&file.0);
+    let failure = match &saved {
+        _ if !status.success() => format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK)),
+        Err(error) => format!("{}: {error}", file.0.display()),
+        Ok(saved) => return Ok(EditedText { text: String::from_utf8_lossy(saved).into_owned(), file }),
+    };
+    let is_new = match &saved {
+        Ok(saved) => saved != text.as_bytes() && !saved.trim_ascii().is_empty(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    };
+    Err(io::Error::other(match is_new {
+        true => format!("what it saved is in {} ({failure})", file.keep().display()),
+        false => failure,
+    }))
 }
 
 /// A text that was edited in an external editor. Its file is removed when this is dropped.

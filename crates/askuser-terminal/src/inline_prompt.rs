@@ -4,7 +4,7 @@
 
 use crate::ask::{Store, surface};
 use crate::decode::Input;
-use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
 use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, not_stored_lines};
@@ -13,14 +13,12 @@ use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Auto-wrap off, so that a character wider than expected does not break the frame, and bracketed paste on.
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
-/// How long a reply of the terminal may take, even over a slow link.
-const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// Written if the process panics: clears the frame from the cursor on and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
@@ -38,16 +36,7 @@ pub(crate) fn ask(
     let size = device.size();
     let painter = Painter::new(options.charset);
     let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
-    let mut screen = InlinePrompt {
-        device,
-        painter,
-        session,
-        options,
-        theme: options.theme,
-        asked_background: None,
-        size,
-        type_ahead,
-    };
+    let mut screen = InlinePrompt { device, painter, session, options, theme: options.theme, size, type_ahead };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -59,8 +48,6 @@ struct InlinePrompt<'a> {
     options: &'a Options,
     /// The theme of the options, with the background that the terminal told.
     theme: Theme,
-    /// When the terminal was asked for its background.
-    asked_background: Option<Instant>,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
@@ -89,6 +76,8 @@ impl InlinePrompt<'_> {
         self.ask_background()?;
         let mut inputs = Vec::new();
         loop {
+            let harmless = self.session.prompt().is_esc_harmless();
+            self.device.set_escape_key(if harmless { EscapeKey::AtOnce } else { EscapeKey::Held });
             let timeout = self.session.next_wake().map(|at| at.saturating_duration_since(Instant::now()));
             let end = match self.device.wait(timeout, &mut inputs)? {
                 DeviceEvent::Input => {
@@ -111,7 +100,8 @@ impl InlinePrompt<'_> {
                 }
                 DeviceEvent::Resized => {
                     self.size = self.device.size();
-                    self.painter.resized(self.size.0, self.options.reflows);
+                    let cursor_row = self.cursor_row()?;
+                    self.painter.resized(self.size.0, self.options.reflows, cursor_row);
                     None
                 }
                 DeviceEvent::Resumed => {
@@ -131,30 +121,34 @@ impl InlinePrompt<'_> {
             if let Some(end) = end {
                 return Ok(end);
             }
-            if let Some(background) = self.device.take_background() {
-                self.theme.background = background;
-                self.session.set_theme(self.theme);
-            }
+            self.take_background();
             self.repaint()?;
         }
     }
 
     /// Asks for the background where nothing is known about it and it would change a colour.
     fn ask_background(&mut self) -> io::Result<()> {
-        let Theme { background, depth, .. } = self.theme;
-        let replies = self.options.window == Window::Titled && depth != ColorDepth::None;
-        if background == Background::Unknown && replies {
+        if asks_background(self.options) {
             self.device.ask_background()?;
-            self.asked_background = Some(Instant::now());
         }
         Ok(())
     }
 
-    /// Takes a reply that may still come, so that it does not reach the shell. Whoever has not replied by now never will.
-    fn drain_reply(&mut self) -> io::Result<()> {
-        match self.asked_background.take() {
-            Some(asked) if asked.elapsed() < REPLY_PATIENCE => self.device.drain_reply(),
-            _ => Ok(()),
+    /// Takes over the colours for the background, once the terminal has told it.
+    fn take_background(&mut self) {
+        if self.theme.background == Background::Unknown
+            && let Some(background) = self.device.background()
+        {
+            self.theme.background = background;
+            self.session.set_theme(self.theme);
+        }
+    }
+
+    /// The row the cursor is in after a resize, where the terminal tells it.
+    fn cursor_row(&mut self) -> io::Result<Option<u16>> {
+        match self.options.window {
+            Window::Titled => self.device.cursor_row(),
+            Window::Bare => Ok(None),
         }
     }
 
@@ -220,7 +214,12 @@ impl InlinePrompt<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
-        self.device.write(&bytes)
+        self.device.write(&bytes)?;
+        if self.painter.asked_rows() > 0 {
+            let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
+            self.painter.set_rows(rows.as_deref());
+        }
+        Ok(())
     }
 
     // ---- giving the terminal away for a while ----
@@ -245,8 +244,7 @@ impl InlinePrompt<'_> {
     fn leave_screen(&mut self) -> io::Result<()> {
         self.painter.erase();
         self.painter.raw(LEAVE);
-        self.flush()?;
-        self.drain_reply()
+        self.flush()
     }
 
     /// Another program may have written to the screen: paint everything anew from where the cursor is.
@@ -296,10 +294,8 @@ impl InlinePrompt<'_> {
                     Some(why) if self.options.confirm != Confirm::None => closed_lines(why, &self.theme, self.room().0),
                     _ => Vec::new(),
                 };
-                // Whoever closed it may end the process at any moment: the modes go back without waiting for a reply.
                 self.show_end(&lines);
-                self.painter.raw(LEAVE);
-                self.flush().map_err(failed)?;
+                self.restore().map_err(failed)?;
                 match why {
                     Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
                     _ => Err(AskError::Withdrawn),
@@ -344,10 +340,16 @@ impl InlinePrompt<'_> {
     }
 
     fn restore(&mut self) -> io::Result<()> {
+        self.device.set_escape_key(EscapeKey::Held);
         self.painter.raw(LEAVE);
-        self.flush()?;
-        self.drain_reply()
+        self.flush()
     }
+}
+
+/// Whether to ask for the background: where nothing is known about it, it would change a colour, and a reply may come.
+pub(crate) fn asks_background(options: &Options) -> bool {
+    let Theme { background, depth, .. } = options.theme;
+    background == Background::Unknown && depth != ColorDepth::None && options.window == Window::Titled
 }
 
 /// The terminal went away. Nobody has said no, and what they had answered is kept.

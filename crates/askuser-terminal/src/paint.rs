@@ -1,12 +1,13 @@
 //! From lines to bytes: writes only the cells that changed, with relative cursor moves.
 //!
-//! The frame is drawn where the cursor is, so the terminal is never queried and the scrollback above is not touched.
+//! The frame is drawn where the cursor is, and the scrollback above is not touched.
 //! Between frames the cursor is in the frame's first cell (hidden) or at the caret; a terminal that rewraps its lines on a
 //! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour, because the
 //! next change is likely to use it; everything else is reset.
 
 mod cells;
 mod pen;
+mod resize;
 
 use crate::environment::Charset;
 use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
@@ -15,6 +16,7 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
+use resize::Erased;
 use std::io::Write;
 
 /// Paints frames over each other and collects the bytes.
@@ -32,6 +34,11 @@ pub(crate) struct Painter {
     pen: Pen,
     caret: Option<Position>,
     cursor_visible: bool,
+    /// The widths of the rows right above the frame that belong to earlier frames: a smaller terminal has scrolled them off
+    /// the screen, where they cannot be erased, and a larger one brings them back.
+    stranded: Vec<u16>,
+    /// What was erased after a resize, until the terminal confirms it.
+    erased: Option<Erased>,
     out: Vec<u8>,
 }
 
@@ -60,6 +67,8 @@ impl Painter {
             pen: PLAIN,
             caret: None,
             cursor_visible: true,
+            stranded: Vec::new(),
+            erased: None,
             out: Vec::new(),
         }
     }
@@ -101,6 +110,7 @@ impl Painter {
             self.set_pen(PLAIN);
             self.raw(b"\x1b[J");
         }
+        self.ask_bottom_row(lines.len());
         self.caret = caret;
         if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
             self.set_pen(PLAIN);
@@ -140,30 +150,10 @@ impl Painter {
         self.show_cursor(true);
     }
 
-    /// The terminal has a new width: erases what is left of the frame. With `reflow`, the terminal has wrapped rows that no
-    /// longer fit.
-    pub(crate) fn resized(&mut self, columns: u16, reflow: bool) {
-        let columns = columns.max(1);
-        let mut up = 0;
-        if let Some(caret) = self.caret {
-            up = caret.y;
-            if reflow {
-                let above = self.shown.iter().take(usize::from(caret.y));
-                let taken = above.map(|row| length(row).max(1).div_ceil(columns));
-                up = taken.sum::<u16>() + caret.x / columns;
-            }
-        }
-        if up > 0 {
-            let _ = write!(self.out, "\x1b[{up}A");
-        }
-        self.set_pen(PLAIN);
-        self.raw(b"\r");
-        self.raw(CLEAR_BELOW);
-        self.reset();
-    }
-
     /// Writes lines that are not part of the frame and stay, each with a line end.
     pub(crate) fn print(&mut self, lines: &[Line<'_>]) {
+        // The next frame begins below them.
+        self.stranded.clear();
         for line in lines {
             for span in &line.spans {
                 let style = line.style.patch(span.style);
@@ -181,8 +171,9 @@ impl Painter {
 
     fn reset(&mut self) {
         let cursor_visible = self.cursor_visible;
-        let out = self.take();
-        *self = Painter { out, cursor_visible, styling: self.styling, ..Painter::new(self.charset) };
+        let (out, stranded) = (self.take(), std::mem::take(&mut self.stranded));
+        let (erased, styling) = (self.erased.take(), self.styling);
+        *self = Painter { out, stranded, erased, cursor_visible, styling, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {

@@ -294,7 +294,7 @@ proptest! {
         terminal.paint(&mut painter, &before);
         terminal.parser.screen_mut().set_size(size(ROWS), size(columns));
         // A parser that was narrower once is as good as one that still is.
-        painter.resized(columns, false);
+        painter.resized(columns, false, None);
         terminal.take(&mut painter);
         terminal.parser.screen_mut().set_size(size(ROWS), size(COLUMNS));
         terminal.paint(&mut painter, &after);
@@ -349,9 +349,95 @@ fn a_caret_in_rewrapped_rows_is_found_again() {
     let lines = ["x".repeat(35), "y".repeat(12), "z".repeat(30)].map(Line::raw);
     painter.paint(&lines, 40, Some(Position::new(25, 2)));
     painter.take();
-    painter.resized(10, true);
+    painter.resized(10, true, None);
     // Four rows and two rows above, and two more in the caret's own.
     assert_eq!(String::from_utf8_lossy(&painter.take()), "\x1b[8A\r \x1b[J\r\x1b[K");
+}
+
+/// A terminal that says where its cursor is, and is resized at any moment.
+struct Resizable {
+    parser: vt100::Parser,
+    painter: Painter,
+}
+
+/// A resize, and another one while the frame for it is painted: after which part of the bytes, and to how many rows.
+type Resize = (u16, Option<(prop::sample::Index, u16)>);
+
+impl Resizable {
+    fn set_rows(&mut self, rows: u16) {
+        self.parser.screen_mut().set_size(size(rows), size(COLUMNS));
+    }
+
+    fn cursor_row(&self) -> u16 {
+        self.parser.screen().cursor_position().0
+    }
+
+    /// Paints as many rows as fit; meanwhile the terminal may get another size.
+    fn paint(&mut self, rows: u16, caret: Option<u16>, meanwhile: Option<(prop::sample::Index, u16)>) {
+        let lines: Vec<_> = (0..(rows - 1).min(18)).map(|y| Line::raw(format!("frame {y}"))).collect();
+        let caret = caret.map(|y| Position::new(3, y.min(lines.len() as u16 - 1)));
+        self.painter.paint(&lines, COLUMNS, caret);
+        let bytes = self.painter.take();
+        let asks: Vec<usize> =
+            (0..bytes.len()).filter(|at| bytes[*at..].starts_with(crate::decode::replies::ASK_CURSOR)).collect();
+        // What is asked and the move right behind it arrive together: they are a few bytes of one write.
+        let together = |at: usize| asks.iter().any(|ask| (ask + 1..ask + 12).contains(&at));
+        let places: Vec<usize> = (0..bytes.len()).filter(|at| !together(*at) && Some(at) <= asks.last()).collect();
+        let resize = meanwhile.filter(|_| !places.is_empty()).map(|(at, rows)| (*at.get(&places), rows));
+        let mut told = Vec::new();
+        for (at, byte) in bytes.iter().enumerate() {
+            if let Some((place, rows)) = resize
+                && at == place
+            {
+                self.set_rows(rows);
+            }
+            if asks.contains(&at) {
+                told.push(self.cursor_row());
+            }
+            self.parser.process(&[*byte]);
+        }
+        assert_eq!(told.len(), self.painter.asked_rows());
+        self.painter.set_rows(Some(&told));
+    }
+
+    fn resized(&mut self, rows: u16, caret: Option<u16>, meanwhile: Option<(prop::sample::Index, u16)>) {
+        self.set_rows(rows);
+        self.painter.resized(COLUMNS, false, Some(self.cursor_row()));
+        self.paint(rows, caret, meanwhile);
+    }
+
+    /// What is on the screen and above it.
+    fn text(&mut self) -> String {
+        self.set_rows(300);
+        let rows = self.parser.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n").trim().to_owned()
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_terminal_that_is_resized_at_any_moment_also_while_a_frame_is_painted_keeps_no_rows_of_an_old_frame(
+        resizes in prop::collection::vec((2u16..40, prop::option::of((any::<prop::sample::Index>(), 2u16..40))), 1..8),
+        caret in prop::option::of(0u16..18),
+        above in 0usize..40,
+    ) {
+        let resizes: Vec<Resize> = resizes;
+        let parser = vt100::Parser::new(size(24), size(COLUMNS), 1_000);
+        let mut terminal = Resizable { parser, painter: Painter::new(Charset::Utf8) };
+        let lines: Vec<String> = (0..above).map(|n| format!("line {n}")).collect();
+        lines.iter().for_each(|line| terminal.parser.process(format!("{line}\r\n").as_bytes()));
+        terminal.paint(24, caret, None);
+        for (rows, meanwhile) in resizes {
+            terminal.resized(rows, caret, meanwhile);
+            // The second resize is told of as well.
+            if let Some((_, rows)) = meanwhile {
+                terminal.resized(rows, caret, None);
+            }
+        }
+        terminal.resized(60, caret, None);
+        let expected = lines.into_iter().chain((0..18).map(|y| format!("frame {y}")));
+        prop_assert_eq!(terminal.text(), expected.collect::<Vec<_>>().join("\n"));
+    }
 }
 
 #[test]

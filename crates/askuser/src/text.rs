@@ -160,6 +160,21 @@ impl Text {
         fit
     }
 
+    /// Why an edit is refused, in words for the person who did it.
+    pub fn why_refused(&self, edit: &Edit) -> String {
+        let (chars, limit) = (self.chars(), self.limit);
+        match edit {
+            Edit::Paste(text) => match (sanitize::typed(text).chars().count(), limit.saturating_sub(chars)) {
+                (pasted, room) if pasted > room => {
+                    format!("Not pasted: {pasted} characters, room for {room} (at most {limit})")
+                }
+                _ => "Not pasted: nothing in it that can be shown".into(),
+            },
+            _ if chars >= limit => format!("At most {limit} characters"),
+            _ => "Not a character that can be shown".into(),
+        }
+    }
+
     fn insert(&mut self, waiting: Option<char>, c: char) -> Fit {
         if c.is_control() {
             return Fit::Refused;

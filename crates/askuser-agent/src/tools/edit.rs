@@ -1,18 +1,23 @@
 //! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
 //! mark, which models do not see, are adapted to the file.
 
+use super::agreed::Agreed;
 use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 /// Replaces a string in a file.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Edit;
+#[derive(Clone, Debug, Default)]
+pub struct Edit {
+    /// How many places are changed.
+    agreed: Agreed<usize>,
+}
 
 const NAME: &str = "Edit";
 const BOM: char = '\u{feff}';
@@ -41,26 +46,42 @@ impl Tool for Edit {
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let plan = plan(call, context)?;
+        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.count);
         Ok(plan.change.consent(NAME, plan.new, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let (own_call, own_context) = (call.clone(), context.clone());
+            let (tool, own_call, own_context) = (self.clone(), call.clone(), context.clone());
             let work = move |cancel: &CancellationToken| {
-                edit(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
+                tool.edit(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
             };
             Ok(blocking::run(context, work).await?.unwrap_or_else(|error| error))
         })
     }
 }
 
-fn edit(call: &ToolCall, context: &ToolContext, cancel: &CancellationToken) -> Result<ToolResult, ToolResult> {
-    let _lock = file_change::change_lock();
-    let Plan { change, count, .. } = plan(call, context)?;
-    change.apply(cancel)?;
-    let output = format!("Edited {} ({count} replacement{}).", change.path.display(), s(count));
-    Ok(change.result(NAME, output))
+impl Edit {
+    fn edit(
+        &self,
+        call: &ToolCall,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<ToolResult, ToolResult> {
+        let _lock = file_change::change_lock();
+        let Plan { change, count, .. } = plan(call, context)?;
+        let shown = change.path.display();
+        let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
+        if let Some(agreed) = agreed.filter(|agreed| *agreed != count) {
+            return Err(ToolResult::error(format!(
+                "{shown} was changed by someone else after permission was asked: old_string is in it {count} times, was \
+                 {agreed}; nothing was done. Read it again first."
+            )));
+        }
+        change.apply(cancel)?;
+        let output = format!("Edited {shown} ({count} replacement{}).", s(count));
+        Ok(change.result(NAME, output))
+    }
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ fn input(old: &str, new: &str) -> Value {
 
 async fn edit_text(text: &str, old: &str, new: &str) -> (ToolResult, String) {
     let test = TestFolder::new().with_file("file", text);
-    let result = test.run(&Edit, input(old, new)).await;
+    let result = test.run(&Edit::default(), input(old, new)).await;
     (result, test.text("file"))
 }
 
@@ -31,7 +31,7 @@ async fn the_only_match_is_replaced() {
 async fn replace_all_replaces_every_match() {
     let test = TestFolder::new().with_file("file", "a b a b a");
     let input = json!({"path": "file", "old_string": "a", "new_string": "aa", "replace_all": true});
-    assert_eq!(test.run(&Edit, input).await.output, "Edited file (3 replacements).");
+    assert_eq!(test.run(&Edit::default(), input).await.output, "Edited file (3 replacements).");
     assert_eq!(test.text("file"), "aa b aa b aa");
 }
 
@@ -113,14 +113,14 @@ async fn inputs_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn a_missing_file_is_an_error() {
     let expected = "file does not exist; nothing was done. Write makes new files.";
-    assert_eq!(TestFolder::new().run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(TestFolder::new().run(&Edit::default(), input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[tokio::test]
 async fn a_file_in_another_encoding_is_left_alone() {
     let test = TestFolder::new().with_file("file", b"caf\xe9 a");
     let expected = "file is not UTF-8 text, which Edit cannot change; nothing was done.";
-    assert_eq!(test.run(&Edit, input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(test.run(&Edit::default(), input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[test]
@@ -134,32 +134,45 @@ fn an_edit_is_shown_before_it_is_made() {
         edits_here: true,
         always_ask: false,
     };
-    assert_eq!(test.consent(&Edit, input("two", "2")), Ok(expected));
+    assert_eq!(test.consent(&Edit::default(), input("two", "2")), Ok(expected));
     assert_eq!(test.text("file"), "one\ntwo\n");
 }
 
 #[test]
 fn nobody_is_asked_about_an_edit_that_does_not_apply() {
     let test = TestFolder::new().with_file("file", "one");
-    assert!(test.consent(&Edit, input("two", "2")).is_err());
+    assert!(test.consent(&Edit::default(), input("two", "2")).is_err());
 }
 
 #[tokio::test]
 async fn an_edit_that_applies_no_more_after_consent_changes_nothing() {
     let test = TestFolder::new().with_file("file", "one");
-    test.consent(&Edit, input("one", "1")).unwrap();
+    test.consent(&Edit::default(), input("one", "1")).unwrap();
     let test = test.with_file("file", "one one");
-    assert!(!test.run(&Edit, input("one", "1")).await.success);
+    assert!(!test.run(&Edit::default(), input("one", "1")).await.success);
     assert_eq!(test.text("file"), "one one");
 }
 
 #[tokio::test]
 async fn an_edit_that_still_applies_keeps_what_somebody_else_changed() {
     let test = TestFolder::new().with_file("file", "one two");
-    test.consent(&Edit, input("one", "1")).unwrap();
+    test.consent(&Edit::default(), input("one", "1")).unwrap();
     let test = test.with_file("file", "one TWO");
-    assert!(test.run(&Edit, input("one", "1")).await.success);
+    assert!(test.run(&Edit::default(), input("one", "1")).await.success);
     assert_eq!(test.text("file"), "1 TWO");
+}
+
+#[tokio::test]
+async fn an_edit_that_would_change_more_places_than_the_person_agreed_to_changes_nothing() {
+    let test = TestFolder::new().with_file("file", "one two one");
+    let tool = Edit::default();
+    let input = json!({"path": "file", "old_string": "one", "new_string": "1", "replace_all": true});
+    test.consent(&tool, input.clone()).unwrap();
+    let test = test.with_file("file", "one two one one");
+    let result = test.run(&tool, input).await;
+    let expected = "file was changed by someone else after permission was asked: old_string is in it 3 times, was 2";
+    assert!(!result.success && result.output.starts_with(expected), "{}", result.output);
+    assert_eq!(test.text("file"), "one two one one");
 }
 
 #[test]
@@ -168,8 +181,8 @@ fn edits_at_the_same_time_are_all_made() {
     let test = TestFolder::new().with_file("file", text);
     std::thread::scope(|scope| {
         for n in 0..40 {
-            let (test, call) = (&test, call(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || edit(&call, &test.context, &CancellationToken::new()).unwrap());
+            let (test, call) = (&test, call(&Edit::default(), input(&format!("<{n}>"), &format!("[{n}]"))));
+            scope.spawn(move || Edit::default().edit(&call, &test.context, &CancellationToken::new()).unwrap());
         }
     });
     assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());

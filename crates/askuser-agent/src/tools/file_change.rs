@@ -12,7 +12,6 @@ use askuser::{Context, sanitize};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
 use std::fs::Metadata;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -180,15 +179,6 @@ impl Change {
         ToolResult::ok(output)
             .titled(tool, self.path.display())
             .with_details(json!({"diff": text, "added": added, "removed": removed}))
-    }
-}
-
-impl Original {
-    /// A hash of the content, to notice a change.
-    pub(crate) fn fingerprint(original: Option<&Original>) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        original.map(|original| &original.bytes).hash(&mut hasher);
-        hasher.finish()
     }
 }
 

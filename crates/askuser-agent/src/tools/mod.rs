@@ -1,6 +1,7 @@
 //! The built-in tools, one file each, and what they share: `confined_path` and `folder` decide what can be reached,
 //! `file_change` how files are changed, `process` how commands end, `walk` what is searched.
 
+mod agreed;
 mod ask_user;
 mod bash;
 mod blocking;
@@ -36,7 +37,7 @@ use crate::tool::Registry;
 
 /// All built-in tools.
 pub fn all() -> Registry {
-    talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write::default()).with(Bash)
+    talking().with(Read).with(Glob).with(Grep).with(Edit::default()).with(Write::default()).with(Bash)
 }
 
 /// The tools that need no file system: asking, planning, subagents.

@@ -1,27 +1,24 @@
 //! Write: creates a file, or replaces its whole content.
 
+use super::agreed::Agreed;
 use super::blocking;
-use super::file_change::{self, Change, Original};
+use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::{Purpose, RequestKey};
+use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Writes a file.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
-    /// By call, a hash of the content that the user saw when they were asked: they approved replacing that content only.
-    seen: Arc<Mutex<VecDeque<(RequestKey, u64)>>>,
+    /// The content that is replaced, if there is a file.
+    agreed: Agreed<Option<Vec<u8>>>,
 }
 
 const NAME: &str = "Write";
-/// Older entries are dropped: so many calls are never waiting for permission at the same time.
-const MAX_SEEN: usize = 64;
 
 #[derive(Deserialize)]
 struct Input<'a> {
@@ -48,10 +45,8 @@ impl Tool for Write {
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let change = plan(call, context)?;
-        self.remember(
-            context.shared.key(&call.id, Purpose::Permission),
-            Original::fingerprint(change.original.as_ref()),
-        );
+        let replaced = change.original.as_ref().map(|original| original.bytes.clone());
+        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), replaced);
         Ok(change.consent(NAME, &change.new_content, context))
     }
 
@@ -76,8 +71,9 @@ impl Write {
         let _lock = file_change::change_lock();
         let change = plan(call, context)?;
         let shown = change.path.display();
-        let seen = self.recall(&context.shared.key(&call.id, Purpose::Permission));
-        if seen.is_some_and(|seen| seen != Original::fingerprint(change.original.as_ref())) {
+        let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
+        let replaced = change.original.as_ref().map(|original| &original.bytes);
+        if agreed.is_some_and(|agreed| agreed.as_ref() != replaced) {
             return Err(ToolResult::error(format!(
                 "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
             )));
@@ -86,21 +82,6 @@ impl Write {
         let lines = change.new_content.lines().count();
         let did = if change.original.is_some() { "Replaced" } else { "Created" };
         Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))
-    }
-
-    fn remember(&self, id: RequestKey, fingerprint: u64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.retain(|(other, _)| *other != id);
-        seen.push_back((id, fingerprint));
-        if seen.len() > MAX_SEEN {
-            seen.pop_front();
-        }
-    }
-
-    fn recall(&self, id: &RequestKey) -> Option<u64> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = seen.iter().position(|(other, _)| other == id)?;
-        seen.remove(index).map(|(_, fingerprint)| fingerprint)
     }
 }
 

@@ -46,10 +46,28 @@ fn the_file_is_gone_afterwards_and_was_nobody_elses_to_read() {
 
 #[test]
 fn a_failing_editor_keeps_the_draft() {
-    let stage = stage("echo lost >\"$1\"; exit 3");
+    let stage = stage("exit 3");
     let mut terminal = edit(&stage);
     terminal.wait_for("The editor failed, your text is kept");
     terminal.wait_for("draft█");
+    assert_eq!(drafts(&stage), 0);
+    terminal.keys("!<enter>");
+    assert_eq!(terminal.finish().typed(), "draft!");
+}
+
+#[test]
+fn what_an_editor_saved_before_it_died_is_kept_and_the_prompt_says_where() {
+    let stage = stage("echo saved >\"$1\"; kill -9 $$");
+    let mut terminal = edit(&stage);
+    terminal.wait_for("what it saved is in");
+    terminal.wait_for("draft█");
+    let names = std::fs::read_dir(stage.path("")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = names.into_iter().find(|path| path.extension().is_some_and(|end| end == "md")).expect("a file");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "saved\n");
+    // The message may be broken anywhere.
+    let name = kept.file_name().unwrap().to_string_lossy().into_owned();
+    let shown: String = terminal.screen().chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
+    assert!(shown.contains(&name), "{name} in {}", terminal.screen());
     terminal.keys("!<enter>");
     assert_eq!(terminal.finish().typed(), "draft!");
 }

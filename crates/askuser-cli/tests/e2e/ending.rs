@@ -221,6 +221,38 @@ fn keys_typed_after_the_answer_are_for_whoever_reads_next() {
     assert_eq!(stage.read("out").matches("\"answered\"").count(), 1);
 }
 
+/// A prompt that has asked its terminal for the background, and whoever reads after it.
+fn asking_its_terminal(stage: &Stage) -> Terminal {
+    let script =
+        format!("askuser ask --arm 0 --flash 500ms {} >out; read word; echo \"read: $word\"", example("database"));
+    let terminal = stage.shell(&script);
+    terminal.wait_raw("\x1b]11;?\x1b\\\x1b[c");
+    terminal
+}
+
+#[test]
+fn a_reply_that_comes_late_is_taken_and_keys_typed_behind_it_are_for_whoever_reads_next() {
+    let stage = Stage::new().env("COLORFGBG", "");
+    let mut terminal = asking_its_terminal(&stage);
+    terminal.keys("1");
+    terminal.wait_for("● PostgreSQL");
+    terminal.write(b"\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22cnext\n");
+    terminal.wait_for("read: next");
+}
+
+#[test]
+fn a_terminal_that_tells_its_attributes_alone_is_waited_for_no_longer_and_no_key_is_lost() {
+    let stage = Stage::new().env("COLORFGBG", "");
+    let mut terminal = asking_its_terminal(&stage);
+    terminal.write(b"\x1b[?6c");
+    terminal.keys("<down>");
+    terminal.wait_for("> ○ MongoDB");
+    terminal.keys("1");
+    terminal.wait_for("● PostgreSQL");
+    terminal.keys("next<c-j>");
+    terminal.wait_for("read: next");
+}
+
 #[test]
 fn the_modes_a_shell_sees_are_the_same_before_and_after() {
     for (keys, code) in [("1", "0"), ("<esc>", "1"), ("<c-c>", "130")] {

@@ -148,6 +148,48 @@ fn a_resize_while_typing_leaves_one_frame_where_lines_are_rewrapped() {
 }
 
 #[test]
+fn fewer_rows_while_typing_and_back_leave_no_rows_of_an_old_frame() {
+    let Some(tmux) = Tmux::ask("database", 12) else { return };
+    tmux.wait_for("? keys");
+    tmux.keys(&["4", "half a thought"]);
+    tmux.wait_for("half a thought");
+    for rows in [14, 24, 10, 6, 14, 24, 5, 40, 24] {
+        tmux.resize(80, rows);
+        tmux.wait_until(&format!("one frame at 80x{rows}"), |screen| {
+            let count = |part: &str| screen.matches(part).count();
+            (count("╭─"), count("╰─"), count("half a thought")) == (1, 1, 1) && screen.lines().count() <= rows.into()
+        });
+    }
+    tmux.check_one_frame(80, Tmux::history);
+    tmux.keys(&["!", "Enter"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.history(), after(12, "\n✔ Database: half a thought!\ncode 0"));
+}
+
+#[test]
+fn fewer_rows_and_back_leave_no_rows_of_the_agents_old_box() {
+    let script =
+        r#"echo '{"turns":[{"text":"Hello."}]}' >script.json; askuser agent --script script.json; exec sleep 60"#;
+    let Some(tmux) = Tmux::start(&format!("seq 12; {script}")) else { return };
+    tmux.wait_for("Say what to do");
+    for line in 1..=7 {
+        tmux.keys(&["-l", &format!("draft {line}")]);
+        tmux.keys(&["C-j"]);
+    }
+    tmux.keys(&["-l", "the end"]);
+    tmux.wait_for("the end");
+    for rows in [12, 24, 4, 24, 5, 30, 24] {
+        tmux.resize(80, rows);
+        tmux.wait_until(&format!("one box at 80x{rows}"), |screen| {
+            let count = |part: &str| screen.matches(part).count();
+            let framed = if rows < 7 { 0 } else { 1 };
+            (count("╭─"), count("╰─"), count("the end")) == (framed, framed, 1) && screen.lines().count() <= rows.into()
+        });
+    }
+    tmux.check_one_frame(80, Tmux::history);
+}
+
+#[test]
 fn at_the_top_of_the_screen_the_screen_is_clean_too() {
     // Here tmux moves the top of the rewrapped frame out of reach, into its history.
     let Some(tmux) = Tmux::ask("database", 1) else { return };

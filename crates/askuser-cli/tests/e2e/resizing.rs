@@ -70,6 +70,29 @@ fn a_resize_while_typing_leaves_one_clean_frame_and_the_draft() {
 }
 
 #[test]
+fn fewer_rows_while_typing_and_back_leave_no_rows_of_an_old_frame() {
+    let sizes = [(80, 14), (80, 24), (80, 10), (60, 12), (80, 24)];
+    let mut terminal = check_sizes("4half a thought", "thought█", &sizes);
+    assert_eq!(terminal.history().matches("╭─ Database").count(), 1, "{}", terminal.history());
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().screen, "conversation\n\n✔ Database: half a thought");
+}
+
+#[test]
+fn a_terminal_that_does_not_say_where_the_cursor_is_is_resized_all_the_same() {
+    let mut terminal = stage(80, 24).silent().ask(&[&example("database")]);
+    terminal.wait_for("? keys");
+    for (columns, rows) in [(60, 20), (100, 30), (80, 24)] {
+        terminal.resize(columns, rows);
+        terminal.keys("<down>");
+        check_frame(&terminal, (columns, rows), &fresh(columns, rows, "<down>", "> ○ MongoDB"));
+        terminal.keys("<up>");
+    }
+    terminal.keys("<down><enter>");
+    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+}
+
+#[test]
 fn typing_goes_on_through_sizes_too_small_for_the_frame() {
     let mut terminal = stage(80, 24).ask(&[&example("database")]);
     terminal.wait_for("? keys");

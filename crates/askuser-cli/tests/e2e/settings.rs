@@ -25,6 +25,10 @@ timeout       none            default
 answers       none            default
 headless      none            default
 via           policy,terminal default
+store         auto            default
+on_question   none            default
+popup         auto            default
+notify        true            default
 plain         false           default
 repair        false           default
 key_delay     250ms           default
@@ -37,9 +41,7 @@ model         none            default
 base_url      none            default
 max_tokens    none            default
 permissions   ask             default
-on_question   none            default
 pass_env      none            default
-notify        true            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));
@@ -97,6 +99,17 @@ fn a_switch_needs_no_value_and_takes_one() {
     assert_eq!(row(&Stage::new(), &["--plain"], "plain").0, "true");
     let stage = Stage::new().env("ASKUSER_PLAIN", "1");
     assert_eq!(row(&stage, &["--plain=false"], "plain").0, "false");
+}
+
+#[test]
+fn a_byte_order_mark_in_front_of_a_file_is_read_past() {
+    let stage = user(Stage::new(), "\u{feff}theme = \"light\"\n");
+    assert_eq!(row(&stage, &[], "theme").0, "light");
+    let stage = stage.file("askuser.toml", "\u{feff}confirm = \"boxed\"\n");
+    assert_eq!(row(&stage, &[], "confirm").0, "boxed");
+    let questions = std::fs::read_to_string(example("database")).unwrap();
+    let stage = stage.file("questions.json", format!("\u{feff}{questions}"));
+    assert_eq!(stage.run(&["check", "questions.json"]).code, Some(0));
 }
 
 #[test]

@@ -29,6 +29,14 @@ pub(crate) struct Stage {
     columns: u16,
     rows: u16,
     variables: BTreeMap<String, String>,
+    replies: Replies,
+}
+
+/// Whether the terminal says where the cursor is, when it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Replies {
+    Sent,
+    None,
 }
 
 impl Stage {
@@ -48,7 +56,7 @@ impl Stage {
             ("TMPDIR", home),
         ];
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Stage { folder, columns: 80, rows: 24, variables }
+        Stage { folder, columns: 80, rows: 24, variables, replies: Replies::Sent }
     }
 
     pub(crate) fn size(self, columns: u16, rows: u16) -> Stage {
@@ -58,6 +66,11 @@ impl Stage {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Stage {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
+    }
+
+    /// A terminal that replies to nothing.
+    pub(crate) fn silent(self) -> Stage {
+        Stage { replies: Replies::None, ..self }
     }
 
     /// Writes a file into the folder.
@@ -119,7 +132,7 @@ impl Stage {
             .args(args)
             .current_dir(self.folder.path())
             .env_clear()
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .envs(&self.variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -138,16 +151,24 @@ impl Stage {
         command.set_controlling_tty(controlling == Controlling::Yes);
         let shared = Arc::new(Shared::new(self.columns, self.rows));
         let mut reader = pair.master.try_clone_reader().expect("a reader");
-        let writer = pair.master.take_writer().expect("a writer");
+        let writer = Arc::new(Mutex::new(pair.master.take_writer().expect("a writer")));
         let found = modes(&*pair.master);
         let child = pair.slave.spawn_command(command).expect("a process");
         // Else the end of the process would not be the end of the output.
         drop(pair.slave);
-        let seen = shared.clone();
+        let (seen, replying, replies) = (shared.clone(), writer.clone(), self.replies);
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = reader.read(&mut bytes) {
-                seen.update(|seen| seen.take(&bytes[..count]));
+                let mut reply = String::new();
+                seen.update(|seen| {
+                    seen.take(&bytes[..count]);
+                    reply = std::mem::take(&mut seen.parser.callbacks_mut().replies);
+                });
+                if replies == Replies::Sent && !reply.is_empty() {
+                    let mut writer = replying.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    let _ = writer.write_all(reply.as_bytes()).and_then(|()| writer.flush());
+                }
             }
             seen.update(|seen| seen.closed = true);
         });
@@ -175,7 +196,7 @@ fn modes(master: &dyn MasterPty) -> String {
 pub(crate) struct Terminal {
     stage: Stage,
     master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    writer: Arc<Mutex<Box<dyn Write + Send>>>,
     child: Box<dyn Child + Send + Sync>,
     shared: Arc<Shared>,
     found: String,
@@ -225,6 +246,8 @@ impl Reading {
 struct Surprises {
     seen: Vec<String>,
     wrapping: Wrapping,
+    /// What a terminal sends back.
+    replies: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -259,8 +282,12 @@ impl vt100::Callbacks for Surprises {
     fn unhandled_escape(&mut self, _: &mut vt100::Screen, _: Option<u8>, _: Option<u8>, byte: u8) {
         self.seen.push(format!("escape {:?}", char::from(byte)));
     }
-    fn unhandled_csi(&mut self, _: &mut vt100::Screen, i: Option<u8>, _: Option<u8>, params: &[&[u16]], c: char) {
+    fn unhandled_csi(&mut self, screen: &mut vt100::Screen, i: Option<u8>, _: Option<u8>, params: &[&[u16]], c: char) {
         match (i, params, c) {
+            (None, [[6]], 'n') => {
+                let (row, column) = screen.cursor_position();
+                self.replies += &format!("\x1b[{};{}R", row + 1, column + 1);
+            }
             (Some(b'?'), [[7]], 'h') => self.wrapping = Wrapping::On,
             (Some(b'?'), [[7]], 'l') => self.wrapping = Wrapping::Off,
             _ => self.seen.push(format!("CSI {i:?} {params:?} {c}")),
@@ -446,7 +473,8 @@ impl Terminal {
 
     /// Sends bytes in one write.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
-        self.writer.write_all(bytes).and_then(|()| self.writer.flush()).expect("the terminal takes keys");
+        let mut writer = self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        writer.write_all(bytes).and_then(|()| writer.flush()).expect("the terminal takes keys");
     }
 
     /// Changes the size, first of the screen, then as the kernel tells it.

@@ -2,6 +2,7 @@
 
 use crate::terminal::{Select, Stage, Terminal, example, input};
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 /// Where the text begins: border, indent, `Please specify: `.
 const START: u16 = 1 + 6 + 16;
@@ -280,7 +281,7 @@ fn more_than_two_thousand_characters_are_refused_and_nothing_is_lost() {
     let mut terminal = typing();
     terminal.keys("kept");
     terminal.paste(&"0123456789".repeat(200));
-    terminal.wait_for("At most 2000 characters");
+    terminal.wait_for("Not pasted: 2000 characters, room for 1996 (at most 2000)");
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().typed(), "kept");
 }
@@ -317,19 +318,100 @@ fn at_forty_columns_the_footer_still_says_how_to_finish_typing_and_how_to_go_bac
     assert!(screen.contains("enter done") && screen.contains("esc back"), "{screen}");
 }
 
+/// How long the rest of a sequence may take.
+const SEQUENCE_GAP: Duration = Duration::from_millis(150);
+
+/// Presses a key whose bytes arrive in two parts, so many milliseconds apart: the slow link is what is tried here. Where the
+/// machine itself is too slow for that, begins anew.
+fn split(start: impl Fn() -> Terminal, rest: &str, millis: u64) -> Terminal {
+    loop {
+        let mut terminal = start();
+        let began = Instant::now();
+        terminal.keys("<esc>");
+        std::thread::sleep(Duration::from_millis(millis));
+        terminal.keys(rest);
+        if began.elapsed() < SEQUENCE_GAP {
+            return terminal;
+        }
+    }
+}
+
+const SLOW_LINKS: [u64; 4] = [10, 35, 80, 120];
+
+fn choosing() -> Terminal {
+    let terminal = Stage::new().ask(&[&example("database")]);
+    terminal.wait_for("> ○ PostgreSQL");
+    terminal
+}
+
 #[test]
 fn an_arrow_key_split_by_a_slow_link_moves_and_cancels_nothing() {
-    for millis in [10, 35, 80, 120] {
-        let mut terminal = Stage::new().ask(&[&example("database")]);
-        terminal.wait_for("> ○ PostgreSQL");
-        terminal.keys("<esc>");
-        // The slow link itself, which is what is tried here.
-        std::thread::sleep(std::time::Duration::from_millis(millis));
-        terminal.keys("[B");
+    for millis in SLOW_LINKS {
+        let mut terminal = split(choosing, "[B", millis);
         terminal.wait_for("> ○ MongoDB");
         terminal.keys("<enter>");
         assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]), "{millis} ms");
     }
+}
+
+#[test]
+fn a_split_arrow_key_with_something_to_lose_discards_nothing() {
+    let marked = || {
+        let mut terminal = choosing();
+        terminal.keys("<space>");
+        terminal.wait_for("● PostgreSQL");
+        terminal
+    };
+    for millis in SLOW_LINKS {
+        let mut terminal = split(marked, "[B", millis);
+        terminal.wait_for("enter select");
+        terminal.keys("<enter>");
+        assert_eq!(terminal.finish().status(), ("answered".into(), 0), "{millis} ms");
+    }
+}
+
+#[test]
+fn a_split_arrow_key_while_typing_types_nothing() {
+    for millis in SLOW_LINKS {
+        let mut terminal = split(typing, "[D", millis);
+        terminal.keys("<esc>");
+        terminal.wait_for("esc cancel");
+        assert!(!terminal.screen().contains("[D"), "{millis} ms: {}", terminal.screen());
+    }
+}
+
+#[test]
+fn a_split_alt_enter_while_declining_answers_nothing() {
+    let declining = || {
+        let mut terminal = choosing();
+        terminal.keys("d");
+        terminal.wait_for("enter send");
+        terminal.keys("no");
+        terminal.wait_for("no█");
+        terminal
+    };
+    for millis in SLOW_LINKS {
+        let mut terminal = split(declining, "<enter>", millis);
+        terminal.keys("x");
+        terminal.wait_for("x█");
+        terminal.keys("<enter>");
+        assert_eq!(terminal.finish().json()["reason"], "no\nx", "{millis} ms");
+    }
+}
+
+#[test]
+fn escape_that_only_goes_back_does_not_wait_for_the_rest_of_a_sequence() {
+    // On a busy machine anything may take long, but not every time.
+    let goes_back_at_once = || {
+        let mut terminal = typing();
+        terminal.keys("a");
+        terminal.wait_for("a█");
+        let began = Instant::now();
+        terminal.keys("<esc>");
+        terminal.wait_for("esc cancel");
+        began.elapsed() < SEQUENCE_GAP
+    };
+    assert!((0..30).any(|_| goes_back_at_once()));
 }
 
 #[test]

@@ -15,10 +15,12 @@ pub(crate) fn ignore_file_size_signal() {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::new(false.into())).unwrap();
 }
 
-/// How long processes are killed; `ASKUSER_KILL_SECONDS` for long runs.
+/// How long processes are killed: `ASKUSER_KILL_SECONDS` for long runs.
 fn kill_time() -> Duration {
-    let seconds = std::env::var("ASKUSER_KILL_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(20))
+    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
+    let seconds = variable("ASKUSER_KILL_SECONDS").and_then(|seconds| seconds.parse().ok());
+    // Long enough where every change has to pass, short enough to be run before one.
+    Duration::from_secs(seconds.unwrap_or(if variable("CI").is_some() { 60 } else { 10 }))
 }
 
 /// What a process said until it was killed after this long.

@@ -1,4 +1,5 @@
 //! What any store has to do, tried on the one there is.
+#![allow(clippy::print_stdout, reason = "counts of a long run are of interest")]
 
 mod asker;
 mod faults;

@@ -1,7 +1,7 @@
 //! Processes that other tests start, and kill: this test binary once more, told what to do by its environment.
 
 use crate::support::{choice, request};
-use askuser::store::{Recorded, Store};
+use askuser::store::{Filter, Recorded, Store};
 use askuser_inbox::SqliteStore;
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -95,7 +95,7 @@ fn works() {
                 let store = open().unwrap();
                 crate::faults::ignore_file_size_signal();
                 let free = getrlimit(Resource::Fsize);
-                setrlimit(Resource::Fsize, Rlimit { current: Some(limit), ..free.clone() }).unwrap();
+                setrlimit(Resource::Fsize, Rlimit { current: Some(limit), ..free }).unwrap();
                 let mut kept = Vec::new();
                 let why = loop {
                     match store.put(&request(&format!("fill-{}", kept.len()))) {

@@ -38,6 +38,15 @@ pub(crate) enum TtyMode {
     Canonical,
 }
 
+/// When a lone escape byte is taken for the Esc key: an arrow key that a slow link has split begins with one too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EscapeKey {
+    /// Once nothing has followed it for a while: Esc, or the other half of the key, would end or send something.
+    Held,
+    /// At once: if it was no Esc, no harm is done.
+    AtOnce,
+}
+
 /// What [`Device::wait`] returned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(unix), allow(dead_code))]

@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event};
 use crossterm::terminal;
 
-use super::{DeviceEvent, TtyMode, WakeSource};
+use super::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
 use crate::decode::Input;
+use crate::view::Background;
 use askuser::Closed;
 use askuser::{Key, KeyCode};
 
@@ -128,19 +129,28 @@ impl Device {
         self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
+    /// Does nothing: the system's console is not asked.
     pub(crate) fn ask_background(&mut self) -> io::Result<()> {
         Ok(())
     }
 
     /// Never known: it is not asked for.
-    pub(crate) fn take_background(&mut self) -> Option<crate::view::Background> {
+    pub(crate) fn background(&self) -> Option<Background> {
         None
     }
 
-    /// There is no reply to come.
-    pub(crate) fn drain_reply(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Never known: it is not asked for.
+    pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
+        Ok(None)
     }
+
+    /// Never known: it is not asked for.
+    pub(crate) fn await_cursor_rows(&mut self, _: usize) -> io::Result<Option<Vec<u16>>> {
+        Ok(None)
+    }
+
+    /// Does nothing: keys come as events, not as bytes.
+    pub(crate) fn set_escape_key(&mut self, _: EscapeKey) {}
 
     /// Does nothing for a while.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {

@@ -5,10 +5,12 @@
 
 mod job_control;
 mod poll;
+mod queries;
 
 use std::fs::File;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::termios::{
@@ -18,10 +20,10 @@ use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP};
 
 use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
-use super::{TtyMode, WakeSource};
-use crate::decode::Decoder;
-use crate::view::Background;
+use super::{EscapeKey, TtyMode, WakeSource};
+use crate::decode::{Decoder, Input};
 use askuser::Closed;
+use queries::Queries;
 
 /// The size of one read.
 const READ_SIZE: usize = 4096;
@@ -37,6 +39,12 @@ pub(crate) struct Device {
     panic_bytes: Arc<Mutex<Vec<u8>>>,
     decoder: Decoder,
     buffer: Box<[u8]>,
+    /// What was typed while a reply of the terminal was awaited.
+    typed_early: Vec<Input>,
+    queries: Queries,
+    escape_key: EscapeKey,
+    /// Until when what follows an Esc that was taken at once is read as one sequence with it.
+    escape_until: Option<Instant>,
     /// Whether the caller was told that the process is to end.
     termination_reported: bool,
     /// Keeps other prompts off the terminal.
@@ -60,6 +68,10 @@ impl Device {
             panic_bytes: Arc::default(),
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
+            typed_early: Vec::new(),
+            queries: Queries::default(),
+            escape_key: EscapeKey::Held,
+            escape_until: None,
             termination_reported: false,
             lock: None,
             wake_source: None,
@@ -118,15 +130,9 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
-    /// Asks the terminal for its background colour. The reply ends a wait as [`DeviceEvent::Woken`], if it comes.
-    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
-        self.decoder.expect_background();
-        self.write(b"\x1b]11;?\x1b\\")
-    }
-
-    /// The background, once the terminal has told it.
-    pub(crate) fn take_background(&mut self) -> Option<Background> {
-        self.decoder.take_background()
+    /// When a lone escape byte is taken for the Esc key.
+    pub(crate) fn set_escape_key(&mut self, escape_key: EscapeKey) {
+        self.escape_key = escape_key;
     }
 
     /// Why the prompt is to close, where somebody said.
@@ -140,10 +146,11 @@ impl Device {
         if self.state == TtyState::Idle {
             return Ok(());
         }
+        let _ = self.drain_replies();
         let restored = self.restore_tty_modes();
         let signals = Signals::get()?;
         self.set_state(TtyState::Idle, signals);
-        self.decoder = Decoder::default();
+        self.forget_input();
         self.lock = None;
         super::release();
         if !self.termination_reported {
@@ -158,10 +165,18 @@ impl Device {
         if self.state != TtyState::Held {
             return Ok(());
         }
+        let _ = self.drain_replies();
         let restored = self.restore_tty_modes();
-        self.decoder = Decoder::default();
+        self.forget_input();
         self.set_state(TtyState::Lent, Signals::get()?);
         restored
+    }
+
+    /// Drops unfinished sequences, and what was typed while a reply was awaited.
+    fn forget_input(&mut self) {
+        self.decoder.restart();
+        self.escape_until = None;
+        self.typed_early.clear();
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
@@ -283,6 +298,24 @@ mod tests {
         assert!(output.contains("FINISHED"), "{output}");
         let (before, after) = modes(&output);
         assert_eq!(before, after, "{output}");
+    }
+
+    #[test]
+    fn whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
+        if is_inside() {
+            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+            device.start().expect("raw mode");
+            device.ask_background().expect("a question");
+            assert!(device.poll_input(Instant::now() + Duration::from_secs(10)).expect("a terminal"), "no reply");
+            device.stop().expect("the modes back");
+            let mut line = String::new();
+            std::io::stdin().read_line(&mut line).expect("a line");
+            println_for_test(&format!("NEXT {line:?}"));
+            return;
+        }
+        let name = "device::unix::tests::whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it";
+        let output = run(name, &[("\x1b[c", "\x1b]11;rgb:0/0/0\x1b\\\x1b[?62cls\n")]);
+        assert!(output.contains(r#"NEXT "ls\n""#), "{output}");
     }
 
     #[allow(clippy::print_stdout, reason = "how the process in the terminal speaks to the one outside")]

@@ -558,6 +558,23 @@ impl Prompt {
         }
     }
 
+    /// Whether an escape byte may count as Esc before it is known that nothing follows it. It may be the first half of
+    /// another key that a slow link has split: here neither Esc nor the other half could end or send anything.
+    pub fn is_esc_harmless(&self) -> bool {
+        match self.mode {
+            InputMode::Help => true,
+            InputMode::Leaving => false,
+            // With something to lose, Esc asks first.
+            InputMode::Choosing => self.has_something_to_lose(),
+            // On the row of Other, the Enter of Alt-Enter begins to type again, unless what was typed is ticked.
+            InputMode::Typing(TextField::Other) => self
+                .current()
+                .is_none_or(|(question, draft)| !(question.is_multi_select() && draft.is_picked(draft.other_row()))),
+            // On another row it would choose.
+            InputMode::Typing(_) => false,
+        }
+    }
+
     /// Whether closing now would lose something the person did.
     pub(super) fn has_something_to_lose(&self) -> bool {
         let touched = |draft: &AnswerDraft| {

@@ -717,26 +717,31 @@ fn a_paste_neither_leaves_nor_stays() {
 #[test]
 fn text_has_at_most_two_thousand_characters() {
     let full = "é".repeat(2_000);
-    let told = "! At most 2000 characters and no control characters (2000 so far)";
+    let told = "! At most 2000 characters";
     check(database(), &format!("4<paste:{full}><enter>"), &format!("answered | Database: “{full}”"));
     check(database(), &format!("4<paste:{full}>x"), &format!("1 on Other, other “{full}█” |  {told}"));
-    check(database(), &format!("4<paste:{full}><paste:more>"), &format!("1 on Other, other “{full}█” |  {told}"));
     check(database(), &format!("4<paste:{full}><a-enter>"), &format!("1 on Other, other “{full}█” |  {told}"));
 }
 
 #[test]
-fn a_paste_that_is_too_long_leaves_what_was_there() {
-    let told = "! At most 2000 characters and no control characters (3 so far)";
-    check(database(), &format!("4bun<paste:{}>", "x".repeat(2_000)), &format!("1 on Other, other “bun█” |  {told}"));
+fn a_paste_that_is_too_long_leaves_what_was_there_and_says_how_long_it_is_and_what_fits() {
+    let told = "! Not pasted: 2500 characters, room for 1997 (at most 2000)";
+    check(database(), &format!("4bun<paste:{}>", "x".repeat(2_500)), &format!("1 on Other, other “bun█” |  {told}"));
+    let full = "é".repeat(2_000);
+    let told = "! Not pasted: 4 characters, room for 0 (at most 2000)";
+    check(database(), &format!("4<paste:{full}><paste:more>"), &format!("1 on Other, other “{full}█” |  {told}"));
+}
+
+#[test]
+fn a_paste_of_nothing_that_can_be_shown_is_not_called_too_long() {
+    check(database(), "4bun<paste:\u{7}>", "1 on Other, other “bun█” |  ! Not pasted: nothing in it that can be shown");
 }
 
 #[test]
 fn notes_reasons_and_messages_have_the_same_limit() {
     let full = "é".repeat(2_000);
     for (key, field) in [("n", "note"), ("c", "discuss"), ("d", "decline")] {
-        let expected = format!(
-            "1 on PostgreSQL, {field} “{full}█” |  ! At most 2000 characters and no control characters (2000 so far)"
-        );
+        let expected = format!("1 on PostgreSQL, {field} “{full}█” |  ! At most 2000 characters");
         check(database(), &format!("{key}<paste:{full}>x"), &expected);
     }
 }
@@ -780,7 +785,7 @@ fn an_edit_that_is_too_long_leaves_what_was_there() {
     check(
         database(),
         &format!("4bun<c-g><edited:{}>", "x".repeat(2_001)),
-        "1 on Other, other “bun█” |  ! At most 2000 characters and no control characters (3 so far)",
+        "1 on Other, other “bun█” |  ! 2001 characters, at most 2000",
     );
 }
 
@@ -1324,6 +1329,30 @@ proptest! {
         let outcome = walk(&mut prompt, steps, is_sound);
         prop_assert!(prompt.answers().is_empty());
         prop_assert!(outcome.is_none_or(|outcome| *outcome.status() == Status::Cancelled));
+    }
+
+    #[test]
+    fn an_escape_taken_at_once_ends_nothing_even_if_it_was_the_first_half_of_another_key(
+        set in any_set(),
+        steps in prop::collection::vec(any_step(), 0..40),
+    ) {
+        let mut prompt = Prompt::new(set, ARMED);
+        if walk(&mut prompt, steps, |_| {}).is_none() && prompt.is_esc_harmless() {
+            // Alt-Enter is a key of text fields alone.
+            let is_field = matches!(prompt.mode(), InputMode::Typing(_));
+            let halves = [KeyCode::Up, KeyCode::Down, KeyCode::Left, KeyCode::Right].into_iter();
+            for half in halves.chain(is_field.then_some(KeyCode::Enter)) {
+                let mut prompt = prompt.clone();
+                let texts = |prompt: &Prompt| -> Vec<_> {
+                    drafts(prompt).into_iter().map(|(_, _, other, notes)| (other, notes)).collect()
+                };
+                let before = texts(&prompt);
+                for code in [KeyCode::Esc, half] {
+                    prop_assert_eq!(prompt.update(Event::Key(code.into()), Duration::from_secs(99)), Effect::Continue);
+                }
+                prop_assert_eq!(texts(&prompt), before);
+            }
+        }
     }
 
     #[test]

@@ -445,12 +445,9 @@ impl Prompt {
     }
 
     fn edit(&mut self, field: TextField, edit: Edit) {
-        let refused = match self.field_mut(field).apply(edit) {
-            Fit::Kept => None,
-            Fit::Refused => Some(self.too_long(field)),
-        };
-        if let Some(notice) = refused {
-            self.reject(notice);
+        if self.field_mut(field).apply(edit.clone()) == Fit::Refused {
+            let why = self.field(field).why_refused(&edit);
+            self.reject(why);
         }
         self.reveal();
     }
@@ -492,17 +489,12 @@ impl Prompt {
         if let InputMode::Typing(field) = self.mode {
             // Editors end a file with a newline nobody typed.
             if self.field_mut(field).set(text.trim_end_matches(['\n', '\r'])) == Fit::Refused {
-                let notice = self.too_long(field);
-                self.reject(notice);
+                let limit = self.field(field).limit();
+                self.reject(format!("{} characters, at most {limit}", text.chars().count()));
             }
             self.reveal();
         }
         Effect::Continue
-    }
-
-    fn too_long(&self, field: TextField) -> String {
-        let text = self.field(field);
-        format!("At most {} characters and no control characters ({} so far)", text.limit(), text.chars())
     }
 
     fn field_mut(&mut self, field: TextField) -> &mut Text {

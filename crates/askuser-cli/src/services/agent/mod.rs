@@ -64,7 +64,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
-            let surfaces = Surfaces::of(&settings)?;
+            let surfaces = Surfaces::of(&settings)?.telling(surface.teller());
             let person = inbox::beside(&settings, &surfaces, Some(surface.asker()))?;
             if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);

@@ -85,10 +85,10 @@ mod tests {
     #[test]
     fn a_projects_notes_are_part_of_it_and_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(!prompt(folder.path()).contains("AGENTS.md"));
-        std::fs::write(folder.path().join("AGENTS.md"), format!("Use tabs. {}", "x".repeat(50_000))).unwrap();
-        let prompt = prompt(folder.path());
-        assert!(prompt.contains("The project's AGENTS.md:\n\nUse tabs.") && prompt.len() < 22_000, "{}", prompt.len());
+        let without = prompt(folder.path());
+        let notes = format!("Use tabs. {}", "x".repeat(50_000));
+        std::fs::write(folder.path().join("AGENTS.md"), &notes).unwrap();
+        assert_eq!(prompt(folder.path()), format!("{without}\nThe project's AGENTS.md:\n\n{}\n", &notes[..20_000]));
     }
 
     #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
-use super::{ended_elsewhere, failed, only_a_person, open, parse, person, question, runtime, words};
+use super::{ended_elsewhere, failed, only_a_person, open_existing, parse, person, question, runtime, words};
 use askuser::prompt::Occasion;
 use askuser::store::{AskerPresence, Filter, Recorded, StoredQuestion};
 use askuser::{AskError, Decision, Outcome, Via, reply};
@@ -21,7 +21,7 @@ const MANY: u32 = 100;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::answer(), words)?;
     only_a_person("answer")?;
-    let inbox = open(&settings)?;
+    let inbox = open_existing(&settings)?;
     let question = question(&**inbox.store(), &args)?;
     if let Some(outcome) = given(&question, &args, &settings)? {
         let resolution = outcome.through(Via::Inbox).with_by(person());

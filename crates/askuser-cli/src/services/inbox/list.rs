@@ -1,7 +1,7 @@
 //! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
 
 use super::answer::at_the_prompt;
-use super::{failed, only_a_person, open, parse, words};
+use super::{failed, only_a_person, open_existing, parse, words};
 use askuser::prompt::Occasion;
 use askuser::store::{Filter, State, StoredQuestion};
 use askuser_cli::failure::{self, Failure, exit};
@@ -24,7 +24,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::inbox(), arguments)?;
-    let inbox = open(&settings)?;
+    let inbox = open_existing(&settings)?;
     let expired = inbox.store().expire();
     expired.map_err(failed)?;
     if args.get_flag("next") {

@@ -112,7 +112,7 @@ impl List {
 /// What a key leads to, besides another screen.
 enum Next {
     Stay,
-    Open(StoredQuestion),
+    Open(Box<StoredQuestion>),
     Leave,
 }
 
@@ -181,7 +181,7 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
     console.clear_live();
     console.close().map_err(broken)?;
     Ok(match next {
-        Next::Open(question) => Some(question),
+        Next::Open(question) => Some(*question),
         _ => None,
     })
 }
@@ -232,7 +232,7 @@ impl List {
             KeyCode::Char('w') => self.withdraw(withdrawing, inbox),
             KeyCode::Char('q') => return Next::Leave,
             KeyCode::Enter => match self.current() {
-                Some(question) if question.ending.is_none() => return Next::Open(question.clone()),
+                Some(question) if question.ending.is_none() => return Next::Open(Box::new(question.clone())),
                 _ => {}
             },
             _ => {}

@@ -1,6 +1,6 @@
 //! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
 
-use super::{failed, open, parse, words};
+use super::{failed, open_existing, parse, words};
 use askuser::store::{Ending, Filter, StoredQuestion};
 use askuser_cli::config::duration;
 use askuser_cli::failure::{Failure, exit};
@@ -16,7 +16,7 @@ const PAGE: u32 = 500;
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::log(), arguments)?;
     let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
-    let inbox = open(&settings)?;
+    let inbox = open_existing(&settings)?;
     let from = args.get_one::<String>("from").cloned();
     let mut filter = Filter { since_ms, from, limit: Some(PAGE), ..Filter::default() };
     loop {

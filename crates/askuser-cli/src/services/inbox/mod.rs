@@ -55,6 +55,16 @@ pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
     Ok(Inbox::new(Arc::new(store)))
 }
 
+/// The store that the settings name, for whoever does not ask. One that was named and is not there was misspelt, or nothing has
+/// been asked yet.
+fn open_existing(settings: &Settings) -> Result<Inbox, Failure> {
+    match &settings.store {
+        Some(path) if !path.exists() => Err(Failure::new(format!("there is no inbox at {}", path.display()))
+            .hint("the first question makes it; leave out --store for the usual one")),
+        _ => open(settings),
+    }
+}
+
 /// Asks through the inbox, and at a surface beside it.
 pub(crate) fn asker(settings: &Settings, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
     let asker = InboxAsker::new(open(settings)?)

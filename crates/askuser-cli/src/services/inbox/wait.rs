@@ -1,6 +1,6 @@
 //! `askuser wait`: comes back to a question, and prints what came of it.
 
-use super::{ended_elsewhere, failed, open, parse, question, runtime};
+use super::{ended_elsewhere, failed, open_existing, parse, question, runtime};
 use crate::signals::Signals;
 use askuser::store::Ending;
 use askuser_cli::config::duration;
@@ -18,7 +18,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
                 .ok_or_else(|| Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h")))?,
         ),
     };
-    let inbox = open(&settings)?;
+    let inbox = open_existing(&settings)?;
     let store = inbox.store();
     let question = question(&**store, &args)?;
     let id = &question.id;

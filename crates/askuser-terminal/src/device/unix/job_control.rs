@@ -1,7 +1,6 @@
 //! Job control: stopping with Ctrl-Z, coming back to the foreground, and what arriving signals mean.
 
 use super::Device;
-use crate::decode::Decoder;
 use crate::device::DeviceEvent;
 use crate::device::signals::{Signals, TERMINATION, TtyState};
 use crate::device::tty_lock::{LockError, TtyLock};
@@ -24,6 +23,7 @@ impl Device {
         }
         let (before, after) = self.suspend_bytes.clone();
         self.write(&before)?;
+        self.drain_replies()?;
         self.restore_tty_modes()?;
         // Other prompts may use the terminal while this one is stopped.
         self.lock = None;
@@ -62,7 +62,7 @@ impl Device {
 
     /// Takes over the terminal after the process was continued. In the background it stops again, unless it is to end.
     fn resume(&mut self, signals: &Signals) -> io::Result<()> {
-        self.decoder = Decoder::default();
+        self.forget_input();
         while self.in_background() {
             if signals.termination_requested() {
                 self.state = TtyState::Lost;

@@ -1,9 +1,9 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
-use crate::decode::{Decoder, Input};
+use crate::decode::Input;
 use crate::device::signals::{Signals, TtyState};
-use crate::device::{DeviceEvent, TtyMode, WakeSource};
+use crate::device::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr};
@@ -11,12 +11,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// How long the rest of a key sequence may take to arrive. A slow link can split an arrow key, and its escape byte alone
-/// would cancel; whoever presses Esc hardly notices the wait.
+/// How long the rest of a key sequence may take to arrive: a slow link can split an arrow key.
 const SEQUENCE_GAP: Duration = Duration::from_millis(150);
-
-/// How long the end waits for a reply that has not come.
-const REPLY_WAIT: Duration = Duration::from_millis(50);
 
 impl Device {
     /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
@@ -24,8 +20,13 @@ impl Device {
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
         match self.tty_mode {
             TtyMode::Raw => {
+                inputs.append(&mut self.typed_early);
                 self.read(inputs)?;
-                self.decoder = Decoder::default();
+                self.forget_input();
+                // A reply that is being sent stays whole.
+                if self.decoder.replies.are_due() {
+                    return Ok(());
+                }
                 Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
             }
             TtyMode::Canonical => {
@@ -43,22 +44,6 @@ impl Device {
                 read.and_then(|_| self.read(inputs)).map(|_| ())
             }
         }
-    }
-
-    /// Takes a reply of the terminal that is still to come, so that it does not reach whoever reads next. Waits briefly.
-    pub(crate) fn drain_reply(&mut self) -> io::Result<()> {
-        let deadline = Instant::now() + REPLY_WAIT;
-        while self.decoder.expects_background() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
-            if retry_on_intr(|| poll(&mut fds, Some(&timespec(left))))? == 0 {
-                return Ok(());
-            }
-            if self.read(&mut Vec::new())? == Reading::AtEnd {
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// Sleeps without reading input. A signal that asks the process to end cuts the pause short and is not reported: the
@@ -90,7 +75,12 @@ impl Device {
             if let Some(wake) = self.take_signal(signals)? {
                 return Ok(wake);
             }
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if !self.typed_early.is_empty() {
+                inputs.append(&mut self.typed_early);
+                return Ok(DeviceEvent::Input);
+            }
+            let until = [deadline, self.escape_until].into_iter().flatten().min();
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             // Without a wake source the signal pipe is polled twice, which does no harm.
             let third = match &self.wake_source {
@@ -100,6 +90,11 @@ impl Device {
             };
             let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
             match poll(&mut fds, left.map(timespec).as_ref()) {
+                Ok(0) if self.escape_until.is_some_and(|until| until <= Instant::now()) => {
+                    self.escape_until = None;
+                    self.decoder.flush(inputs);
+                    continue;
+                }
                 Ok(0) => return Ok(DeviceEvent::TimedOut),
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
@@ -123,10 +118,11 @@ impl Device {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
             }
             let open = self.read(inputs)?;
+            let news = self.learn_background();
             if inputs.len() > before {
                 return Ok(DeviceEvent::Input);
             }
-            if self.decoder.has_background() {
+            if news {
                 return Ok(DeviceEvent::Woken);
             }
             if open == Reading::AtEnd {
@@ -155,7 +151,9 @@ impl Device {
     }
 
     /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
-    fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+    pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+        let before = inputs.len();
+        self.escape_until = None;
         loop {
             match rustix::io::read(&self.tty, &mut *self.buffer) {
                 Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),
@@ -171,6 +169,15 @@ impl Device {
             }
             if !self.decoder.is_waiting() {
                 return Ok(Reading::Open);
+            }
+            // What came before it in this read may change what Esc does, and a reply may begin with it.
+            let alone = inputs.len() == before && !self.decoder.replies.are_due();
+            if self.escape_key == EscapeKey::AtOnce && alone {
+                self.decoder.take_escape(inputs);
+                if inputs.len() > before {
+                    self.escape_until = Some(Instant::now() + SEQUENCE_GAP);
+                    return Ok(Reading::Open);
+                }
             }
             let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
             if retry_on_intr(|| poll(&mut fds, Some(&timespec(SEQUENCE_GAP))))? == 0 {
@@ -208,12 +215,18 @@ impl Device {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+pub(super) enum Reading {
     Open,
     AtEnd,
 }
 
-fn timespec(duration: Duration) -> Timespec {
+impl Reading {
+    pub(super) fn is_open(self) -> bool {
+        self == Reading::Open
+    }
+}
+
+pub(super) fn timespec(duration: Duration) -> Timespec {
     // A duration that does not fit is as good as for ever.
     Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
 }

@@ -116,6 +116,10 @@ impl Driver {
             self.render();
             let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
             let woken = self.console.wait(timeout, &mut inputs)?;
+            // Known only where the settings left it to the terminal.
+            if let Some(background) = self.console.background() {
+                self.options.theme.background = background;
+            }
             let end = match woken {
                 ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
                 ConsoleEvent::TimedOut => self.handle(Event::Tick)?,

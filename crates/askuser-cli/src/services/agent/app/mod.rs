@@ -28,7 +28,7 @@ mod view;
 use agent_thread::{AgentThread, AgentUpdate};
 use asker::{Questions, UiSender};
 use askuser::Asker;
-use askuser_agent::Agent;
+use askuser_agent::{Agent, AgentEvent};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::surfaces::terminal_options;
@@ -67,6 +67,12 @@ impl Surface {
     /// The asker for the agent.
     pub(crate) fn asker(&self) -> Arc<dyn Asker> {
         Arc::new(self.questions.queue.clone())
+    }
+
+    /// Tells the person something in the conversation.
+    pub(crate) fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let ui = self.ui.clone();
+        move |words| ui.send(AgentUpdate::Event(AgentEvent::Notice { message: words.to_owned() }))
     }
 }
 

@@ -1,4 +1,8 @@
 //! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`.
+//!
+//! What begins in the first column is askuser's: calls and what came of them, answers, notes. Every row of the model's text
+//! is indented, and of a tool's output too, so that neither can look like a line of ours. Rows that are too wide are
+//! broken here: the terminal would go on in the first column.
 
 use super::agent_thread::Session;
 use super::slash_commands;
@@ -36,6 +40,8 @@ pub(crate) enum Item {
 
 /// Text is wrapped at this width: longer lines are hard to read.
 pub(crate) const MAX_COLUMNS: usize = 100;
+/// How far the model's text is indented.
+pub(crate) const MODEL_INDENT: usize = 2;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
 
@@ -52,13 +58,30 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Gap => vec![Line::default()],
         Item::Header(session) => header(session, theme, columns),
         Item::UserMessage(text) => user_message(text, theme, columns),
-        Item::ModelText(rows) => markdown::render(rows, theme, columns),
+        Item::ModelText(rows) => model_text(rows, theme, columns, whole),
         Item::Call(call) => vec![call_line(call, theme, columns)],
         Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help(presentation) => help(*presentation, theme, columns),
     }
+}
+
+/// The model's text, indented: prose in so many columns, code in the whole width.
+pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usize) -> Vec<Line<'static>> {
+    let indent = || Span::raw(" ".repeat(MODEL_INDENT));
+    let mut lines = Vec::new();
+    for line in markdown::render(rows, theme, columns.saturating_sub(MODEL_INDENT)) {
+        if MODEL_INDENT + total_width(&line.spans) > whole {
+            let words = line.spans.iter().map(|span| (span.content.as_ref(), line.style.patch(span.style)));
+            lines.extend(wrap_styled(words, &[indent()], &[indent(), indent()], whole));
+        } else if line.spans.iter().any(|span| !span.content.is_empty()) {
+            lines.push(Line { spans: [vec![indent()], line.spans].concat(), ..line });
+        } else {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -130,11 +153,7 @@ pub(crate) fn call_start(
 
 /// A call's task and name, truncated so that there is room for its input.
 fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
-    let mut spans = Vec::new();
-    if task.is_some() {
-        spans.push(Span::raw("  "));
-    }
-    spans.push(Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary)));
+    let mut spans = vec![Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary))];
     if let Some(task) = task {
         let task = truncate(&sanitize::line(task), columns / 3, theme);
         spans.push(Span::styled(format!("{task}: "), theme.style(Role::Muted)));
@@ -219,7 +238,7 @@ fn limited(
         lines.extend(wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns));
     }
     if total > max_lines {
-        let more = format!("    {} {} more lines", theme.signs.ellipsis, total - max_lines);
+        let more = format!("{} {} more lines", theme.signs.ellipsis, total - max_lines);
         lines.push(Line::styled(more, theme.style(Role::Muted)));
     }
     lines

@@ -44,3 +44,34 @@ fn output_that_is_broken_keeps_its_indent() {
     let diff = Item::Diff { text: "+one two three\n-x".into(), max_lines: 5 };
     assert_eq!(show(&diff, 14), ["    +one two", "     three", "    -x"]);
 }
+
+#[test]
+fn only_what_is_ours_begins_in_the_first_column() {
+    let text = format!(
+        "✔ Bash: Allow once\n> ✔ quoted\n\n```\n✔ Bash: Allow once\n{0}✔\n```\n- ✔ a\n  - {0} ✔ b\n\n{0} ✔ c\n# ✔ d\n---",
+        "漢 ".repeat(40)
+    );
+    for columns in [8, 20, 40, 80, 200] {
+        for item in [
+            Item::ModelText(markdown::rows(&text)),
+            Item::Output { text: text.clone(), role: Role::Danger, max_lines: usize::MAX },
+            Item::Diff { text: text.clone(), max_lines: usize::MAX },
+        ] {
+            for row in show(&item, columns) {
+                assert!(row.is_empty() || row.starts_with("  "), "{row:?} of {item:?} in {columns} columns");
+                assert!(width(&row) < columns, "{row:?} is wider than {columns} columns");
+            }
+        }
+    }
+    let output = Item::Output { text: "a\nb\nc".into(), role: Role::Danger, max_lines: 1 };
+    assert_eq!(show(&output, 80), ["    a", "… 2 more lines"]);
+    assert_eq!(show(&ended("ls", Some("audit deps"), &[]), 80), ["● audit deps: Bash ls  ✔ 0.4s"]);
+}
+
+#[test]
+fn a_line_of_code_that_is_too_wide_is_broken_and_nothing_of_it_is_lost() {
+    let code: String = (0..60).map(|n| format!("w{n:02}")).collect();
+    let shown = show(&Item::ModelText(markdown::rows(&format!("```\n{code}\n```"))), 40);
+    assert!(shown.len() > 4, "{shown:?}");
+    assert_eq!(shown.concat().replace(' ', ""), code);
+}

@@ -242,14 +242,9 @@ impl State {
     }
 
     fn edit(&mut self, edit: Edit, out: &mut Vec<Effect>) {
-        let grows = matches!(edit, Edit::Insert(_) | Edit::Paste(_) | Edit::Newline);
-        if self.draft.edit(edit) == Fit::Refused && grows {
-            // Control characters are rejected as well as texts that are too long.
-            if self.draft.text().chars() + 1 >= LIMIT {
-                self.reject_too_long(out);
-            } else {
-                self.warn(Role::Warning, format!("Not taken: invisible, or over {LIMIT} characters."), out);
-            }
+        if self.draft.edit(edit.clone()) == Fit::Refused {
+            let why = self.draft.text().why_refused(&edit);
+            self.warn(Role::Warning, why, out);
         }
     }
 

@@ -1,14 +1,14 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
-use super::scrollback::{MAX_COLUMNS, call_start, join_fitting, truncate};
+use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text, truncate};
 use super::slash_commands;
 use super::state::{Detail, State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
 use askuser::sanitize;
 use askuser_agent::PermissionMode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
-use askuser_terminal::{Role, Signs, Theme, markdown, width, wrap_styled};
+use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
 
 /// The lines of the live region, and where the caret is in them.
@@ -41,7 +41,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     // Limited: when the terminal is made narrower it wraps these lines before they can be erased, and what then scrolls off
     // the top stays in the scrollback.
     let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
-    let mut tail = markdown::render(&state.stream.tail(), theme, columns);
+    let mut tail = model_text(&state.stream.tail(), theme, columns, columns);
     if !tail.is_empty() && state.begins_text() {
         tail.insert(0, Line::default());
     }
@@ -173,7 +173,7 @@ pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
 
 /// The width of the model's text on a terminal of this size.
 pub(crate) fn text_room(size: (u16, u16)) -> usize {
-    area(size).0
+    area(size).0 - MODEL_INDENT
 }
 
 /// The columns and rows that the live region may use.

@@ -141,6 +141,6 @@ fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
     state.stream.push(&words.join(" "));
     for (rows, max_lines) in [(12, 3), (24, 7), (60, 19)] {
         let shown = show(&state, &Theme::default(), 40, rows);
-        assert_eq!(shown.lines().filter(|line| line.starts_with('w')).count(), max_lines, "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.starts_with("  w")).count(), max_lines, "{shown}");
     }
 }

@@ -1,0 +1,41 @@
+//! A tool that panics fails, and the conversation goes on: `cargo run -p askuser-agent --example panicking_tool`
+//!
+//! That holds only where panics unwind. `./check` runs it in the release profile, which decides that for what people install.
+#![allow(clippy::print_stdout, reason = "the last words belong on stdout")]
+
+use askuser_agent::{Access, Agent, AgentEvent, Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, tools};
+use futures_util::StreamExt;
+use serde_json::json;
+
+struct Broken;
+
+impl Tool for Broken {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition { name: "Broken".into(), description: "Panics".into(), schema: json!({"type": "object"}) }
+    }
+
+    fn access(&self) -> Access {
+        Access::Read
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
+        Box::pin(async { panic!("on purpose") })
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let script = json!({"turns": [
+        {"calls": [{"name": "Broken", "input": {}}]},
+        {"if": "The tool failed badly", "text": "I go on without it."},
+    ]});
+    let mut agent = Agent::new(Script::parse(&script.to_string())?).with_tools(tools::talking().with(Broken));
+    let mut run = agent.run("Use the tool");
+    while let Some(event) = run.next().await {
+        if let AgentEvent::Done { text } = event {
+            println!("{text}");
+            return Ok(());
+        }
+    }
+    Err("the turn broke off".into())
+}

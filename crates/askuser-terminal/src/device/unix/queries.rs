@@ -1,0 +1,114 @@
+//! What the terminal is asked: its background colour, and where the cursor is. A reply that is late, missing or odd harms
+//! nothing, and none reaches whoever reads the terminal next.
+
+use super::Device;
+use super::poll::timespec;
+use crate::decode::replies::{ASK_BACKGROUND, ASK_CURSOR};
+use crate::device::signals::TtyState;
+use crate::view::Background;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{Errno, retry_on_intr};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How long a reply may take, even over a slow link. Whoever has not replied by then never will.
+const REPLY_PATIENCE: Duration = Duration::from_secs(2);
+/// How long the end waits for a reply that has not come.
+const DRAIN_WAIT: Duration = Duration::from_millis(50);
+/// How long a resize waits for the cursor's position.
+const CURSOR_WAIT: Duration = Duration::from_millis(500);
+
+/// What the terminal was asked.
+#[derive(Debug, Default)]
+pub(super) struct Queries {
+    /// When the last question was sent.
+    last: Option<Instant>,
+    asked_background: bool,
+    background: Option<Background>,
+    /// Whether it has left a question for the cursor's position without a reply.
+    hides_cursor: bool,
+}
+
+impl Device {
+    /// Asks the terminal for its background colour, once. The reply ends a wait as [`DeviceEvent::Woken`], if it comes.
+    ///
+    /// [`DeviceEvent::Woken`]: crate::device::DeviceEvent::Woken
+    pub(crate) fn ask_background(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.queries.asked_background, true) {
+            return Ok(());
+        }
+        self.decoder.replies.expect_background();
+        self.queries.last = Some(Instant::now());
+        self.write(ASK_BACKGROUND)
+    }
+
+    /// The background, once the terminal has told it.
+    pub(crate) fn background(&self) -> Option<Background> {
+        self.queries.background
+    }
+
+    /// Takes in the background; says whether it has just been told.
+    pub(super) fn learn_background(&mut self) -> bool {
+        let told = self.decoder.replies.take_background();
+        self.queries.background = told.or(self.queries.background);
+        told.is_some()
+    }
+
+    /// Asks in which row of the screen the cursor is, from zero, and waits briefly for the reply. What is typed meanwhile
+    /// comes with the next wait. A terminal that does not reply is not asked again, unless the reply was only late.
+    pub(crate) fn cursor_row(&mut self) -> io::Result<Option<u16>> {
+        let never_replies = self.queries.hides_cursor && self.decoder.replies.take_cursor_rows(1).is_none();
+        if never_replies || self.state != TtyState::Held {
+            return Ok(None);
+        }
+        self.write(ASK_CURSOR)?;
+        Ok(self.await_cursor_rows(1)?.map(|rows| rows[0]))
+    }
+
+    /// Waits for rows of the cursor, after [`ASK_CURSOR`] was written so many times.
+    pub(crate) fn await_cursor_rows(&mut self, times: usize) -> io::Result<Option<Vec<u16>>> {
+        // What has not come by now never will.
+        if self.queries.last.is_some_and(|last| last.elapsed() > REPLY_PATIENCE) {
+            self.decoder.replies.forget_cursor();
+        }
+        self.decoder.replies.expect_cursor(times);
+        self.queries.last = Some(Instant::now());
+        let deadline = Instant::now() + CURSOR_WAIT;
+        let mut typed = std::mem::take(&mut self.typed_early);
+        let mut rows = None;
+        while rows.is_none() && self.poll_input(deadline)? && self.read(&mut typed)?.is_open() {
+            rows = self.decoder.replies.take_cursor_rows(times);
+        }
+        self.typed_early = typed;
+        self.queries.hides_cursor = rows.is_none();
+        Ok(rows)
+    }
+
+    /// Takes the replies that are still to come, so that they do not reach whoever reads next. Stops at the last byte of the
+    /// last one: what was typed after it stays for them. What was typed before it is lost, as the reply cannot be reached
+    /// otherwise.
+    pub(super) fn drain_replies(&mut self) -> io::Result<()> {
+        let lately = self.queries.last.take().is_some_and(|last| last.elapsed() < REPLY_PATIENCE);
+        if !lately || self.state != TtyState::Held || self.in_background() {
+            return Ok(());
+        }
+        let deadline = Instant::now() + DRAIN_WAIT;
+        let mut byte = [0];
+        while self.decoder.replies.are_due() && self.poll_input(deadline)? {
+            match rustix::io::read(&self.tty, &mut byte) {
+                Ok(0) | Err(Errno::IO) => return Ok(()),
+                Ok(_) => self.decoder.feed(&byte, &mut Vec::new()),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for input until a deadline; says whether there is some.
+    pub(super) fn poll_input(&self, deadline: Instant) -> io::Result<bool> {
+        let left = timespec(deadline.saturating_duration_since(Instant::now()));
+        let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
+        Ok(retry_on_intr(|| poll(&mut fds, Some(&left)))? > 0)
+    }
+}

@@ -1,0 +1,104 @@
+//! Finding the frame again after a resize.
+//!
+//! A smaller terminal pushes the rows above the cursor into its history, where they cannot be erased, and a larger one
+//! brings them back. So rows of ours that are there are remembered (*stranded*) and erased on their return. Where the
+//! cursor is, the terminal tells. It may be resized again at any moment, also between that reply and what is written then:
+//! so it is asked twice more on the way, right before the old frame is erased and in the last row of the new one, and what
+//! turns out to have left the screen meanwhile is stranded too.
+
+use super::cells::length;
+use super::pen::PLAIN;
+use super::{CLEAR_BELOW, Painter};
+use crate::decode::replies::ASK_CURSOR;
+use std::io::Write;
+
+/// What was erased on the assumption that the cursor was where the terminal had said.
+#[derive(Debug)]
+pub(super) struct Erased {
+    /// How many rows of the screen above the cursor.
+    up: u16,
+    /// The rows in them, from the top: their width, and how many rows of the screen they take.
+    rows: Vec<(u16, u16)>,
+    /// How often the terminal was asked since.
+    asked: usize,
+}
+
+impl Painter {
+    /// The terminal has a new size: erases what is on the screen of this frame and of earlier ones. With `reflow`, the
+    /// terminal has wrapped rows that no longer fit. `cursor_row` is the row of the screen the cursor is in, if known.
+    pub(crate) fn resized(&mut self, columns: u16, reflow: bool, cursor_row: Option<u16>) {
+        let columns = columns.max(1);
+        let height = |width: u16| if reflow { width.max(1).div_ceil(columns) } else { 1 };
+        let sized = |width: u16| (width, height(width));
+        let mut rows: Vec<(u16, u16)> = Vec::new();
+        let mut up = 0;
+        if let Some(caret) = self.caret {
+            rows = self.shown.iter().take(usize::from(caret.y)).map(|row| sized(length(row))).collect();
+            up = rows.iter().map(|(_, height)| height).sum::<u16>() + if reflow { caret.x / columns } else { 0 };
+        }
+        if let Some(cursor_row) = cursor_row {
+            let hidden = take_top(&mut rows, up.saturating_sub(cursor_row));
+            up = up.min(cursor_row);
+            self.stranded.extend(hidden);
+            while let Some(&width) = self.stranded.last()
+                && up + height(width) <= cursor_row
+            {
+                self.stranded.pop();
+                up += height(width);
+                rows.insert(0, sized(width));
+            }
+            self.raw(ASK_CURSOR);
+        }
+        if up > 0 {
+            let _ = write!(self.out, "\x1b[{up}A");
+        }
+        self.set_pen(PLAIN);
+        self.raw(b"\r");
+        self.raw(CLEAR_BELOW);
+        self.reset();
+        self.erased = cursor_row.map(|_| Erased { up, rows, asked: 1 });
+    }
+
+    /// Asks for the row that the last of these lines is in, if the frame is the first one after a resize.
+    pub(super) fn ask_bottom_row(&mut self, lines: usize) {
+        if let Some(last) = lines.checked_sub(1)
+            && self.erased.as_ref().is_some_and(|erased| erased.asked == 1)
+        {
+            self.move_to(last as u16, 0);
+            self.raw(ASK_CURSOR);
+            self.erased.iter_mut().for_each(|erased| erased.asked += 1);
+        }
+    }
+
+    /// How many replies about the cursor's row are to come for what [`Painter::take`] returned last.
+    pub(crate) fn asked_rows(&self) -> usize {
+        self.erased.as_ref().map_or(0, |erased| erased.asked)
+    }
+
+    /// Takes these replies, if they have come.
+    pub(crate) fn set_rows(&mut self, told: Option<&[u16]>) {
+        let (Some(Erased { up, mut rows, .. }), Some(told)) = (self.erased.take(), told) else { return };
+        if let Some(&cursor_row) = told.first() {
+            self.stranded.extend(take_top(&mut rows, up.saturating_sub(cursor_row)));
+        }
+        if let Some(&bottom_row) = told.get(1) {
+            let hidden = self.shown.len().saturating_sub(usize::from(bottom_row) + 1);
+            self.stranded.extend(self.shown.drain(..hidden).map(|row| length(&row)));
+            self.row = self.row.saturating_sub(hidden as u16);
+            if let Some(caret) = &mut self.caret {
+                caret.y = caret.y.saturating_sub(hidden as u16);
+            }
+        }
+    }
+}
+
+/// Takes the rows that begin in so many rows of the screen, from the top; returns their widths.
+fn take_top(rows: &mut Vec<(u16, u16)>, mut hidden: u16) -> Vec<u16> {
+    let mut taken = Vec::new();
+    while hidden > 0 && !rows.is_empty() {
+        let (width, height) = rows.remove(0);
+        hidden = hidden.saturating_sub(height);
+        taken.push(width);
+    }
+    taken
+}
