@@ -102,7 +102,7 @@ fn nothing_acknowledged_is_lost_when_askers_answerers_and_watchers_are_killed_at
 #[test]
 fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     let place = Place::new();
-    let output = command(&format!("fill {}", 96 * 1024), &place.path()).output().unwrap();
+    let output = command(&format!("fill {}", 128 * 1024), &place.path()).output().unwrap();
     assert!(output.status.success());
     let said = said(&output.stdout);
     assert!(said[0].starts_with("refused cannot write") && said[0].contains("inbox.sqlite"), "{}", said[0]);
