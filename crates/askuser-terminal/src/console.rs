@@ -1,8 +1,9 @@
 //! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
 //!
 //! Printed lines are never touched again; the live region is repainted where it changed. The alternate screen is not used.
-//! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is buffered and written at once when the console waits, so that no partial
-//! frame is seen. Deliberately absent: the content, which is the caller's, and threads.
+//! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is
+//! buffered and written at once when the console waits, so that no partial frame is seen. Deliberately absent: the content,
+//! which is the caller's, and threads.
 
 mod window;
 
@@ -48,6 +49,7 @@ pub struct Console {
     reflows: bool,
     size: (u16, u16),
     title: TitleState,
+    /// Whether the terminal is still to be asked for its background.
     asks_background: bool,
     /// Whether the live region has to be erased before anything is printed.
     live_region: LiveRegion,
@@ -146,7 +148,7 @@ impl Console {
         self.presentation
     }
 
-    /// The terminal's background, once it has told it. It is asked after the first frame, if the theme's background is unknown.
+    /// The terminal's background, once it has told it. It is asked after the first frame, if the theme does not know it.
     pub fn background(&self) -> Option<Background> {
         self.device.background()
     }

@@ -367,3 +367,15 @@ fn keys_that_match_nothing_are_named_where_a_question_is_without_an_answer() {
     assert_eq!(unmatched(json!({"Database": "SQLite", "Features": "TypeScript", "X": "y"})), None);
     assert_eq!(unmatched(json!({"Database": "SQLite"})), None);
 }
+
+#[test]
+fn an_expression_with_a_flag_nobody_knows_is_told_and_a_path_is_a_text() {
+    let parse = |key: &str| Answers::parse(&json!({key: "SQLite"})).map(drop).map_err(|bad| bad.to_string());
+    for (key, flags) in [("/data/g", "g"), ("/data/gm", "gm"), ("/a/b/gim", "gim")] {
+        let bad = parse(key).expect_err("flags that nobody knows");
+        assert!(bad.contains(&format!("{key} has the flags {flags:?}, only i is known")), "{bad}");
+    }
+    for key in ["/data/", "/data/i", "/usr/local", "/data/X", "/data/1", "/data"] {
+        assert_eq!(parse(key), Ok(()), "{key}");
+    }
+}

@@ -47,9 +47,10 @@ impl Replies {
         self.cursors_due += times;
     }
 
-    /// Gives up positions of the cursor that have not come.
-    pub(crate) fn forget_cursor(&mut self) {
+    /// Waits no longer for what has not come. A background that is told all the same is still read.
+    pub(crate) fn give_up(&mut self) {
         self.cursors_due = 0;
+        self.attributes_due = false;
     }
 
     /// Whether a reply may still come.

@@ -1,8 +1,8 @@
 //! The terminal device: raw mode, waiting for input and signals, writing, and restoring the terminal.
 //!
-//! It knows nothing of what is painted and writes no escape sequences but the caller's. One device is in use at a time;
-//! every way out (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors, elsewhere it
-//! uses crossterm.
+//! It knows nothing of what is painted; of escape sequences it writes the caller's and its own questions. One device is in
+//! use at a time; every way out (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors,
+//! elsewhere it uses crossterm.
 
 use crate::close_signal::CloseSignal;
 use askuser::Closed;

@@ -75,6 +75,10 @@ impl Device {
             if let Some(wake) = self.take_signal(signals)? {
                 return Ok(wake);
             }
+            // It may have come while something else was awaited.
+            if self.learn_background() {
+                return Ok(DeviceEvent::Woken);
+            }
             if !self.typed_early.is_empty() {
                 inputs.append(&mut self.typed_early);
                 return Ok(DeviceEvent::Input);
@@ -118,12 +122,8 @@ impl Device {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
             }
             let open = self.read(inputs)?;
-            let news = self.learn_background();
             if inputs.len() > before {
                 return Ok(DeviceEvent::Input);
-            }
-            if news {
-                return Ok(DeviceEvent::Woken);
             }
             if open == Reading::AtEnd {
                 // Ctrl-D on an empty line reads like a closed terminal.
@@ -154,6 +154,7 @@ impl Device {
     pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
         let before = inputs.len();
         self.escape_until = None;
+        self.give_up_replies();
         loop {
             match rustix::io::read(&self.tty, &mut *self.buffer) {
                 Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),

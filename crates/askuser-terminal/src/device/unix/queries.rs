@@ -67,10 +67,7 @@ impl Device {
 
     /// Waits for rows of the cursor, after [`ASK_CURSOR`] was written so many times.
     pub(crate) fn await_cursor_rows(&mut self, times: usize) -> io::Result<Option<Vec<u16>>> {
-        // What has not come by now never will.
-        if self.queries.last.is_some_and(|last| last.elapsed() > REPLY_PATIENCE) {
-            self.decoder.replies.forget_cursor();
-        }
+        self.give_up_replies();
         self.decoder.replies.expect_cursor(times);
         self.queries.last = Some(Instant::now());
         let deadline = Instant::now() + CURSOR_WAIT;
@@ -84,12 +81,19 @@ impl Device {
         Ok(rows)
     }
 
+    /// Waits no longer for replies that should have come long ago.
+    pub(super) fn give_up_replies(&mut self) {
+        if self.queries.last.take_if(|last| last.elapsed() > REPLY_PATIENCE).is_some() {
+            self.decoder.replies.give_up();
+        }
+    }
+
     /// Takes the replies that are still to come, so that they do not reach whoever reads next. Stops at the last byte of the
     /// last one: what was typed after it stays for them. What was typed before it is lost, as the reply cannot be reached
     /// otherwise.
     pub(super) fn drain_replies(&mut self) -> io::Result<()> {
-        let lately = self.queries.last.take().is_some_and(|last| last.elapsed() < REPLY_PATIENCE);
-        if !lately || self.state != TtyState::Held || self.in_background() {
+        self.give_up_replies();
+        if self.state != TtyState::Held || self.in_background() {
             return Ok(());
         }
         let deadline = Instant::now() + DRAIN_WAIT;
