@@ -54,8 +54,8 @@ pub use environment::{Charset, Environment, Presentation, Window};
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{
-    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, width, wrap,
-    wrap_styled,
+    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, context_lines,
+    width, wrap, wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

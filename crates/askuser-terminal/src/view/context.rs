@@ -11,8 +11,8 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
 
-/// The rows of a context in so many columns.
-pub(crate) fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+/// The rows of a context in so many columns, as the prompt shows them: a bar before each, what is agreed to exactly as it is.
+pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let columns = usize::from(columns);
     let text = sanitize::block(context.text());
     let text = text.strip_suffix('\n').unwrap_or(&text);

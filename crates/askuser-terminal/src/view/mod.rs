@@ -14,7 +14,8 @@ mod wrap;
 
 pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, not_stored_lines};
-pub(crate) use context::{context_lines, diff_role};
+pub use context::context_lines;
+pub(crate) use context::diff_role;
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::{Start, is_plain, wrap_exactly};

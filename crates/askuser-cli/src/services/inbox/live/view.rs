@@ -5,7 +5,7 @@ use crate::inbox::words;
 use askuser::store::{AskerPresence, StoredQuestion};
 use askuser::{Context, sanitize};
 use askuser_terminal::text::{Line, Modifier, Position, Span};
-use askuser_terminal::{Role, Theme, width, wrap};
+use askuser_terminal::{Role, Theme, context_lines, width, wrap};
 
 /// Title and footer.
 const FRAME: usize = 2;
@@ -109,7 +109,7 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
 fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("─".repeat(columns), theme.style(Role::Muted))];
     // The bar is ours: no text of theirs can begin at the edge, and pass for a row of the list.
-    let mut put = |text: &str, indent: &str, role: Role| {
+    let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
         let rest = columns.saturating_sub(width(indent)).max(1);
         for line in text.split('\n') {
             for range in wrap(line, rest, rest) {
@@ -119,9 +119,14 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
     };
     let gone = words::presence(question).filter(|_| question.ending.is_none());
     let by = [Some(question.id.clone()), Some(words::who(question)), Some(words::folder(question)), gone];
-    put(&by.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "), "", Role::Muted);
+    put(
+        &mut lines,
+        &by.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "),
+        "",
+        Role::Muted,
+    );
     if let Some(ending) = &question.ending {
-        put(&format!("It {}", words::ended(question.request.set(), ending)), "", Role::Success);
+        put(&mut lines, &format!("It {}", words::ended(question.request.set(), ending)), "", Role::Success);
     }
     if let Some(context) = question.request.context() {
         let about = match context {
@@ -130,18 +135,18 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
             Context::ToolInput(_) => "would get:",
             _ => "about:",
         };
-        put(about, "", Role::Muted);
-        put(&sanitize::block(context.text()), "│ ", Role::Secondary);
+        put(&mut lines, about, "", Role::Muted);
+        lines.extend(context_lines(context, theme, columns as u16));
     }
     for question in question.request.set().questions() {
-        put(&sanitize::block(question.text()), "│ ", Role::Text);
+        put(&mut lines, &sanitize::block(question.text()), "┃ ", Role::Text);
         for choice in question.options() {
             let description = sanitize::line(choice.description());
             let text = match description.is_empty() {
                 true => sanitize::line(choice.name()).into_owned(),
                 false => format!("{}: {description}", sanitize::line(choice.name())),
             };
-            put(&text, "│   ", Role::Secondary);
+            put(&mut lines, &text, "┃   ", Role::Secondary);
         }
     }
     if lines.len() > room {
