@@ -100,3 +100,13 @@ fn a_note_that_is_too_long_is_called_that() {
     let reply = json!({"answers": [{"selectedOptions": ["Alpha"], "note": note}, {"selectedOptions": ["Beta"]}]});
     assert_eq!(refused(reply), "answers[0].note: 12000 characters, at most 8212");
 }
+
+#[test]
+fn answers_stored_before_everybody_was_gone_are_kept_where_no_surface_was_stored() {
+    let stored =
+        json!({"status": "unavailable", "reason": "gone", "answers": [{"header": "One", "selectedOptions": ["Beta"]}]});
+    let read = resolution(&set(), &stored).unwrap();
+    assert_eq!(read.outcome().answers()[0].selected_options, ["Beta"]);
+    let nothing = resolution(&set(), &json!({"status": "unavailable", "reason": "gone"})).unwrap();
+    assert_eq!(nothing, Resolution::unavailable("gone"));
+}
