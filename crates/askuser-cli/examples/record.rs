@@ -54,6 +54,7 @@ const INBOX: &[(&str, &[(&str, f32)])] = &[
     ("askuser agent asks", &[("\x1b[B", 2.2), ("\r", 1.2)]),
     ("Question 2 of 2", &[(" ", 1.2), ("\r", 0.9)]),
     ("Check your answers", &[("\r", 1.6)]),
+    ("Write new file", &[("\r", 2.4)]),
 ];
 const LAST: f32 = 3.0;
 
@@ -91,8 +92,12 @@ fn main() -> Result<()> {
             recorder.frames
         }
         Some("inbox") => {
-            let folder = tempfile::tempdir()?;
-            let work = folder.path().join("shop");
+            // Its path is in the picture.
+            let work = std::env::temp_dir().join("shop");
+            if work.exists() {
+                return Err(format!("{} is in the way", work.display()).into());
+            }
+            let _removed = Removed(work.clone());
             std::fs::create_dir(&work)?;
             std::fs::copy(root.join("examples/agent/database.json"), work.join("setup.json"))?;
             // A person at work on the right, an agent on the left that has no terminal to ask on.
@@ -103,7 +108,7 @@ fn main() -> Result<()> {
             );
             std::fs::write(
                 work.join("tmux.conf"),
-                "set -g default-shell /bin/sh\nset -g default-command 'PS1=\"$ \" sh'\n",
+                "set -g default-terminal tmux-256color\nset -ga terminal-overrides ,*:Tc\nset -g default-shell /bin/sh\nset -g default-command 'PS1=\"$ \" sh'\n",
             )?;
             let args = ["-f", "tmux.conf", "new-session", ";", "source-file", "start.conf"];
             std::fs::write(work.join("start.conf"), script.replace("; ", "\n"))?;
@@ -118,6 +123,15 @@ fn main() -> Result<()> {
     };
     std::io::stdout().write_all(animate(&frames).as_bytes())?;
     Ok(())
+}
+
+/// A folder that goes away with this.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// A program in a terminal, and what has been seen of it.
