@@ -25,8 +25,6 @@ const SETTLE: Duration = Duration::from_millis(50);
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::inbox(), arguments)?;
     let inbox = open_existing(&settings)?;
-    let expired = inbox.store().expire();
-    expired.map_err(failed)?;
     if args.get_flag("next") {
         only_a_person("answer")?;
         let next = Filter { limit: Some(1), ..Filter::pending() };

@@ -62,14 +62,19 @@ fn open_existing(settings: &Settings) -> Result<Inbox, Failure> {
     match &settings.store {
         Some(path) if !path.exists() => Err(Failure::new(format!("there is no inbox at {}", path.display()))
             .hint("the first question makes it; leave out --store for the usual one")),
-        _ => open(settings),
+        _ => {
+            let inbox = open(settings)?;
+            // Nobody may have looked since a deadline passed.
+            inbox.store().expire().map_err(failed)?;
+            Ok(inbox)
+        }
     }
 }
 
 /// Asks through the inbox, and at a surface beside it.
 pub(crate) fn asker(settings: &Settings, inbox: Inbox, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
-    let asker =
-        InboxAsker::new(inbox).answered_by(person()).reaching(reach::reaching(settings, &inbox_file(settings)?));
+    let reaching = reach::reaching(settings, &inbox_file(settings)?, &inbox, beside.is_some());
+    let asker = InboxAsker::new(inbox).answered_by(person()).reaching(reaching);
     Ok(match beside {
         Some(surface) => asker.beside(surface),
         None => asker,

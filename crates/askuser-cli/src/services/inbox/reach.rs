@@ -7,29 +7,39 @@
 use super::words;
 use crate::hook;
 use askuser::sanitize;
-use askuser::store::StoredQuestion;
+use askuser::store::{Store, StoredQuestion};
 use askuser_cli::config::Settings;
 use askuser_cli::state_folder::reach_failure_file;
-use askuser_inbox::Presence;
+use askuser_inbox::{Inbox, Presence};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+
+/// How long nobody is called elsewhere while a prompt of whoever asks shows the question.
+const SHOWN_HERE: Duration = Duration::from_secs(30);
 
 /// How many calls have not left yet.
 static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// Calls the person as the settings say.
-pub(super) fn reaching(settings: &Settings, store: &Path) -> impl Fn(&StoredQuestion) + Send + Sync + 'static {
+pub(super) fn reaching(
+    settings: &Settings,
+    file: &Path,
+    inbox: &Inbox,
+    is_shown_here: bool,
+) -> impl Fn(&StoredQuestion) + Send + Sync + use<> {
     let call = Call {
         command: settings.on_question.clone(),
         popup: settings.popup,
         notify: settings.notify,
-        store: store.to_owned(),
+        file: file.to_owned(),
+        store: inbox.store().clone(),
+        is_shown_here,
     };
-    let call = std::sync::Arc::new(call);
+    let call = Arc::new(call);
     move |question: &StoredQuestion| {
         let (call, question) = (call.clone(), question.clone());
         *lock() += 1;
@@ -65,15 +75,27 @@ struct Call {
     command: Option<String>,
     popup: bool,
     notify: bool,
-    store: PathBuf,
+    file: PathBuf,
+    store: Arc<dyn Store>,
+    /// Whether a prompt of whoever asks shows it.
+    is_shown_here: bool,
 }
 
 impl Call {
     fn out(&self, question: &StoredQuestion) {
-        if Presence::is_anybody(&focused_lists(&self.store)) {
+        if Presence::is_anybody(&focused_lists(&self.file)) {
             return self.left();
         }
         let announced = self.command.as_ref().map(|command| hook::run(command, &question.request));
+        if self.is_shown_here {
+            self.left();
+            std::thread::sleep(SHOWN_HERE);
+            let is_over = self.store.get(&question.id).is_ok_and(|question| question.ending.is_some());
+            if is_over || Presence::is_anybody(&focused_lists(&self.file)) {
+                return;
+            }
+            *lock() += 1;
+        }
         let popup = if self.popup { self.popup(question) } else { None };
         let shown = match popup {
             Some(Ok(popup)) => Some(popup),
@@ -83,7 +105,7 @@ impl Call {
             }
             None => None,
         };
-        if shown.is_none() && self.notify {
+        if shown.is_none() && self.notify && !self.is_shown_here {
             self.say_here(question);
         }
         self.left();
@@ -110,14 +132,14 @@ impl Call {
 
     fn failed(&self, what: &str, why: &str) {
         let note = json!({"at_ms": words::now_ms(), "what": what, "why": why});
-        let _ = std::fs::write(reach_failure_file(&self.store), note.to_string());
+        let _ = std::fs::write(reach_failure_file(&self.file), note.to_string());
     }
 
     /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
     fn popup(&self, question: &StoredQuestion) -> Option<Result<std::process::Child, String>> {
         let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
         let prompt =
-            [program.as_os_str().to_str()?, "answer", &question.id, "--unbidden", "--store", self.store.to_str()?];
+            [program.as_os_str().to_str()?, "answer", &question.id, "--unbidden", "--store", self.file.to_str()?];
         let mut command = if std::env::var_os("ZELLIJ").is_some() {
             let mut command = Command::new("zellij");
             command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);

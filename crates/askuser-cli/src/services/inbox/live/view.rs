@@ -88,12 +88,12 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
     };
     // In one word; the preview says since when.
     let gone = match (question.asker, &question.ending) {
-        (AskerPresence::Left(_), None) => " (left)",
-        (AskerPresence::Died(_), None) => " (gone)",
+        (AskerPresence::Left(_), None) if !narrow => " (left)",
+        (AskerPresence::Died(_), None) if !narrow => " (gone)",
         _ => "",
     };
     let who = pad(&fit(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
-    let text = format!("{}  {who}  {place}{said}", pad(&age, 9));
+    let text = format!("{}  {who}  {place}{said}", pad(&age, if narrow { 6 } else { 9 }));
     let room = columns.saturating_sub(2 + width(gone));
     let text = fit(&text, room, theme);
     let style =
