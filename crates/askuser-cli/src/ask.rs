@@ -1,85 +1,24 @@
-//! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output.
+//! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output. What needs more than a
+//! prompt is handed over to the other executable: the inbox, and previews, which are Markdown.
 
 use crate::delegate;
-use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
+use askuser_cli::ask_here::{self, Input};
 use askuser_cli::config::{Settings, Surface};
-use askuser_cli::failure::{Failure, exit, notice, outlive_file_size_limit};
-use askuser_cli::result::{self, print};
-use askuser_cli::source;
-use askuser_cli::surfaces::{Surfaces, terminal_options};
+use askuser_cli::failure::Failure;
+use askuser_terminal::ask_without_markdown;
 use clap::ArgMatches;
-use std::io::IsTerminal;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let words = || std::env::args_os().skip(1);
     if settings.via.contains(&Surface::Inbox) {
-        return delegate::become_services(std::env::args_os().skip(1));
+        return delegate::become_services(words());
     }
-    for flag in ["key", "from", "detach"] {
-        if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
-            return Err(Failure::new(format!("--{flag} is for questions that are kept in the inbox"))
-                .hint("add --via inbox, or --via terminal,inbox to ask here too"));
+    let input = Input::read(args, settings)?;
+    if input.has_previews() {
+        if let Some(text) = input.stdin() {
+            delegate::give_back_stdin(&text)?;
         }
+        return delegate::become_services(words());
     }
-    outlive_file_size_limit();
-    let set = match source::question_set(args, settings)? {
-        Ok(set) => set,
-        Err(violations) => {
-            result::print_rejection(&violations, settings)?;
-            return Err(source::invalid(violations));
-        }
-    };
-    let request = request(set, settings);
-    // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
-    let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
-    let mut store = |resolution: &Resolution| {
-        if piped {
-            let result = print(request.set(), resolution, settings);
-            let failed = result.as_ref().err().map(first_line);
-            printed = Some(result);
-            return failed.map_or(Ok(()), Err);
-        }
-        Ok(())
-    };
-    let resolution = ask(&request, settings, &mut store)?;
-    printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
-    result::code(&resolution, settings)
-}
-
-/// Questions as a request of this very process.
-pub(crate) fn request(set: QuestionSet, settings: &Settings) -> Request {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-    let session = format!("ask-{}-{now:x}", std::process::id());
-    Request::new(RequestKey::new(session, "ask"), set).with_deadline(settings.timeout)
-}
-
-/// Asks along the chain: what the policy settles is settled, the rest is asked at the terminal.
-pub(crate) fn ask(
-    request: &Request,
-    settings: &Settings,
-    store: askuser_terminal::Store<'_>,
-) -> Result<Resolution, Failure> {
-    let surfaces = Surfaces::of(settings)?;
-    if let Some(words) = surfaces.unmatched(request) {
-        notice("askuser", &words);
-    }
-    let known = match surfaces.decide(request)? {
-        Decision::Settled(resolution) => return Ok(resolution),
-        Decision::Ask(known) => known,
-    };
-    let request = request.clone().with_known(known).map_err(Failure::new)?;
-    match askuser_terminal::ask_request(&request, &terminal_options(settings), store) {
-        Ok(resolution) => Ok(resolution),
-        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
-        Err(AskError::Signal(signal)) => {
-            // The terminal is restored; now the signal takes its usual effect.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
-        }
-        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
-    }
-}
-
-fn first_line(failure: &Failure) -> String {
-    failure.message.lines().next().unwrap_or_default().to_owned()
+    ask_here::run(input, settings, ask_without_markdown)
 }

@@ -33,6 +33,30 @@ pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8
     })
 }
 
+/// Puts what was read from standard input back, for the executable that we become.
+#[cfg(unix)]
+pub(crate) fn give_back_stdin(text: &str) -> Result<(), Failure> {
+    use std::io::{Seek, Write};
+    let put_back = || {
+        let path = std::env::temp_dir().join(format!("askuser-{}-{:p}", std::process::id(), text));
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path)?;
+        std::fs::remove_file(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.rewind()?;
+        rustix::stdio::dup2_stdin(&file)?;
+        Ok::<(), io::Error>(())
+    };
+    put_back().map_err(|error| Failure::new(format!("cannot hand over the questions: {error}")))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn give_back_stdin(_: &str) -> Result<(), Failure> {
+    Err(Failure::new("questions with previews cannot be read from standard input here").hint("give a FILE"))
+}
+
 fn beside_us() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?.with_file_name(format!("{SERVICES}{}", std::env::consts::EXE_SUFFIX));
     path.is_file().then_some(path)

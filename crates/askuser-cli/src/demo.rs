@@ -1,7 +1,7 @@
 //! `askuser demo`: the proposals' four examples, one after the other.
 
-use crate::ask;
 use askuser::{Status, report};
+use askuser_cli::ask_here;
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::{exit_code, write};
@@ -19,8 +19,8 @@ pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
     for (title, json) in EXAMPLES {
         let set = source::parse(json, settings).map_err(source::invalid)?;
         write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
-        let request = ask::request(set, settings);
-        let resolution = ask::ask(&request, settings, &mut |_| Ok(()))?;
+        let request = ask_here::request(set, settings);
+        let resolution = ask_here::ask(&request, settings, askuser_terminal::ask_without_markdown, &mut |_| Ok(()))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("nobody can be asked: {reason}"))
                 .hint("run the demo in a terminal")

@@ -6,6 +6,8 @@
 #[doc(hidden)]
 pub mod args;
 #[doc(hidden)]
+pub mod ask_here;
+#[doc(hidden)]
 pub mod config;
 #[doc(hidden)]
 pub mod failure;

@@ -5,7 +5,7 @@ use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Charset, Environment, Presentation, Window};
 use crate::view::{Confirm, Theme};
-use crate::{inline_prompt, line_prompt};
+use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
 use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::sync::Arc;
@@ -105,6 +105,16 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
 pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
+    markdown::enable();
+    run(request, options, None, store)
+}
+
+/// As [`ask_request`], with prose and previews as they were written: for a program that has to start in a millisecond and must
+/// not link a parser of Markdown. Bold and code in questions and descriptions are shown as such all the same.
+///
+/// # Errors
+/// As for [`ask_request`].
+pub fn ask_without_markdown(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
     run(request, options, None, store)
 }
 

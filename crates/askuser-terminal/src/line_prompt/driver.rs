@@ -6,7 +6,7 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, not_stored_lines};
+use crate::view::{Signs, Theme, closed_lines, closing_lines, not_stored_lines, rows_of_context};
 use crate::{Charset, Options};
 use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
@@ -30,7 +30,7 @@ pub(crate) fn ask(
     line_prompt.set_columns(columns);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
+        painter.print(&rows_of_context(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
     }
     let end = run(device, &mut line_prompt, options.charset, on_hold).map_err(&failed)?;

@@ -1,6 +1,6 @@
 //! Blocks of a document: paragraphs, headings, lists, quotes, fences.
 
-use super::inline::{Markup, OPENING, OPTIONS, Runs};
+use super::inline::{OPENING, OPTIONS, Runs};
 use super::{Kind, Look, Marker, Piece, Row};
 use crate::view::width;
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 // The text of a tight list item has no paragraph around it.
                 if self.runs.is_none() {
                     self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+                    self.runs = Some((Runs::new(self.source), Kind::Prose));
                 }
                 let shown = range.start.max(self.hidden)..range.end;
                 if let Some((runs, _)) = &mut self.runs
@@ -140,11 +140,11 @@ impl Reader<'_> {
         match tag {
             Tag::Paragraph => {
                 self.open_leaf(range.start);
-                self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+                self.runs = Some((Runs::new(self.source), Kind::Prose));
             }
             Tag::Heading { level, .. } => {
                 self.open_leaf(range.start);
-                self.runs = Some((Runs::new(self.source, Markup::All), Kind::Heading(level as usize)));
+                self.runs = Some((Runs::new(self.source), Kind::Heading(level as usize)));
             }
             Tag::BlockQuote(_) => {
                 self.open_container(range.start);
@@ -187,7 +187,7 @@ impl Reader<'_> {
             tag => {
                 if self.runs.is_none() {
                     self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source, Markup::All), Kind::Prose));
+                    self.runs = Some((Runs::new(self.source), Kind::Prose));
                 }
                 if let Some((runs, _)) = &mut self.runs {
                     runs.read(&Event::Start(tag), range);

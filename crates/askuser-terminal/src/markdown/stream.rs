@@ -2,7 +2,7 @@
 //! to be taken back.
 
 use super::blocks::{Block, BlockKind, Opening, read};
-use super::inline::{Markup, OPENING, OPTIONS, Runs};
+use super::inline::{OPENING, OPTIONS, Runs};
 use super::{Kind, Look, Marker, Piece, Row};
 use crate::view::wrap;
 use askuser::sanitize;
@@ -300,7 +300,7 @@ impl StableStart {
 fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
     let hidden = if continues { OPENING.len() } else { 0 };
     let source = format!("{}{text}", &OPENING[..hidden]);
-    let mut runs = Runs::new(&source, Markup::All);
+    let mut runs = Runs::new(&source);
     let mut start = StableStart { pieces: Vec::new(), plain: Vec::new() };
     let mut shown = 0;
     for (i, (event, range)) in Parser::new_ext(&source, OPTIONS).into_offset_iter().enumerate() {

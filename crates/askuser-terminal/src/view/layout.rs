@@ -7,7 +7,7 @@ use super::pane::{self, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
 use super::wrap::width;
-use super::{PromptPhase, Theme, View, border, context_lines};
+use super::{PromptPhase, Theme, View, border, rows_of_context};
 use askuser::prompt::{InputMode, Page, Scroll, Viewport};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
@@ -31,7 +31,7 @@ impl<'a> Layout<'a, '_> {
         let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE) } else { None };
         self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
         let context = match context.filter(|_| on_question) {
-            Some(context) => context_lines(context, self.theme, self.columns.saturating_sub(EDGE)),
+            Some(context) => rows_of_context(context, self.theme, self.columns.saturating_sub(EDGE)),
             None => Vec::new(),
         };
         let list = match &preview {

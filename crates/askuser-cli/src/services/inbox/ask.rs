@@ -4,7 +4,8 @@ use super::{asker, holding, open, origin, parse, runtime, words};
 use crate::signals::Signals;
 use askuser::store::Store;
 use askuser::{AskError, Asker, Decision, Delivery, Request, RequestKey};
-use askuser_cli::config::Settings;
+use askuser_cli::ask_here::{self, Input};
+use askuser_cli::config::{Settings, Surface};
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::result::{self, print};
 use askuser_cli::source;
@@ -19,6 +20,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::ask(), words)?;
+    if !settings.via.contains(&Surface::Inbox) {
+        return ask_here::run(Input::read(&args, &settings)?, &settings, askuser_terminal::ask_request);
+    }
     failure::outlive_file_size_limit();
     let set = match source::question_set(&args, &settings)? {
         Ok(set) => set,

@@ -1,0 +1,118 @@
+//! Asking right here, at the terminal: what `askuser ask` does in both executables.
+
+use crate::config::Settings;
+use crate::failure::{Failure, exit, notice, outlive_file_size_limit};
+use crate::result::{self, print};
+use crate::source;
+use crate::surfaces::{Surfaces, terminal_options};
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
+use askuser_terminal::{Options, Store};
+use clap::ArgMatches;
+use std::io::IsTerminal;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Shows a prompt: with Markdown, or without it.
+pub type Prompt = fn(&Request, &Options, Store<'_>) -> Result<Resolution, AskError>;
+
+/// The questions that the arguments name.
+pub struct Input {
+    set: QuestionSet,
+    is_from_stdin: bool,
+}
+
+impl Input {
+    /// Reads them; what is wrong with them is printed where an answer would be.
+    ///
+    /// # Errors
+    /// Where they cannot be read, or are invalid.
+    pub fn read(args: &ArgMatches, settings: &Settings) -> Result<Input, Failure> {
+        for flag in ["key", "from", "detach"] {
+            if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
+                return Err(Failure::new(format!("--{flag} is for questions that are kept in the inbox"))
+                    .hint("add --via inbox, or --via terminal,inbox to ask here too"));
+            }
+        }
+        let is_from_stdin = match args.get_one::<String>("file") {
+            Some(file) => file == "-",
+            None => !args.contains_id("json") && !args.contains_id("question"),
+        };
+        match source::question_set(args, settings)? {
+            Ok(set) => Ok(Input { set, is_from_stdin }),
+            Err(violations) => {
+                result::print_rejection(&violations, settings)?;
+                Err(source::invalid(violations))
+            }
+        }
+    }
+
+    /// Whether an option has a preview.
+    pub fn has_previews(&self) -> bool {
+        let mut options = self.set.questions().iter().flat_map(|question| question.options());
+        options.any(|option| option.preview().is_some())
+    }
+
+    /// What was read from standard input, for whoever has to read it again.
+    pub fn stdin(&self) -> Option<String> {
+        self.is_from_stdin.then(|| self.set.input().to_string())
+    }
+}
+
+/// Asks, and prints what came of it.
+///
+/// # Errors
+/// Where nobody could be asked, or the result could not be written.
+pub fn run(input: Input, settings: &Settings, prompt: Prompt) -> Result<u8, Failure> {
+    outlive_file_size_limit();
+    let request = request(input.set, settings);
+    // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
+    let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
+    let mut store = |resolution: &Resolution| {
+        if piped {
+            let result = print(request.set(), resolution, settings);
+            let failed = result.as_ref().err().map(first_line);
+            printed = Some(result);
+            return failed.map_or(Ok(()), Err);
+        }
+        Ok(())
+    };
+    let resolution = ask(&request, settings, prompt, &mut store)?;
+    printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+    result::code(&resolution, settings)
+}
+
+/// Questions as a request of this very process.
+pub fn request(set: QuestionSet, settings: &Settings) -> Request {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let session = format!("ask-{}-{now:x}", std::process::id());
+    Request::new(RequestKey::new(session, "ask"), set).with_deadline(settings.timeout)
+}
+
+/// Asks along the chain: what the policy settles is settled, the rest is asked at the terminal.
+///
+/// # Errors
+/// Where asking breaks off, or the answers file does not fit.
+pub fn ask(request: &Request, settings: &Settings, prompt: Prompt, store: Store<'_>) -> Result<Resolution, Failure> {
+    let surfaces = Surfaces::of(settings)?;
+    if let Some(words) = surfaces.unmatched(request) {
+        notice("askuser", &words);
+    }
+    let known = match surfaces.decide(request)? {
+        Decision::Settled(resolution) => return Ok(resolution),
+        Decision::Ask(known) => known,
+    };
+    let request = request.clone().with_known(known).map_err(Failure::new)?;
+    match prompt(&request, &terminal_options(settings), store) {
+        Ok(resolution) => Ok(resolution),
+        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
+        Err(AskError::Signal(signal)) => {
+            // The terminal is restored; now the signal takes its usual effect.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+        }
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}
+
+fn first_line(failure: &Failure) -> String {
+    failure.message.lines().next().unwrap_or_default().to_owned()
+}
