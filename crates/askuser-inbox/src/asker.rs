@@ -75,9 +75,13 @@ impl InboxAsker {
             First::Elsewhere(ending) => return self.deliver(id, ending),
             First::Here(delivery) => delivery,
         };
-        // Nobody was reached there: the inbox has the question all the same.
-        if matches!(delivery.resolution().outcome().status(), Status::Unavailable { .. }) {
+        // Nobody was reached there, or its clock has run out: the inbox has the question, and its time, all the same.
+        let status = delivery.resolution().outcome().status();
+        if matches!(status, Status::Unavailable { .. } | Status::TimedOut) {
             drop(delivery.stored());
+            if let Some(ending) = race::timed_out(&self.inbox, id).await? {
+                return self.deliver(id, ending);
+            }
             return match race::first(&self.inbox, id, request, None).await? {
                 First::Elsewhere(ending) => self.deliver(id, ending),
                 First::Here(delivery) => Ok(delivery),

@@ -113,10 +113,22 @@ pub async fn answer_at(
         Some(Ok(with_draft)) => with_draft,
         _ => request,
     };
-    let delivery = match first(inbox, id, &request, Some(surface)).await? {
+    let mut delivery = match first(inbox, id, &request, Some(surface)).await? {
         First::Elsewhere(ending) => return Ok(Shown::EndedElsewhere(ending)),
         First::Here(delivery) => delivery,
     };
+    if *delivery.resolution().outcome().status() == Status::TimedOut {
+        drop(delivery.stored());
+        if let Some(ending) = timed_out(inbox, id).await? {
+            return Ok(Shown::EndedElsewhere(ending));
+        }
+        // Somebody has stopped the clock at another surface.
+        let request = request.clone().with_deadline(None);
+        delivery = match first(inbox, id, &request, Some(surface)).await? {
+            First::Elsewhere(ending) => return Ok(Shown::EndedElsewhere(ending)),
+            First::Here(delivery) => delivery,
+        };
+    }
     match delivery.resolution().outcome().status() {
         Status::Unavailable { reason } => {
             let reason = reason.clone();
@@ -148,6 +160,16 @@ pub async fn answer_at(
         Err(Refused::Ended(ending)) => Ok(Shown::EndedElsewhere(ending)),
         Err(Refused::Failed(error)) => Err(error),
     }
+}
+
+/// The time of a question is the store's to tell: how it ended, if it did.
+pub(crate) async fn timed_out(inbox: &Inbox, id: &str) -> Result<Option<Ending>, AskError> {
+    let (store, id) = (inbox.store().clone(), id.to_owned());
+    let looked = off_thread(move || {
+        store.expire()?;
+        store.get(&id)
+    });
+    Ok(looked.await.unwrap_or_else(|| Err(panicked())).map_err(broken)?.ending)
 }
 
 pub(crate) fn closed(ending: &Ending) -> Closed {

@@ -37,6 +37,22 @@ pub struct SqliteStore {
     clock: Clock,
     changes: Arc<Changes>,
     presence: OnceLock<Presence>,
+    /// Which file it was when it was opened.
+    file: Option<FileId>,
+}
+
+/// What tells a file from another one of its name.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn file_id(path: &Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+fn file_id(_: &Path) -> Option<FileId> {
+    None
 }
 
 impl SqliteStore {
@@ -59,7 +75,8 @@ impl SqliteStore {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let changes = Arc::new(Changes::of(path.clone()));
         let clock: Clock = Arc::new(now_ms);
-        Ok(SqliteStore { path, connection: Mutex::new(connection), clock, changes, presence: OnceLock::new() })
+        let file = file_id(&path);
+        Ok(SqliteStore { path, connection: Mutex::new(connection), clock, changes, presence: OnceLock::new(), file })
     }
 
     /// Telling the time by another clock.
@@ -107,11 +124,13 @@ impl SqliteStore {
 
     /// Reads.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.is_still_there()?;
         read(&self.connection()).map_err(|fault| fault.of(&self.path, "cannot read"))
     }
 
     /// Writes, synced: it is on the disk when this returns.
     fn write<T>(&self, write: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.is_still_there()?;
         let mut connection = self.connection();
         let result = transact(&mut connection, write).map_err(|fault| fault.of(&self.path, "cannot write"));
         drop(connection);
@@ -121,6 +140,7 @@ impl SqliteStore {
 
     /// Writes what may be lost with the machine.
     fn write_unsynced<T>(&self, write: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T, StoreError> {
+        self.is_still_there()?;
         let mut connection = self.connection();
         let synced: i32 = connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap_or(2);
         let set = |connection: &Connection, value: i32| connection.pragma_update(None, "synchronous", value);
@@ -130,6 +150,15 @@ impl SqliteStore {
         drop(connection);
         self.changes.announce();
         result.and_then(|value| restored.map(|()| value)).map_err(|fault| fault.of(&self.path, "cannot write"))
+    }
+
+    /// A file that was removed or replaced can still be written, and what is written is lost with it.
+    fn is_still_there(&self) -> Result<(), StoreError> {
+        if self.file == file_id(&self.path) {
+            return Ok(());
+        }
+        let what = format!("cannot use {}", self.path.display());
+        Err(StoreError::broken(what, "it was removed or replaced meanwhile; start again"))
     }
 
     fn presence(&self) -> Result<&Presence, StoreError> {

@@ -9,9 +9,11 @@
 //!
 //! [`Asker::close`] is how a question ends without an answer of the surface that shows it: withdrawn, or answered elsewhere.
 
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Status};
+use crate::report;
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
+use crate::sanitize;
 use crate::violation::Violations;
 use std::error::Error;
 use std::fmt;
@@ -75,10 +77,25 @@ impl Closed {
     pub fn words(&self) -> String {
         match self {
             Closed::Withdrawn => "Withdrawn, no answer needed".into(),
+            Closed::AnsweredElsewhere(resolution) if *resolution.outcome().status() == Status::TimedOut => {
+                "Timed out, no answer sent".into()
+            }
             Closed::AnsweredElsewhere(resolution) => {
                 let by = resolution.by().map(|by| format!(" by {by}")).unwrap_or_default();
                 let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();
-                format!("Answered{by}{via}")
+                let verb = match resolution.outcome().status() {
+                    Status::Declined { .. } => "Declined",
+                    Status::Discuss { .. } => "To be talked about",
+                    Status::Cancelled => "Cancelled",
+                    _ => "Answered",
+                };
+                let answer = |answer: &Answer| {
+                    let words: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
+                    sanitize::line(&format!("{}: {}", answer.header, words.join(", "))).into_owned()
+                };
+                let answers: Vec<String> = resolution.outcome().answers().iter().map(answer).collect();
+                let answers = if answers.is_empty() { String::new() } else { format!(" ({})", answers.join(" · ")) };
+                format!("{verb}{by}{via}{answers}")
             }
         }
     }

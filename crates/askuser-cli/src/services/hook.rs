@@ -39,17 +39,18 @@ fn shell() -> Command {
 pub(crate) struct Running(Child);
 
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
-/// first header and text in the environment.
+/// first header and text in the environment; from the inbox its id too, to answer it by.
 ///
 /// # Errors
 /// Why it could not be started.
-pub(crate) fn run(command: &str, request: &Request) -> Result<Running, String> {
+pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
     let question = &request.set().questions()[0];
     let mut child = shell()
         .arg(command)
         .env("ASKUSER_HEADER", question.header())
         .env("ASKUSER_QUESTION", question.text())
         .env("ASKUSER_FROM", request.asked_from().unwrap_or_default())
+        .env("ASKUSER_ID", inbox_id.unwrap_or_default())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -57,8 +58,8 @@ pub(crate) fn run(command: &str, request: &Request) -> Result<Running, String> {
         .map_err(|error| error.to_string())?;
     let input = json!({
         "questions": request.set().questions_json(),
-        "id": request.key().id_in_session(),
-        "origin": request.asked_by(),
+        "id": inbox_id.map_or_else(|| request.key().id_in_session(), str::to_owned),
+        "origin": if inbox_id.is_some() { request.asked_from() } else { request.asked_by() },
         "request": request,
     });
     if let Some(mut stdin) = child.stdin.take() {

@@ -244,7 +244,7 @@ fn a_prompt_here_closes_when_it_is_answered_elsewhere_and_says_by_whom() {
     terminal.wait_for("? keys");
     let id = id(&pending(&stage, 1)[0]).to_owned();
     run(&stage, &["answer", &id, "--select", "MongoDB"]);
-    terminal.wait_for("Answered by ada from inbox");
+    terminal.wait_for("Answered by ada from inbox (Database: MongoDB)");
     let ended: Ended = terminal.finish();
     assert_eq!((ended.code, ended.json()["via"].as_str()), (Some(0), Some("inbox")));
 }
@@ -293,7 +293,7 @@ fn what_was_put_aside_is_offered_again() {
     terminal.keys("2");
     terminal.wait_for("Question 2 of 2");
     terminal.keys("<esc>");
-    assert_eq!(terminal.finish().code, Some(1));
+    assert_eq!(terminal.finish().code, Some(75));
     assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{}", stage.read("err"));
     assert_eq!(pending(&stage, 1).len(), 1, "whoever asked waits on");
     let mut terminal = stage.askuser(&answer, "2>err");
@@ -310,6 +310,29 @@ fn what_was_put_aside_is_offered_again() {
 }
 
 #[test]
+fn what_was_typed_and_not_sent_is_kept_however_often_it_is_looked_at() {
+    let stage = Stage::new();
+    let id = detached(&stage, "database", &[]);
+    let answer = ["answer", &id, "--arm", "0", "--flash", "0"];
+    for (keys, shown) in [("<end>my own", "my own"), ("", "my own"), ("", "my own")] {
+        let mut terminal = stage.askuser(&answer, "2>err");
+        terminal.wait_for("esc later");
+        if keys.is_empty() {
+            terminal.wait_for(shown);
+        } else {
+            terminal.keys("<down><down><down>");
+            terminal.wait_for("> ○ Other");
+            terminal.keys("my own");
+            terminal.wait_for(shown);
+            terminal.keys("<esc>");
+        }
+        terminal.keys("<c-c>");
+        assert_eq!(terminal.finish().code, Some(75));
+    }
+    assert_eq!(pending(&stage, 1).len(), 1);
+}
+
+#[test]
 fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     let stage = Stage::new();
     let told = stage.path("told").display().to_string();
@@ -321,6 +344,7 @@ fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     }
     let told: Value = serde_json::from_str(&stage.read("told")).unwrap();
     assert_eq!(told["questions"][0]["header"], "Database");
+    assert_eq!(told["id"], pending(&stage, 1)[0]["id"], "it can be answered by it");
     // Waits until it has failed, since it goes on after us.
     let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
     while !run(&stage, &["doctor"]).stdout.contains("last call for it failed: on_question: exit status: 7: no phone") {

@@ -96,7 +96,7 @@ fn the_first_answer_wins_and_the_other_surface_closes_and_says_who_it_was() {
     let resolution = block_on(asker.ask(&request("1"))).unwrap().stored();
     answerer.join().unwrap();
     assert_eq!(resolution.by(), Some("bob"));
-    assert_eq!(*told.lock().unwrap(), ["asked", "Answered by bob from inbox"]);
+    assert_eq!(*told.lock().unwrap(), ["asked", "Answered by bob from inbox (Pick: A)"]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn an_answer_given_here_too_late_is_told_who_won() {
     });
     let resolution = block_on(asker.ask(&request("1"))).unwrap().stored();
     assert_eq!(resolution.by(), Some("bob"));
-    assert_eq!(person.join().unwrap(), Err("Answered by bob from inbox".into()));
+    assert_eq!(person.join().unwrap(), Err("Answered by bob from inbox (Pick: A)".into()));
 }
 
 #[test]
@@ -179,4 +179,38 @@ fn to_withdraw_a_question_is_heard_by_whoever_waits_for_it() {
     assert!(matches!(error, AskError::Withdrawn), "{error}");
     closer.join().unwrap();
     assert_eq!(store.get(&only_id(&*store)).unwrap().state(), State::Withdrawn);
+}
+
+#[test]
+fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
+    let place = Place::new();
+    let (store, _) = inbox(&place);
+    let id = store.put(&request("1").with_deadline(std::time::Duration::from_secs(9))).unwrap().question.id;
+    /// Its own clock runs out; then the person answers.
+    struct Impatient(std::sync::atomic::AtomicBool);
+    impl Asker for Impatient {
+        fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::Asking<'a> {
+            let first = !self.0.swap(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(request.deadline().is_some(), first);
+            let outcome = if first { askuser::Outcome::timed_out() } else { choice(0, "x").into_outcome() };
+            Box::pin(std::future::ready(Ok(outcome.through(Via::Terminal).into())))
+        }
+    }
+    store.hold(&id).unwrap();
+    let question = store.get(&id).unwrap();
+    let shown =
+        block_on(askuser_inbox::answer_at(&Inbox::new(store.clone()), &question, &Impatient(false.into()), "ada"));
+    assert!(matches!(shown, Ok(askuser_inbox::Shown::Answered(_))), "{shown:?}");
+    // Where nobody has stopped it, it is the store that says so, and nobody is named.
+    let id = store.put(&request("2").with_deadline(std::time::Duration::from_secs(9))).unwrap().question.id;
+    let question = store.get(&id).unwrap();
+    place.now.fetch_add(10_000, std::sync::atomic::Ordering::Relaxed);
+    let shown =
+        block_on(askuser_inbox::answer_at(&Inbox::new(store.clone()), &question, &Impatient(false.into()), "ada"));
+    let Ok(askuser_inbox::Shown::EndedElsewhere(ending)) = shown else { panic!("{shown:?}") };
+    assert_eq!((ending.state(), ending.by()), (State::TimedOut, None));
+    assert_eq!(
+        askuser::Closed::AnsweredElsewhere(ending.resolution().unwrap().clone()).words(),
+        "Timed out, no answer sent"
+    );
 }

@@ -248,3 +248,22 @@ fn a_store_is_private_and_one_that_others_can_read_is_refused() {
     let error = SqliteStore::open(&path).unwrap_err().chain();
     assert!(error.ends_with("it has mode 644, must be yours alone: `chmod 600` it"), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_removed_meanwhile_takes_no_answer() {
+    let place = Place::new();
+    let store = place.store();
+    let id = store.put(&request("1")).unwrap().question.id;
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(place.folder.path().join(format!("inbox.sqlite{suffix}")));
+    }
+    let refused = |error: askuser::store::StoreError| {
+        assert!(error.chain().ends_with("removed or replaced meanwhile; start again"))
+    };
+    refused(store.answer(&id, &choice(0, "ada"), "k").unwrap_err());
+    // Another one of the same name is not it.
+    drop(place.store());
+    refused(store.answer(&id, &choice(0, "ada"), "k").unwrap_err());
+    refused(store.list(&Default::default()).unwrap_err());
+}

@@ -401,7 +401,20 @@ impl Prompt {
 
     /// The answers the person gave so far; what was filled in for them is not theirs until they submit it.
     pub fn so_far(&self) -> Vec<Answer> {
+        if self.occasion != Occasion::Asked {
+            return self.put_aside();
+        }
         (0..self.drafts.len()).filter(|&i| !self.is_prefilled(i)).filter_map(|i| self.answer(i)).collect()
+    }
+
+    /// Everything to go on from another time: what was filled in, and what was typed and not chosen.
+    fn put_aside(&self) -> Vec<Answer> {
+        let answer = |(i, question): (usize, &Question)| {
+            let typed = self.drafts[i].other().as_str();
+            let typed = (!sanitize::is_blank(typed)).then(|| typed.to_owned());
+            self.answer(i).or_else(|| question.answer(&[], typed, None))
+        };
+        self.set.questions().iter().enumerate().filter_map(answer).collect()
     }
 
     /// The text being typed.

@@ -48,7 +48,11 @@ impl Prompt {
 
     fn press(&mut self, key: Key) -> Effect {
         if key == Key::ctrl('c') {
-            return Effect::Interrupt;
+            // Nobody's turn stops here: whoever asked waits on.
+            return match self.occasion {
+                Occasion::Asked => Effect::Interrupt,
+                Occasion::Opened | Occasion::Unbidden => self.finish(Status::Cancelled),
+            };
         }
         if self.is_arming() {
             self.put_off();

@@ -16,7 +16,7 @@ impl Asker for Announced {
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        if let Ok(running) = hook::run(&self.command, request) {
+        if let Ok(running) = hook::run(&self.command, request, None) {
             // Somebody has to wait for it in the end.
             std::thread::spawn(move || running.wait());
         }

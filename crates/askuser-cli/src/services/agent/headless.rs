@@ -81,7 +81,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
     let surfaces = Surfaces::of(settings)?;
-    let person = inbox::beside(settings, &surfaces, person)?;
+    let person = inbox::beside(settings, &surfaces, person, |words| failure::notice("askuser", words))?;
     let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,

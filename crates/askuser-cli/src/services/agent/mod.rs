@@ -69,7 +69,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
                 true => surface.holding(inbox::holding(&inbox::open(&settings)?)),
                 false => surface,
             };
-            let person = inbox::beside(&settings, &surfaces, Some(surface.asker()))?;
+            let person = inbox::beside(&settings, &surfaces, Some(surface.asker()), surface.teller())?;
             if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);
             }

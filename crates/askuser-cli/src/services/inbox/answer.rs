@@ -129,7 +129,7 @@ pub(crate) fn at_the_prompt(
         Ok(Shown::PutAside(answers)) => {
             let kept = if answers.is_empty() { "" } else { ", with what you have answered so far" };
             failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
-            Ok(exit::NOT_ANSWERED)
+            Ok(exit::DETACHED)
         }
         Err(AskError::Interrupted) => {
             Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))

@@ -155,8 +155,12 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
         match console.wait(Some(timeout), &mut inputs).map_err(broken)? {
             ConsoleEvent::Woken => {
                 settle = true;
-                if new_questions(inbox, &mut seq) && settings.notify {
-                    console.bell();
+                if let Some(new) = new_question(inbox, &mut seq) {
+                    // It may be further down than the screen shows.
+                    list.notice = Some(format!("New: {} asks: {}", words::who(&new), words::asked(&new)));
+                    if settings.notify {
+                        console.bell();
+                    }
                 }
             }
             ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break Next::Leave,
@@ -186,11 +190,12 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
     })
 }
 
-/// Whether a question has come since.
-fn new_questions(inbox: &Inbox, seq: &mut u64) -> bool {
-    let Ok(stretch) = inbox.store().events(*seq, 1000) else { return false };
+/// The last question that has come since.
+fn new_question(inbox: &Inbox, seq: &mut u64) -> Option<StoredQuestion> {
+    let stretch = inbox.store().events(*seq, 1000).ok()?;
     *seq = stretch.events.last().map_or(*seq, |event| event.seq);
-    stretch.events.iter().any(|event| event.state == askuser::store::State::Pending)
+    let new = stretch.events.iter().rfind(|event| event.state == askuser::store::State::Pending)?;
+    inbox.store().get(&new.id).ok().filter(|question| question.ending.is_none())
 }
 
 impl List {

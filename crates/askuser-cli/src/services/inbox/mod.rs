@@ -15,7 +15,7 @@ use crate::agent::announce::announced;
 use askuser::store::{Ending, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin};
 use askuser_cli::config::{Layers, Settings};
-use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::failure::{Failure, exit};
 use askuser_cli::state_folder::{inbox_file, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
@@ -86,6 +86,7 @@ pub(crate) fn beside(
     settings: &Settings,
     surfaces: &Surfaces,
     here: Option<Arc<dyn Asker>>,
+    tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Option<Arc<dyn Asker>>, Failure> {
     if !surfaces.uses_the_inbox() {
         return Ok(announced(settings.on_question.as_deref(), here));
@@ -94,7 +95,7 @@ pub(crate) fn beside(
     let is_alone = here.is_none();
     let asker = asker(settings, open(settings)?, here)?.telling(move |question| {
         if is_alone {
-            failure::notice("askuser", &words::how_to_answer(question));
+            tell(&words::how_to_answer(question));
         }
     });
     Ok(Some(Arc::new(asker)))

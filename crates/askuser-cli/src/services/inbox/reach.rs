@@ -86,7 +86,7 @@ impl Call {
         if Presence::is_anybody(&focused_lists(&self.file)) {
             return self.left();
         }
-        let announced = self.command.as_ref().map(|command| hook::run(command, &question.request));
+        let announced = self.command.as_ref().map(|command| hook::run(command, &question.request, Some(&question.id)));
         if self.is_shown_here {
             self.left();
             std::thread::sleep(SHOWN_HERE);
