@@ -1,0 +1,94 @@
+//! `askuser mcp`: other people's agents ask through our inbox.
+
+use crate::inbox::{asker, origin, runtime};
+use crate::signals::Signals;
+use askuser::store::{Store, StoreError, StoredQuestion};
+use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
+use askuser_cli::config::Settings;
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::surfaces::Surfaces;
+use askuser_inbox::InboxAsker;
+use askuser_mcp::{Inbox, Options, Server};
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (_, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
+    if std::io::stdin().is_terminal() {
+        return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
+            .hint("give the command to your agent as an MCP server: askuser mcp"));
+    }
+    let server = server(&settings)?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let end = CancellationToken::new();
+        let told = end.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            told.cancel();
+        });
+        let (read, write) = askuser_mcp::stdio_streams();
+        askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
+    });
+    // A thread may still be reading standard input.
+    runtime.shutdown_background();
+    served.map(|()| exit::ANSWERED)
+}
+
+fn server(settings: &Settings) -> Result<Server, Failure> {
+    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
+    let mut options = Options::default();
+    options.origin = origin("an MCP client");
+    options.rules = rules;
+    options.limit = settings.mcp_limit;
+    options.deadline = settings.timeout;
+    let questions = Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, None)? };
+    Ok(Server::new(Arc::new(questions), options))
+}
+
+/// The inbox as the settings describe it. The terminal that this process may have inherited is its client's, not ours.
+struct Questions {
+    surfaces: Arc<Surfaces>,
+    asker: InboxAsker,
+}
+
+impl Inbox for Questions {
+    fn store(&self) -> Arc<dyn Store> {
+        self.asker.inbox().store().clone()
+    }
+
+    fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
+        self.asker.put(request)
+    }
+
+    fn asker(&self, beside: Option<Arc<dyn Asker>>) -> Arc<dyn Asker> {
+        let person = match beside {
+            Some(surface) => self.asker.clone().beside(surface),
+            None => self.asker.clone(),
+        };
+        Arc::new(PolicyAndInbox { surfaces: self.surfaces.clone(), person })
+    }
+}
+
+/// What the policy does not settle is asked.
+struct PolicyAndInbox {
+    surfaces: Arc<Surfaces>,
+    person: InboxAsker,
+}
+
+impl Asker for PolicyAndInbox {
+    fn decide(&self, request: &Request) -> Decision {
+        self.surfaces.decide(request).unwrap_or_else(|_| Decision::Ask(Vec::new()))
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.person.ask(request)
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.person.close(key, why);
+    }
+}
