@@ -191,6 +191,12 @@ pub fn mcp() -> Command {
         .max_term_width(MAX_WIDTH)
         .defer(|command| {
             command
+                .arg(
+                    Arg::new("approve")
+                        .long("approve")
+                        .action(ArgAction::SetTrue)
+                        .help("List `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
+                )
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })

@@ -9,12 +9,16 @@
 //! give up after a minute, people come back from lunch. No answer is ever made up: a client whose dialog refuses by itself
 //! has asked nobody.
 
+mod approve;
 mod call;
 mod client;
 mod deliveries;
+mod dialog;
+mod form;
 mod inbox;
 mod key;
 mod results;
+mod rounds;
 mod server;
 mod stdio;
 mod tools;

@@ -10,7 +10,10 @@ pub(crate) const ASK: &str = tool::NAME;
 /// Waits again for what was asked.
 pub(crate) const RESULT: &str = "AskUserQuestionResult";
 
-pub(crate) fn definitions(limits: &Limits) -> Vec<Tool> {
+/// What Claude Code asks for permission.
+pub(crate) const APPROVE: &str = "approve";
+
+pub(crate) fn definitions(limits: &Limits, with_approve: bool) -> Vec<Tool> {
     let result = json!({
         "name": RESULT,
         "description": include_str!("../prompts/tools/ask-user-question-result.txt").trim_end(),
@@ -18,7 +21,22 @@ pub(crate) fn definitions(limits: &Limits) -> Vec<Tool> {
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
         "_meta": {"anthropic/alwaysLoad": true},
     });
-    [tool::definition(Provider::Mcp, limits, &[]), result].into_iter().filter_map(tool).collect()
+    let approve = json!({
+        "name": APPROVE,
+        "description": "For --permission-prompt-tool; never call it yourself.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {"type": "string"},
+                "input": {"type": "object"},
+                "tool_use_id": {"type": "string"},
+            },
+            "required": ["tool_name", "input"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    });
+    let approve = with_approve.then_some(approve);
+    [tool::definition(Provider::Mcp, limits, &[]), result].into_iter().chain(approve).filter_map(tool).collect()
 }
 
 /// A definition as the SDK has it.
@@ -34,13 +52,13 @@ mod tests {
 
     #[test]
     fn the_tools_cost_at_most_1900_characters() {
-        let listed = serde_json::to_string(&definitions(&Limits::DEFAULT)).unwrap();
+        let listed = serde_json::to_string(&definitions(&Limits::DEFAULT, false)).unwrap();
         assert!(listed.chars().count() <= 1_900, "{} characters: {listed}", listed.chars().count());
     }
 
     #[test]
     fn the_tools_are_listed_as_clients_need_them() {
-        let listed = serde_json::to_value(definitions(&Limits::DEFAULT)).unwrap();
+        let listed = serde_json::to_value(definitions(&Limits::DEFAULT, false)).unwrap();
         let names: Vec<&str> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
         assert_eq!(names, [ASK, RESULT]);
         for tool in listed.as_array().unwrap() {

@@ -5,22 +5,30 @@ use crate::signals::Signals;
 use askuser::store::{Store, StoreError, StoredQuestion};
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
 use askuser_cli::config::Settings;
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::state_folder::{state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{Inbox, Options, Server};
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+/// Signs what clients carry while their dialog is open.
+const STATE_KEY: &str = "mcp-state.key";
+/// How long a secret is.
+const SECRET_BYTES: usize = 32;
+
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (_, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
+    let (args, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
     if std::io::stdin().is_terminal() {
         return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
-    let server = server(&settings)?;
+    let server = server(&settings, args.get_flag("approve"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -38,15 +46,57 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     served.map(|()| exit::ANSWERED)
 }
 
-fn server(settings: &Settings) -> Result<Server, Failure> {
+fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
     let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     let mut options = Options::default();
     options.origin = origin("an MCP client");
     options.rules = rules;
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
+    options.approve = approve;
+    options.state_key = secret(STATE_KEY).inspect_err(|failure| failure::notice("askuser", &failure.message)).ok();
     let questions = Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, None)? };
     Ok(Server::new(Arc::new(questions), options))
+}
+
+/// A secret of this user's that outlives the process: made once, and readable by nobody else.
+fn secret(name: &str) -> Result<Vec<u8>, Failure> {
+    let path = state_folder()?.join(name);
+    let failed = |error: io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
+    let known = || fs::read(&path).ok().filter(|secret| secret.len() == SECRET_BYTES);
+    trusted(&path).map_err(failed)?;
+    if known().is_none() {
+        make_secret(&path).map_err(failed)?;
+    }
+    known().ok_or_else(|| Failure::new(format!("{} is damaged; remove it", path.display())))
+}
+
+/// It appears whole or not at all; whoever makes it first has made it for all.
+fn make_secret(path: &Path) -> io::Result<()> {
+    let mut secret = [0; SECRET_BYTES];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let mut ours = path.as_os_str().to_owned();
+    ours.push(format!(".{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if let Some(folder) = path.parent() {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    let mut file = options.open(&ours)?;
+    file.write_all(&secret)?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&ours, path);
+    fs::remove_file(&ours)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// The inbox as the settings describe it. The terminal that this process may have inherited is its client's, not ours.
