@@ -197,9 +197,21 @@ pub fn mcp() -> Command {
                         .action(ArgAction::SetTrue)
                         .help("List `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
                 )
+                .arg(
+                    Arg::new("http")
+                        .long("http")
+                        .value_name("ADDR")
+                        .value_parser(loopback)
+                        .help("Serve clients on this machine over HTTP instead, at this address: 127.0.0.1:8787"),
+                )
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
+}
+
+fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {
+    let address: Option<std::net::SocketAddr> = text.parse().ok();
+    address.filter(|address| address.ip().is_loopback()).ok_or("must be a loopback address with a port: 127.0.0.1:8787")
 }
 
 fn question_id() -> Arg {

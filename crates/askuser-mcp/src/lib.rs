@@ -15,6 +15,7 @@ mod client;
 mod deliveries;
 mod dialog;
 mod form;
+mod http;
 mod inbox;
 mod key;
 mod results;
@@ -23,6 +24,7 @@ mod server;
 mod stdio;
 mod tools;
 
+pub use http::{HTTP_PATH, serve_http};
 pub use inbox::Inbox;
 pub use rmcp::transport::stdio_pipes as stdio_streams;
 pub use server::{Options, Server};

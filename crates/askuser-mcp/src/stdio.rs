@@ -17,6 +17,12 @@ pub enum ServeError {
     /// The client does not speak the protocol.
     #[error("the client does not begin as MCP clients do: {0}")]
     Handshake(String),
+    /// The port could not be used.
+    #[error("cannot listen: {0}")]
+    Listen(#[source] std::io::Error),
+    /// Others than this machine could connect.
+    #[error("{0} is no loopback address, must be one: 127.0.0.1 or [::1]")]
+    NotLoopback(std::net::SocketAddr),
 }
 
 /// Serves one client until it closes its stream or `end` is cancelled. Questions that nobody has answered by then stay in

@@ -9,22 +9,27 @@ use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::state_folder::{state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::InboxAsker;
-use askuser_mcp::{Inbox, Options, Server};
+use askuser_mcp::{HTTP_PATH, Inbox, Options, Server};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// Signs what clients carry while their dialog is open.
 const STATE_KEY: &str = "mcp-state.key";
-/// How long a secret is.
+/// What clients over HTTP show.
+const HTTP_TOKEN: &str = "mcp-http.token";
+/// How long a secret is, before it is spelled out.
 const SECRET_BYTES: usize = 32;
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
-    if std::io::stdin().is_terminal() {
+    let http = args.get_one::<SocketAddr>("http").copied();
+    if http.is_none() && std::io::stdin().is_terminal() {
         return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
@@ -38,8 +43,13 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             signals.next().await;
             told.cancel();
         });
-        let (read, write) = askuser_mcp::stdio_streams();
-        askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
+        match http {
+            Some(address) => serve_http(server, address, end).await,
+            None => {
+                let (read, write) = askuser_mcp::stdio_streams();
+                askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
+            }
+        }
     });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
@@ -54,16 +64,40 @@ fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
     options.approve = approve;
-    options.state_key = secret(STATE_KEY).inspect_err(|failure| failure::notice("askuser", &failure.message)).ok();
+    options.state_key = match secret(STATE_KEY) {
+        Ok(key) => Some(key.into_bytes()),
+        Err(failure) => {
+            failure::notice("askuser", &failure.message);
+            None
+        }
+    };
     let questions = Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, None)? };
     Ok(Server::new(Arc::new(questions), options))
 }
 
+/// Serves whoever on this machine knows the token, and says where.
+async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
+    let file = state_folder()?.join(HTTP_TOKEN);
+    let is_new = !file.exists();
+    let token = secret(HTTP_TOKEN)?;
+    let failed = |error: io::Error| Failure::new(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    failure::notice(
+        "askuser",
+        &format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()),
+    );
+    if is_new {
+        failure::notice("askuser", &format!("the token, shown this once: {token}"));
+    }
+    askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
+}
+
 /// A secret of this user's that outlives the process: made once, and readable by nobody else.
-fn secret(name: &str) -> Result<Vec<u8>, Failure> {
+fn secret(name: &str) -> Result<String, Failure> {
     let path = state_folder()?.join(name);
     let failed = |error: io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
-    let known = || fs::read(&path).ok().filter(|secret| secret.len() == SECRET_BYTES);
+    let known = || fs::read_to_string(&path).ok().filter(|secret| secret.len() == 2 * SECRET_BYTES);
     trusted(&path).map_err(failed)?;
     if known().is_none() {
         make_secret(&path).map_err(failed)?;
@@ -89,7 +123,8 @@ fn make_secret(path: &Path) -> io::Result<()> {
         builder.create(folder)?;
     }
     let mut file = options.open(&ours)?;
-    file.write_all(&secret)?;
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    file.write_all(secret.as_bytes())?;
     file.sync_all()?;
     let linked = fs::hard_link(&ours, path);
     fs::remove_file(&ours)?;
