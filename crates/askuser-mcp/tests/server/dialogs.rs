@@ -107,6 +107,8 @@ async fn a_dialog_that_fails_leaves_the_question_in_the_inbox() {
     let dialog = dialog(&mut client).await;
     let error = json!({"code": -32603, "message": "no screen"});
     client.send(&json!({"jsonrpc": "2.0", "id": dialog["id"], "error": error})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2);
     desk.choose(&desk.pending(1).await[0], "SQLite");
     assert!(text(&client.result(1).await).contains("SQLite"));
 }
