@@ -29,7 +29,7 @@ pub fn command() -> Command {
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), agent()])
+        .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
@@ -177,6 +177,41 @@ pub fn log() -> Command {
             .arg(Arg::new("from").long("from").value_name("NAME").help("Asked by an agent whose name contains this"))
             .args(some_settings(&["store"]))
     })
+}
+
+/// Other people's agents ask through us.
+pub fn mcp() -> Command {
+    Command::new("mcp")
+        .about("Give the question tool to an agent, as an MCP server")
+        .long_about(
+            "Give the question tool to an agent, as an MCP server on standard input and output.\n\nQuestions wait in the \
+             inbox, and in the dialog of the agent's own client where it has one; the first answer counts. The server never \
+             opens a terminal. A question that nobody has answered when the client stops waiting stays.",
+        )
+        .max_term_width(MAX_WIDTH)
+        .defer(|command| {
+            command
+                .arg(
+                    Arg::new("approve")
+                        .long("approve")
+                        .action(ArgAction::SetTrue)
+                        .help("List `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
+                )
+                .arg(
+                    Arg::new("http")
+                        .long("http")
+                        .value_name("ADDR")
+                        .value_parser(loopback)
+                        .help("Serve clients on this machine over HTTP instead, at this address: 127.0.0.1:8787"),
+                )
+                .args(settings(&[Of::Mcp]))
+                .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
+        })
+}
+
+fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {
+    let address: Option<std::net::SocketAddr> = text.parse().ok();
+    address.filter(|address| address.ip().is_loopback()).ok_or("must be a loopback address with a port: 127.0.0.1:8787")
 }
 
 fn question_id() -> Arg {
@@ -330,7 +365,7 @@ fn config() -> Command {
 }
 
 fn with_settings(command: Command) -> Command {
-    command.args(settings(&[Of::Asking, Of::Results, Of::Agent]))
+    command.args(settings(&[Of::Asking, Of::Results, Of::Agent, Of::Mcp]))
 }
 
 fn completions() -> Command {

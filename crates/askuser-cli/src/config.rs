@@ -269,6 +269,10 @@ impl Layers {
             on_question: self.read("on_question", |v| Some((v != "none").then(|| v.to_owned())))?,
             pass_env: self.read("pass_env", |v| Some(names(v)))?,
             notify: self.read("notify", switch)?,
+            mcp_limit: self.read("mcp_limit", |v| match v {
+                "auto" => Some(None),
+                v => duration(v).filter(|limit| !limit.is_zero()).map(Some),
+            })?,
             format: self.read("format", |v| match v {
                 "auto" => Some(None),
                 "text" => Some(Some(Format::Text)),
@@ -381,6 +385,8 @@ pub struct Settings {
     /// Variables with keys that commands get all the same.
     pub pass_env: Vec<String>,
     pub notify: bool,
+    /// How long a call of an MCP client waits, instead of what is known of the client.
+    pub mcp_limit: Option<Duration>,
 }
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.

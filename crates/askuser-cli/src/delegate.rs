@@ -10,7 +10,7 @@ use std::process::Command;
 
 const SERVICES: &str = "askuser-services";
 /// The commands that are handed over.
-const COMMANDS: [&str; 6] = ["agent", "answer", "inbox", "log", "wait", "withdraw"];
+const COMMANDS: [&str; 7] = ["agent", "answer", "inbox", "log", "mcp", "wait", "withdraw"];
 
 /// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
 pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {

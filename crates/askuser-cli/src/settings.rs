@@ -22,6 +22,7 @@ impl Setting {
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
             "pass_env" => "pass-env",
+            "mcp_limit" => "limit",
             "key_delay" => "key-delay",
             "success_flash" => "success-flash",
             name => name,
@@ -47,6 +48,8 @@ pub enum Of {
     Results,
     /// `askuser agent` alone.
     Agent,
+    /// `askuser mcp` alone.
+    Mcp,
 }
 
 /// Who may set something in a file.
@@ -172,5 +175,15 @@ pub const SETTINGS: &[Setting] = &[
     of(
         Of::Agent,
         setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
+    ),
+    of(
+        Of::Mcp,
+        setting(
+            "mcp_limit",
+            "DURATION",
+            "auto",
+            User,
+            "How long a call waits before it says \"not answered yet\"; auto is what is known of the client, else 45s",
+        ),
     ),
 ];

@@ -99,7 +99,7 @@ fn the_core_does_no_io_and_reads_no_clock() {
 
 #[test]
 fn surfaces_depend_on_the_core_and_never_on_each_other() {
-    let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-agent"];
+    let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent"];
     for surface in surfaces.into_iter().filter(|name| root().join("crates").join(name).exists()) {
         let ours: Vec<String> = dependencies(surface).into_iter().filter(|name| name.starts_with("askuser")).collect();
         assert_eq!(ours, ["askuser"], "{surface}");
@@ -108,7 +108,7 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
 
 #[test]
 fn libraries_never_print() {
-    for krate in ["askuser", "askuser-terminal", "askuser-agent"] {
+    for krate in ["askuser", "askuser-terminal", "askuser-mcp", "askuser-agent"] {
         forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
     }
 }

@@ -4,6 +4,7 @@
 mod agent;
 mod hook;
 mod inbox;
+mod mcp;
 mod signals;
 #[cfg(unix)]
 mod supervise;
@@ -25,6 +26,7 @@ fn run() -> Result<u8, Failure> {
         Some("answer") => inbox::answer::run(words),
         Some("withdraw") => inbox::withdraw::run(words),
         Some("log") => inbox::log::run(words),
+        Some("mcp") => mcp::run(words),
         #[cfg(unix)]
         Some("supervise") => supervise::run(words.skip(1)),
         _ => Err(Failure::new("askuser-services has no command of that name")

@@ -17,6 +17,7 @@ mod inbox_list;
 mod input;
 mod line_mode;
 mod long;
+mod mcp;
 mod multiplexer;
 mod nobody;
 mod resizing;

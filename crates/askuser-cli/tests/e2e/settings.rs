@@ -42,6 +42,7 @@ base_url      none            default
 max_tokens    none            default
 permissions   ask             default
 pass_env      none            default
+mcp_limit     auto            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));

@@ -27,7 +27,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The arguments of a command, and the settings that apply to it.
-fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(ArgMatches, Settings), Failure> {
+pub(crate) fn parse(
+    command: Command,
+    words: impl Iterator<Item = OsString>,
+) -> Result<(ArgMatches, Settings), Failure> {
     let name = format!("askuser {}", command.get_name());
     let command = command.name("askuser").bin_name(&name);
     let args = command.try_get_matches_from(words).map_err(|error| usage::failure(&name, &error))?;
@@ -159,7 +162,7 @@ fn only_a_person(what: &str) -> Result<(), Failure> {
     }
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))
 }

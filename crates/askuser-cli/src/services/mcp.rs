@@ -1,0 +1,179 @@
+//! `askuser mcp`: other people's agents ask through our inbox.
+
+use crate::inbox::{asker, origin, runtime};
+use crate::signals::Signals;
+use askuser::store::{Store, StoreError, StoredQuestion};
+use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
+use askuser_cli::config::Settings;
+use askuser_cli::failure::{self, Failure, exit};
+use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::surfaces::Surfaces;
+use askuser_inbox::InboxAsker;
+use askuser_mcp::{HTTP_PATH, Inbox, Options, Server};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Signs what clients carry while their dialog is open.
+const STATE_KEY: &str = "mcp-state.key";
+/// What clients over HTTP show.
+const HTTP_TOKEN: &str = "mcp-http.token";
+/// How long a secret is, before it is spelled out.
+const SECRET_BYTES: usize = 32;
+
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
+    let http = args.get_one::<SocketAddr>("http").copied();
+    if http.is_none() && std::io::stdin().is_terminal() {
+        return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
+            .hint("give the command to your agent as an MCP server: askuser mcp"));
+    }
+    let server = server(&settings, args.get_flag("approve"))?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let end = CancellationToken::new();
+        let told = end.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            told.cancel();
+        });
+        match http {
+            Some(address) => serve_http(server, address, end).await,
+            None => {
+                let (read, write) = askuser_mcp::stdio_streams();
+                askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
+            }
+        }
+    });
+    // A thread may still be reading standard input.
+    runtime.shutdown_background();
+    served.map(|()| exit::ANSWERED)
+}
+
+fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
+    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
+    let mut options = Options::default();
+    options.origin = origin("an MCP client");
+    options.rules = rules;
+    options.limit = settings.mcp_limit;
+    options.deadline = settings.timeout;
+    options.approve = approve;
+    options.state_key = match secret(STATE_KEY) {
+        Ok(key) => Some(key.into_bytes()),
+        Err(failure) => {
+            failure::notice("askuser", &failure.message);
+            None
+        }
+    };
+    let questions = Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, None)? };
+    Ok(Server::new(Arc::new(questions), options))
+}
+
+/// Serves whoever on this machine knows the token, and says where.
+async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
+    let file = state_folder()?.join(HTTP_TOKEN);
+    let is_new = !file.exists();
+    let token = secret(HTTP_TOKEN)?;
+    let failed = |error: io::Error| Failure::new(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    failure::notice(
+        "askuser",
+        &format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()),
+    );
+    if is_new {
+        failure::notice("askuser", &format!("the token, shown this once: {token}"));
+    }
+    askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
+}
+
+/// A secret of this user's that outlives the process: made once, and readable by nobody else.
+fn secret(name: &str) -> Result<String, Failure> {
+    let path = state_folder()?.join(name);
+    let failed = |error: io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
+    let known = || fs::read_to_string(&path).ok().filter(|secret| secret.len() == 2 * SECRET_BYTES);
+    trusted(&path).map_err(failed)?;
+    if known().is_none() {
+        make_secret(&path).map_err(failed)?;
+    }
+    known().ok_or_else(|| Failure::new(format!("{} is damaged; remove it", path.display())))
+}
+
+/// It appears whole or not at all; whoever makes it first has made it for all.
+fn make_secret(path: &Path) -> io::Result<()> {
+    let mut secret = [0; SECRET_BYTES];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let mut ours = path.as_os_str().to_owned();
+    ours.push(format!(".{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if let Some(folder) = path.parent() {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+    }
+    let mut file = options.open(&ours)?;
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    file.write_all(secret.as_bytes())?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&ours, path);
+    fs::remove_file(&ours)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The inbox as the settings describe it. The terminal that this process may have inherited is its client's, not ours.
+struct Questions {
+    surfaces: Arc<Surfaces>,
+    asker: InboxAsker,
+}
+
+impl Inbox for Questions {
+    fn store(&self) -> Arc<dyn Store> {
+        self.asker.inbox().store().clone()
+    }
+
+    fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
+        self.asker.put(request)
+    }
+
+    fn asker(&self, beside: Option<Arc<dyn Asker>>) -> Arc<dyn Asker> {
+        let person = match beside {
+            Some(surface) => self.asker.clone().beside(surface),
+            None => self.asker.clone(),
+        };
+        Arc::new(PolicyAndInbox { surfaces: self.surfaces.clone(), person })
+    }
+}
+
+/// What the policy does not settle is asked.
+struct PolicyAndInbox {
+    surfaces: Arc<Surfaces>,
+    person: InboxAsker,
+}
+
+impl Asker for PolicyAndInbox {
+    fn decide(&self, request: &Request) -> Decision {
+        self.surfaces.decide(request).unwrap_or_else(|_| Decision::Ask(Vec::new()))
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.person.ask(request)
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.person.close(key, why);
+    }
+}

@@ -1,0 +1,256 @@
+//! `askuser mcp`: the real process at the other end of two pipes, and a person who answers from another one.
+
+use crate::inbox::{id, pending, run};
+use crate::terminal::{PATIENCE, Stage};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+/// A client, and the server it started.
+struct Client {
+    server: Child,
+    write: Option<ChildStdin>,
+    read: BufReader<ChildStdout>,
+}
+
+impl Client {
+    fn start(stage: &Stage, args: &[&str]) -> Client {
+        let mut server = stage.spawn_with(&[&["mcp", "--popup", "none"], args].concat(), Stdio::piped());
+        let (write, read) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
+        let mut client = Client { server, write, read };
+        let info = json!({"name": "claude-code", "version": "2"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        assert_eq!(client.next()["result"]["serverInfo"]["name"], "askuser");
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.write.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    }
+
+    fn ask(&mut self, id: u64) {
+        let file = crate::terminal::example("database");
+        let input: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        self.call(id, "AskUserQuestion", &input);
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.read.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    fn ended(mut self) -> Option<i32> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.server.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.server.kill();
+        panic!("the server has not ended");
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.server), signal).unwrap();
+    }
+}
+
+fn words(reply: &Value) -> &str {
+    reply["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply}"))
+}
+
+#[test]
+fn an_agent_asks_through_mcp_and_a_person_answers_from_the_inbox() {
+    let stage = Stage::new();
+    let mut client = Client::start(&stage, &[]);
+    client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    let tools = client.next()["result"]["tools"].clone();
+    assert_eq!(
+        (tools[0]["name"].as_str(), tools[1]["name"].as_str()),
+        (Some("AskUserQuestion"), Some("AskUserQuestionResult"))
+    );
+    client.ask(2);
+    let waiting = pending(&stage, 1);
+    assert_eq!((&waiting[0]["origin"]["agent"], &waiting[0]["asker"]["waits"]), (&json!("claude-code"), &json!(true)));
+    run(&stage, &["answer", id(&waiting[0]), "--select", "Database=SQLite"]);
+    let reply = client.next();
+    assert!(words(&reply).contains("Selected: SQLite"), "{reply}");
+    client.write = None;
+    assert_eq!(client.ended(), Some(0));
+    let log: Value = serde_json::from_str(run(&stage, &["log", "--json"]).stdout.trim()).unwrap();
+    assert!(log["delivered_ms"].is_number(), "{log}");
+}
+
+#[test]
+fn a_server_ends_cleanly_however_it_is_told_to_and_its_question_stays() {
+    let stage = Stage::new();
+    for signal in [None, Some(Signal::INT), Some(Signal::TERM)] {
+        let mut client = Client::start(&stage, &[]);
+        client.ask(1);
+        let question = pending(&stage, 1).remove(0);
+        match signal {
+            Some(signal) => client.signal(signal),
+            None => client.write = None,
+        }
+        assert_eq!(client.ended(), Some(0), "{signal:?}");
+        let left = pending(&stage, 1).remove(0);
+        assert_eq!((&left["id"], &left["asker"]["waits"]), (&question["id"], &json!(false)), "{signal:?}");
+        assert!(left["asker"]["left_ms"].is_number(), "it said so itself: {left}");
+    }
+}
+
+#[test]
+fn a_killed_server_loses_neither_its_question_nor_the_answer() {
+    let stage = Stage::new();
+    let mut client = Client::start(&stage, &[]);
+    client.ask(1);
+    let question = pending(&stage, 1).remove(0);
+    client.signal(Signal::KILL);
+    client.ended();
+    run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]);
+    let mut client = Client::start(&stage, &[]);
+    client.ask(1);
+    assert!(words(&client.next()).contains("SQLite"), "answered while nobody waited");
+    pending(&stage, 0);
+}
+
+#[test]
+fn a_ticket_outlives_the_server_that_gave_it() {
+    let stage = Stage::new();
+    let mut client = Client::start(&stage, &["--limit", "100ms"]);
+    client.ask(1);
+    let reply = client.next();
+    let ticket = reply["result"]["structuredContent"]["ticket"].as_str().unwrap().to_owned();
+    assert!(words(&reply).contains("not answered yet"), "{reply}");
+    client.signal(Signal::KILL);
+    client.ended();
+    run(&stage, &["answer", &ticket, "--other", "Database=DuckDB"]);
+    let mut client = Client::start(&stage, &["--limit", "100ms"]);
+    client.call(1, "AskUserQuestionResult", &json!({"ticket": ticket}));
+    assert!(words(&client.next()).contains("Other: DuckDB"));
+}
+
+#[test]
+fn permissions_are_asked_only_where_that_was_asked_for() {
+    let stage = Stage::new();
+    let mut client = Client::start(&stage, &["--approve"]);
+    client.call(1, "approve", &json!({"tool_name": "Bash", "input": {"command": "make install"}, "tool_use_id": "t"}));
+    let question = pending(&stage, 1).remove(0);
+    assert_eq!(question["context"], json!({"kind": "command", "text": "make install"}));
+    run(&stage, &["answer", id(&question), "--select", "Permission=Allow"]);
+    let decision: Value = serde_json::from_str(words(&client.next())).unwrap();
+    assert_eq!(decision, json!({"behavior": "allow", "updatedInput": {"command": "make install"}}));
+}
+
+/// A server over HTTP, and where it is.
+struct Http {
+    server: Child,
+    address: String,
+    token: String,
+}
+
+impl Http {
+    fn start(stage: &Stage) -> Http {
+        let mut server = stage.spawn(&["mcp", "--popup", "none", "--http", "127.0.0.1:0"]);
+        let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let line = lines.next().unwrap();
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+        let file = line.split("token is in ").nth(1).unwrap();
+        let token = std::fs::read_to_string(file).unwrap();
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+        Http { server, address, token }
+    }
+
+    /// Posts a message; the status line and everything after it.
+    fn post(&self, headers: &str, body: &Value) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let body = body.to_string();
+        let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
+        let length = body.len();
+        write!(stream, "POST /mcp HTTP/1.1\r\n{headers}{accept}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        stream
+    }
+
+    fn status(&self, headers: &str) -> String {
+        let mut line = String::new();
+        BufReader::new(self.post(headers, &initialize())).read_line(&mut line).unwrap();
+        line.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    fn headers(&self) -> String {
+        format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token)
+    }
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn initialize() -> Value {
+    let info = json!({"name": "over-http", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+/// Reads until a line with this in it, and returns that.
+fn line_with(stream: TcpStream, what: &str) -> String {
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.into_iter().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}"))
+}
+
+#[test]
+fn a_client_over_http_shows_the_token_and_asks() {
+    let stage = Stage::new();
+    let http = Http::start(&stage);
+    let session =
+        line_with(http.post(&http.headers(), &initialize()), "mcp-session-id").split_off("mcp-session-id: ".len());
+    let headers = format!("{}Mcp-Session-Id: {}\r\n", http.headers(), session.trim());
+    drop(http.post(&headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).read(&mut [0; 64]));
+    let file = crate::terminal::example("database");
+    let input: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let params = json!({"name": "AskUserQuestion", "arguments": input});
+    let call = http.post(&headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let question = pending(&stage, 1).remove(0);
+    assert_eq!(question["origin"]["agent"], "over-http");
+    run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]);
+    assert!(line_with(call, "\"id\":1").contains("Selected: SQLite"));
+}
+
+#[test]
+fn a_wrong_token_a_foreign_host_and_a_foreign_page_are_refused() {
+    let stage = Stage::new();
+    let http = Http::start(&stage);
+    assert_eq!(http.status(&http.headers()), "200");
+    assert_eq!(http.status(&format!("Host: {}\r\n", http.address)), "401");
+    assert_eq!(http.status(&format!("Host: {}\r\nAuthorization: Bearer wrong\r\n", http.address)), "401");
+    let foreign = format!("Host: evil.example\r\nAuthorization: Bearer {}\r\n", http.token);
+    assert_eq!(http.status(&foreign), "403");
+    assert_eq!(http.status(&format!("{}Origin: http://evil.example\r\n", http.headers())), "403");
+}
+
+#[test]
+fn an_address_that_others_can_reach_is_refused() {
+    let stage = Stage::new();
+    for address in ["0.0.0.0:8787", "192.0.2.1:80", "8787"] {
+        let refused = run(&stage, &["mcp", "--http", address]);
+        assert_eq!(refused.code, Some(2), "{address}");
+        assert!(refused.stderr.contains("loopback"), "{}", refused.stderr);
+    }
+}

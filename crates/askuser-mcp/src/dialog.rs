@@ -1,0 +1,163 @@
+//! The client's own dialog as a surface beside the inbox.
+//!
+//! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
+//! refusal, a form that comes back empty, and an error all mean that nobody was asked.
+
+use crate::form::{Choices, answer, form};
+use askuser::{Answer, Asker, Asking, Outcome, Question, Request, Resolution, Via, Violations};
+use rmcp::model::{
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
+};
+use rmcp::service::PeerRequestOptions;
+use rmcp::{Peer, RoleServer};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Nobody reads a question and refuses it in less.
+pub(crate) const INSTANT: Duration = Duration::from_millis(500);
+/// How often a form is shown again after something that is no answer.
+const TRIES: usize = 3;
+
+/// Dialogs at the other end of a connection, one for each question.
+pub(crate) struct Dialog {
+    peer: Peer<RoleServer>,
+    choices: Choices,
+    is_open: AtomicBool,
+}
+
+impl Dialog {
+    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices) -> Dialog {
+        Dialog { peer, choices, is_open: AtomicBool::new(false) }
+    }
+
+    /// Whether a person may be looking at one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open.load(Ordering::Relaxed)
+    }
+
+    async fn all(&self, request: &Request) -> Resolution {
+        let mut answers: Vec<Answer> = request.known().to_vec();
+        let mut is_somebody_there = false;
+        for question in request.set().questions() {
+            if answers.iter().any(|known| known.question == question.text_verbatim()) {
+                continue;
+            }
+            match self.one(request, question, is_somebody_there).await {
+                Said::Answer(answer) => answers.push(answer),
+                said => return resolution(request, said, answers),
+            }
+            is_somebody_there = true;
+        }
+        resolution(request, Said::Nothing, answers)
+    }
+
+    async fn one(&self, request: &Request, question: &Question, is_somebody_there: bool) -> Said {
+        let mut complaint = None;
+        for _ in 0..TRIES {
+            let shown_at = Instant::now();
+            let Some(result) = self.show(request, question, complaint.as_ref()).await else { return Said::Nobody };
+            let is_instant = !is_somebody_there && shown_at.elapsed() < INSTANT;
+            match said(request, question, &result, is_instant) {
+                Ok(said) => return said,
+                Err(violations) => complaint = Some(violations),
+            }
+        }
+        Said::Nobody
+    }
+
+    /// Shows a form; `None` where that failed. Whoever stops waiting takes it off the screen.
+    async fn show(
+        &self,
+        request: &Request,
+        question: &Question,
+        complaint: Option<&Violations>,
+    ) -> Option<ElicitResult> {
+        let form = ElicitRequest::new(form(request, question, self.choices, complaint)?);
+        let options = PeerRequestOptions::no_options();
+        let asked = self.peer.send_cancellable_request(ServerRequest::ElicitRequest(form), options).await.ok()?;
+        let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
+        self.is_open.store(true, Ordering::Relaxed);
+        let result = asked.await_response().await;
+        self.is_open.store(false, Ordering::Relaxed);
+        shown.request = None;
+        match result {
+            Ok(ClientResult::ElicitResult(result)) => Some(result),
+            _ => None,
+        }
+    }
+}
+
+impl Asker for Dialog {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(async move { Ok(self.all(request).await.into()) })
+    }
+}
+
+/// What a form came to.
+pub(crate) enum Said {
+    Answer(Answer),
+    Declined,
+    Cancelled,
+    /// Nobody was asked.
+    Nobody,
+    /// Nothing more: every question has its answer.
+    Nothing,
+}
+
+/// Reads what a client sent back.
+///
+/// # Errors
+/// Where it is no answer: the form is shown again.
+pub(crate) fn said(
+    request: &Request,
+    question: &Question,
+    result: &ElicitResult,
+    is_instant: bool,
+) -> Result<Said, Violations> {
+    match result.action {
+        ElicitationAction::Accept => match answer(request.set(), question, result.content.as_ref()) {
+            Some(answer) => answer.map(Said::Answer),
+            None => Ok(Said::Nobody),
+        },
+        _ if is_instant => Ok(Said::Nobody),
+        ElicitationAction::Decline => Ok(Said::Declined),
+        ElicitationAction::Cancel => Ok(Said::Cancelled),
+        _ => Ok(Said::Nobody),
+    }
+}
+
+/// What all forms together came to.
+pub(crate) fn resolution(request: &Request, said: Said, answers: Vec<Answer>) -> Resolution {
+    let set = request.set();
+    let outcome = match said {
+        Said::Declined => Outcome::declined(None).with_answers(set, answers),
+        Said::Cancelled => Outcome::cancelled().with_answers(set, answers),
+        Said::Nobody => return Resolution::unavailable("nobody was asked in the client's dialog"),
+        Said::Answer(_) | Said::Nothing => Outcome::answered(set, answers),
+    };
+    match outcome {
+        Ok(outcome) => outcome.through(Via::Elicitation),
+        Err(violations) => Resolution::unavailable(violations.to_string()),
+    }
+}
+
+/// A form that a person may be looking at. Dropped before it comes back, it is taken off the screen.
+struct Shown {
+    peer: Peer<RoleServer>,
+    request: Option<RequestId>,
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let peer = self.peer.clone();
+        // Without a runtime there is no connection either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let why = Some("answered elsewhere, or nobody waits any more".into());
+            runtime.spawn(async move {
+                let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(request), why)).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A question as a form of the client's, and what comes back from it.
+//!
+//! One form is one question: clients that show a form at all show this one. Nothing is required in it, for typed text may
+//! stand instead of an option; what is sent is checked here, by the rules of the question.
+
+use askuser::{Answer, Context, Question, QuestionSet, Request, Violations, reply, sanitize};
+use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// How several choices are put into a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choices {
+    /// As a list of which any may be chosen.
+    List,
+    /// As a switch for each: lists came with protocol 2025-11-25.
+    Switches,
+}
+
+impl Choices {
+    /// How a client can be shown these questions, if it can at all.
+    pub(crate) fn of(
+        client: &str,
+        capabilities: Option<&ClientCapabilities>,
+        version: Option<&ProtocolVersion>,
+        set: &QuestionSet,
+    ) -> Option<Choices> {
+        let elicitation = capabilities?.elicitation.as_ref()?;
+        // Those who say neither mean forms: there was nothing else once.
+        if elicitation.form.is_none() && elicitation.url.is_some() {
+            return None;
+        }
+        let has_several = set.questions().iter().any(Question::is_multi_select);
+        // Codex makes a bare yes or no of a form with several choices: whoever said yes would have chosen nothing.
+        if has_several && client.to_lowercase().starts_with("codex") {
+            return None;
+        }
+        let has_lists = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str());
+        Some(if has_lists { Choices::List } else { Choices::Switches })
+    }
+}
+
+/// The form of a question. A complaint says why it is shown again.
+pub(crate) fn form(
+    request: &Request,
+    question: &Question,
+    choices: Choices,
+    complaint: Option<&Violations>,
+) -> Option<ElicitRequestParams> {
+    let names: Vec<&str> = question.options().iter().map(|option| option.name()).collect();
+    let mut fields = Map::new();
+    match (question.is_multi_select(), choices) {
+        (false, _) => {
+            fields.insert("answer".into(), json!({"type": "string", "title": question.header(), "enum": names}));
+        }
+        (true, Choices::List) => {
+            let items = json!({"type": "string", "enum": names});
+            fields.insert("answer".into(), json!({"type": "array", "title": question.header(), "items": items}));
+        }
+        (true, Choices::Switches) => {
+            for (i, name) in names.iter().enumerate() {
+                fields.insert(switch(i), json!({"type": "boolean", "title": name, "default": false}));
+            }
+        }
+    }
+    let typed = request.set().limits().typed_chars();
+    let instead = if question.is_multi_select() { "Something else" } else { "Something else, instead of an option" };
+    fields.insert(
+        "other".into(),
+        json!({"type": "string", "title": "Other", "description": instead, "maxLength": typed}),
+    );
+    fields.insert("note".into(), json!({"type": "string", "title": "Note", "maxLength": typed}));
+    let schema = json!({"type": "object", "properties": fields});
+    let params = json!({
+        "mode": "form",
+        "message": message(request, question, complaint),
+        "requestedSchema": schema,
+    });
+    serde_json::from_value(params).ok()
+}
+
+fn message(request: &Request, question: &Question, complaint: Option<&Violations>) -> String {
+    let mut out = String::new();
+    if let Some(complaint) = complaint {
+        let _ = writeln!(out, "That is no answer: {complaint}\n");
+    }
+    let questions = request.set().questions();
+    if questions.len() > 1
+        && let Some(i) = questions.iter().position(|other| std::ptr::eq(other, question))
+    {
+        let _ = write!(out, "({} of {}) ", i + 1, questions.len());
+    }
+    let _ = writeln!(out, "{}", sanitize::line(question.text()));
+    if let Some(about) = request.context().map(Context::text) {
+        let _ = writeln!(out, "\n{}\n", sanitize::block(about));
+    }
+    for option in question.options() {
+        let recommended = if option.is_recommended() { " (recommended)" } else { "" };
+        let _ = writeln!(out, "- {}{recommended}: {}", option.name(), sanitize::line(option.description()));
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// What a form that was sent says; `None` if there is nothing in it.
+///
+/// # Errors
+/// Where it is no answer to its question.
+pub(crate) fn answer(
+    set: &QuestionSet,
+    question: &Question,
+    content: Option<&Value>,
+) -> Option<Result<Answer, Violations>> {
+    let content = content?;
+    let typed = |name: &str| {
+        let text = content[name].as_str().map(str::to_owned);
+        text.filter(|text| !sanitize::is_blank(text))
+    };
+    let chosen: Vec<Value> = match &content["answer"] {
+        Value::Array(chosen) => chosen.clone(),
+        Value::String(chosen) if !chosen.is_empty() => vec![chosen.as_str().into()],
+        _ => {
+            let options = question.options().iter().enumerate();
+            let is_on = |(i, _): &(usize, &askuser::Choice)| content[switch(*i)] == true;
+            options.filter(is_on).map(|(_, option)| option.name().into()).collect()
+        }
+    };
+    let (other, note) = (typed("other"), typed("note"));
+    if chosen.is_empty() && other.is_none() && note.is_none() {
+        return None;
+    }
+    let said = json!({
+        "status": "cancelled",
+        "answers": [{
+            "question": question.text_verbatim(),
+            "selectedOptions": chosen,
+            "customInput": other,
+            "note": note,
+        }],
+    });
+    Some(reply::outcome(set, &said).map(|outcome| outcome.answers()[0].clone()))
+}
+
+/// The field of an option.
+fn switch(i: usize) -> String {
+    format!("option{}", i + 1)
+}

@@ -1,0 +1,156 @@
+//! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with what was said in them.
+//!
+//! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
+
+use crate::call::{Waited, blocking};
+use crate::dialog::{INSTANT, Said, resolution, said};
+use crate::form::{Choices, form};
+use crate::key;
+use crate::server::Server;
+use askuser::{Answer, Asker, Asking, QuestionSet, Request, Resolution};
+use rmcp::RoleServer;
+use rmcp::model::{
+    ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    RequestStateCodec, SealOptions,
+};
+use rmcp::service::RequestContext;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a call comes back with.
+pub(crate) struct Round {
+    responses: InputResponses,
+    shown_ms: u64,
+}
+
+/// What the client carries from one call to the next.
+#[derive(Serialize, Deserialize)]
+struct State {
+    id: String,
+    shown_ms: u64,
+}
+
+/// What becomes of a round.
+pub(crate) enum Next {
+    /// The client shows these.
+    Show(InputRequiredResult),
+    /// The question goes on, or has ended.
+    Waited(Waited),
+}
+
+impl Server {
+    /// The question that a call comes back to, and what was said. `None` where it does not come back to this very question,
+    /// of this very client: whatever it says was said to somebody else.
+    pub(crate) async fn resumed(
+        &self,
+        set: &QuestionSet,
+        responses: Option<InputResponses>,
+        state: Option<&str>,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<(Request, Round)> {
+        let session = key::session(&self.origin(context));
+        let state: State = self.codec.as_ref()?.open_json_with(state?, session.as_bytes()).ok()?;
+        let (store, id) = (self.inbox.store(), state.id);
+        let question = blocking(move || store.get(&id)).await.ok()?;
+        let is_same = question.request.set().input() == set.input();
+        is_same
+            .then(|| (question.request, Round { responses: responses.unwrap_or_default(), shown_ms: state.shown_ms }))
+    }
+
+    /// Shows the forms of a question, or reads what was said in them.
+    pub(crate) async fn round(
+        &self,
+        request: &Request,
+        choices: Choices,
+        codec: &RequestStateCodec,
+        round: Option<Round>,
+        context: &RequestContext<RoleServer>,
+    ) -> Next {
+        let Some(Round { responses, shown_ms }) = round else {
+            return self.first_round(request, choices, codec, context).await;
+        };
+        let is_instant = now_ms().saturating_sub(shown_ms) < INSTANT.as_millis() as u64;
+        let mut answers: Vec<Answer> = request.known().to_vec();
+        let mut last = Said::Nothing;
+        for (i, question) in request.set().questions().iter().enumerate() {
+            if answers.iter().any(|known| known.question == question.text_verbatim()) {
+                continue;
+            }
+            let result =
+                responses.get(&name(i)).and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
+            let Some(result) = result else {
+                last = Said::Nobody;
+                break;
+            };
+            match said(request, question, &result, is_instant) {
+                Ok(Said::Answer(answer)) => answers.push(answer),
+                Ok(said) => {
+                    last = said;
+                    break;
+                }
+                Err(violations) => {
+                    let again = form(request, question, choices, Some(&violations)).map(|form| (name(i), form));
+                    let others = request.set().questions().iter().enumerate().filter(|(j, _)| *j != i);
+                    let others = others.filter_map(|(j, q)| Some((name(j), form(request, q, choices, None)?)));
+                    return self.required(codec, request, again.into_iter().chain(others)).await;
+                }
+            }
+        }
+        let said = Arc::new(AlreadySaid(resolution(request, last, answers)));
+        Next::Waited(self.wait(request, Some(said), None, context).await)
+    }
+
+    async fn first_round(
+        &self,
+        request: &Request,
+        choices: Choices,
+        codec: &RequestStateCodec,
+        context: &RequestContext<RoleServer>,
+    ) -> Next {
+        let (inbox, kept) = (self.inbox.clone(), request.clone());
+        match blocking(move || inbox.put(&kept)).await {
+            // It had been asked before, and this is what came of it.
+            Ok(question) if question.ending.is_some() => Next::Waited(self.wait(request, None, None, context).await),
+            Ok(_) => {
+                let questions = request.set().questions().iter().enumerate();
+                let forms = questions.filter_map(|(i, q)| Some((name(i), form(request, q, choices, None)?)));
+                self.required(codec, request, forms).await
+            }
+            Err(error) => Next::Waited(Waited::Failed(error.chain())),
+        }
+    }
+
+    async fn required(
+        &self,
+        codec: &RequestStateCodec,
+        request: &Request,
+        forms: impl Iterator<Item = (String, ElicitRequestParams)>,
+    ) -> Next {
+        let requests: InputRequests =
+            forms.map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
+        let Some(id) = self.id(request).await else { return Next::Waited(Waited::Failed("it was not kept".into())) };
+        let options = SealOptions::new().associated_data(request.key().session().as_bytes());
+        match codec.seal_json_with(&State { id, shown_ms: now_ms() }, &options) {
+            Ok(state) => Next::Show(InputRequiredResult::new(Some(requests), Some(state))),
+            Err(error) => Next::Waited(Waited::Failed(error.to_string())),
+        }
+    }
+}
+
+fn name(i: usize) -> String {
+    format!("question{}", i + 1)
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
+
+/// A surface where the person has spoken already.
+struct AlreadySaid(Resolution);
+
+impl Asker for AlreadySaid {
+    fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+        Box::pin(std::future::ready(Ok(self.0.clone().into())))
+    }
+}

@@ -1,0 +1,101 @@
+//! The server: which tools there are, and who answers a call.
+
+use crate::deliveries::Deliveries;
+use crate::inbox::Inbox;
+use crate::tools;
+use askuser::{Origin, Rules};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
+    RequestStateCodec, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How a server asks.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Where it runs; the agent is whatever client calls.
+    pub origin: Origin,
+    /// How inputs are read.
+    pub rules: Rules,
+    /// How long a call waits at most, instead of what is known of the client.
+    pub limit: Option<Duration>,
+    /// When a question gives up altogether.
+    pub deadline: Option<Duration>,
+    /// Signs what a client of protocol 2026-07-28 carries while its dialog is open: at least 32 bytes, private, and the same
+    /// after a restart. Without it such clients are not asked in their own dialog.
+    pub state_key: Option<Vec<u8>>,
+    /// Whether `approve` is listed: what Claude Code's `--permission-prompt-tool` calls.
+    pub approve: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            origin: Origin::default(),
+            rules: Rules::strict(),
+            limit: None,
+            deadline: None,
+            state_key: None,
+            approve: false,
+        }
+    }
+}
+
+/// An MCP server. Clones share everything.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) inbox: Arc<dyn Inbox>,
+    pub(crate) options: Arc<Options>,
+    pub(crate) codec: Option<Arc<RequestStateCodec>>,
+    pub(crate) deliveries: Deliveries,
+    /// The connection is gone: whoever waits for a person stops.
+    pub(crate) closed: CancellationToken,
+}
+
+impl Server {
+    /// Asks through this inbox.
+    pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
+        let (deliveries, closed) = (Deliveries::default(), CancellationToken::new());
+        let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
+        Server { inbox, options: Arc::new(options), codec, deliveries, closed }
+    }
+
+    pub(crate) fn of_connection(self, deliveries: Deliveries, closed: CancellationToken) -> Server {
+        Server { deliveries, closed, ..self }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("askuser", env!("CARGO_PKG_VERSION")).with_title("askuser"))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::definitions(self.options.rules.limits(), self.options.approve)))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = call.arguments.map(Into::into).unwrap_or_default();
+        match &*call.name {
+            tools::ASK => self.ask(arguments, call.input_responses, call.request_state, &context).await,
+            tools::RESULT => self.redeem(&arguments, &context).await,
+            tools::APPROVE if self.options.approve => self.approve(&arguments, &context).await,
+            name => Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
+        }
+    }
+}

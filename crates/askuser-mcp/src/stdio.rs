@@ -1,0 +1,112 @@
+//! One client at the other end of two streams.
+
+use crate::deliveries::Deliveries;
+use crate::server::Server;
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, JsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+/// Why serving broke off.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The client does not speak the protocol.
+    #[error("the client does not begin as MCP clients do: {0}")]
+    Handshake(String),
+    /// The port could not be used.
+    #[error("cannot listen: {0}")]
+    Listen(#[source] std::io::Error),
+    /// Others than this machine could connect.
+    #[error("{0} is no loopback address, must be one: 127.0.0.1 or [::1]")]
+    NotLoopback(std::net::SocketAddr),
+}
+
+/// Serves one client until it closes its stream or `end` is cancelled. Questions that nobody has answered by then stay in
+/// the inbox.
+///
+/// # Errors
+/// Where the client does not speak the protocol.
+pub async fn serve(
+    server: Server,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+    end: CancellationToken,
+) -> Result<(), ServeError> {
+    let (deliveries, closed) = (Deliveries::acknowledged(), end.child_token());
+    let server = server.of_connection(deliveries.clone(), closed.clone());
+    let streams = AsyncRwTransport::new_server(read, write);
+    let connection = Connection { streams, deliveries, closed, is_open: false };
+    match serve_server_with_ct(server, connection, end).await {
+        Ok(running) => {
+            // It ends as the client wants it to; what a panicking call has left undone is in the inbox.
+            let _ = running.waiting().await;
+            Ok(())
+        }
+        Err(ServerInitializeError::Cancelled | ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(ServeError::Handshake(error.to_string())),
+    }
+}
+
+/// The two streams, and what is known of replies on their way.
+struct Connection<R: AsyncRead, W: AsyncWrite> {
+    streams: AsyncRwTransport<RoleServer, R, W>,
+    deliveries: Deliveries,
+    closed: CancellationToken,
+    is_open: bool,
+}
+
+impl<R, W> Transport<RoleServer> for Connection<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let request = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            _ => None,
+        };
+        let (deliveries, sending) = (self.deliveries.clone(), self.streams.send(message));
+        async move {
+            let sent = sending.await;
+            if let Some(request) = request {
+                deliveries.left(&request, sent.is_ok());
+            }
+            sent
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let message = self.streams.receive().await;
+            match &message {
+                // Those who wait for a person need not wait for the client any more.
+                None => self.closed.cancel(),
+                // Before the first request the SDK takes a notification for the end of the world.
+                Some(JsonRpcMessage::Notification(_)) if !self.is_open => continue,
+                Some(JsonRpcMessage::Notification(notification)) => {
+                    if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                        && let Some(request) = &cancelled.params.request_id
+                    {
+                        self.deliveries.left(request, false);
+                    }
+                }
+                Some(_) => self.is_open = true,
+            }
+            return message;
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.closed.cancel();
+        self.streams.close().await
+    }
+}

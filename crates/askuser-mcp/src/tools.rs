@@ -1,0 +1,71 @@
+//! The tools as clients list them.
+
+use askuser::Limits;
+use askuser::tool::{self, Provider};
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+/// Asks.
+pub(crate) const ASK: &str = tool::NAME;
+/// Waits again for what was asked.
+pub(crate) const RESULT: &str = "AskUserQuestionResult";
+
+/// What Claude Code asks for permission.
+pub(crate) const APPROVE: &str = "approve";
+
+pub(crate) fn definitions(limits: &Limits, with_approve: bool) -> Vec<Tool> {
+    let result = json!({
+        "name": RESULT,
+        "description": include_str!("../prompts/tools/ask-user-question-result.txt").trim_end(),
+        "inputSchema": {"type": "object", "properties": {"ticket": {"type": "string"}}, "required": ["ticket"]},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+        "_meta": {"anthropic/alwaysLoad": true},
+    });
+    let approve = json!({
+        "name": APPROVE,
+        "description": "For --permission-prompt-tool; never call it yourself.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "tool_name": {"type": "string"},
+                "input": {"type": "object"},
+                "tool_use_id": {"type": "string"},
+            },
+            "required": ["tool_name", "input"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    });
+    let approve = with_approve.then_some(approve);
+    [tool::definition(Provider::Mcp, limits, &[]), result].into_iter().chain(approve).filter_map(tool).collect()
+}
+
+/// A definition as the SDK has it.
+fn tool(definition: Value) -> Option<Tool> {
+    let tool = serde_json::from_value(definition);
+    debug_assert!(tool.is_ok(), "{tool:?}");
+    tool.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_cost_at_most_1900_characters() {
+        let listed = serde_json::to_string(&definitions(&Limits::DEFAULT, false)).unwrap();
+        assert!(listed.chars().count() <= 1_900, "{} characters: {listed}", listed.chars().count());
+    }
+
+    #[test]
+    fn the_tools_are_listed_as_clients_need_them() {
+        let listed = serde_json::to_value(definitions(&Limits::DEFAULT, false)).unwrap();
+        let names: Vec<&str> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(names, [ASK, RESULT]);
+        for tool in listed.as_array().unwrap() {
+            assert_eq!(tool["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
+            assert_eq!(tool["_meta"], json!({"anthropic/alwaysLoad": true}));
+        }
+        // Not a field of it is lost on the way through the SDK.
+        assert_eq!(listed[0], tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]));
+    }
+}

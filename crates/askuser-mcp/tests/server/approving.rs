@@ -1,0 +1,121 @@
+//! `approve`: what Claude Code asks for permission.
+
+use crate::support::{Client, Desk, features, options, text};
+use askuser::Context;
+use askuser_mcp::Options;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn approving() -> Options {
+    let mut options = options();
+    options.approve = true;
+    options
+}
+
+fn bash(command: &str) -> Value {
+    json!({"tool_name": "Bash", "input": {"command": command, "description": "d"}, "tool_use_id": "toolu_1"})
+}
+
+/// Asks for permission, lets the person say this, and returns the decision.
+async fn decision(call: Value, said: Value) -> Value {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", call).await;
+    desk.answer(&desk.pending(1).await[0], &said);
+    decided(&client.result(1).await)
+}
+
+fn decided(result: &Value) -> Value {
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    serde_json::from_str(text(result)).unwrap()
+}
+
+#[tokio::test]
+async fn it_is_listed_only_where_it_was_asked_for() {
+    let desk = Desk::new();
+    for (options, count) in [(options(), 2), (approving(), 3)] {
+        let mut client = Client::named(&desk, "claude-code", options).await;
+        client.request(1, "tools/list", json!({})).await;
+        assert_eq!(client.result(1).await["tools"].as_array().unwrap().len(), count);
+    }
+    let mut client = Client::named(&desk, "claude-code", options()).await;
+    client.call(1, "approve", bash("ls")).await;
+    assert!(client.next().await["error"].is_object());
+}
+
+#[tokio::test]
+async fn a_command_is_shown_exactly_and_allowed_as_it_is() {
+    let desk: Arc<Desk> = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", bash("rm -rf build \\\n  && make")).await;
+    let question = desk.pending(1).await.remove(0);
+    assert_eq!(question.request.context(), Some(&Context::command("rm -rf build \\\n  && make")));
+    desk.choose(&question, "Allow");
+    let allowed = decided(&client.result(1).await);
+    assert_eq!(allowed, json!({"behavior": "allow", "updatedInput": bash("rm -rf build \\\n  && make")["input"]}));
+}
+
+#[tokio::test]
+async fn whatever_else_changes_what_runs_is_shown_too() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    let mut call = bash("make");
+    call["input"]["dangerouslyDisableSandbox"] = true.into();
+    client.call(1, "approve", call).await;
+    let question = desk.pending(1).await.remove(0);
+    let Some(Context::ToolInput(shown)) = question.request.context() else { panic!("{:?}", question.request) };
+    assert!(shown.contains("dangerouslyDisableSandbox") && shown.contains("make"), "{shown}");
+}
+
+#[tokio::test]
+async fn everything_but_a_plain_allow_denies_with_what_the_person_said() {
+    let denied = |message: &str| json!({"behavior": "deny", "message": message});
+    let choose = |label: &str| json!({"answers": [{"selectedOptions": [label]}]});
+    assert_eq!(decision(bash("ls"), choose("Deny")).await, denied("Denied by the user."));
+    let typed = json!({"answers": [{"customInput": "use git rm"}]});
+    assert_eq!(decision(bash("ls"), typed).await, denied("Denied by the user: use git rm"));
+    let declined = json!({"status": "declined", "reason": "not now"});
+    assert_eq!(decision(bash("ls"), declined).await, denied("Denied by the user: not now"));
+    assert_eq!(decision(bash("ls"), json!({"status": "cancelled"})).await, denied("Denied by the user."));
+    let condition = json!({"answers": [{"selectedOptions": ["Allow"], "note": "in a branch"}]});
+    let said = decision(bash("ls"), condition).await;
+    assert!(said["behavior"] == "deny" && said["message"].as_str().unwrap().ends_with("in a branch"), "{said}");
+}
+
+#[tokio::test]
+async fn at_the_clients_limit_it_denies_and_the_late_answer_serves_the_next_try() {
+    let desk = Desk::new();
+    let mut options = approving();
+    options.limit = Some(Duration::from_millis(50));
+    let mut client = Client::named(&desk, "claude-code", options).await;
+    client.call(1, "approve", bash("ls")).await;
+    let denied = decided(&client.result(1).await);
+    assert!(
+        denied["behavior"] == "deny" && denied["message"].as_str().unwrap().starts_with("Not answered yet"),
+        "{denied}"
+    );
+    desk.choose(&desk.pending(1).await[0], "Allow");
+    client.call(2, "approve", bash("ls -a")).await;
+    assert_eq!(decided(&client.result(2).await)["behavior"], "deny", "that was another command");
+    client.call(3, "approve", bash("ls")).await;
+    assert_eq!(decided(&client.result(3).await)["behavior"], "allow");
+    client.call(4, "approve", bash("ls")).await;
+    assert_eq!(decided(&client.result(4).await)["behavior"], "deny", "it was allowed once");
+}
+
+#[tokio::test]
+async fn its_own_questions_are_answered_in_the_form_it_wants() {
+    let mut input = features();
+    input["questions"][0]["options"][0]["label"] =
+        "A label that is longer than the fifty characters of our own tool".into();
+    let call = json!({"tool_name": "AskUserQuestion", "input": input, "tool_use_id": "toolu_2"});
+    let long = input["questions"][0]["options"][0]["label"].as_str().unwrap();
+    let both = json!({"answers": [{"selectedOptions": [long, "Export"], "customInput": "Print"}]});
+    let allowed = decision(call.clone(), both).await;
+    assert_eq!(allowed["behavior"], "allow", "{allowed}");
+    assert_eq!(allowed["updatedInput"]["questions"], input["questions"]);
+    assert_eq!(allowed["updatedInput"]["answers"], json!({"Which features?": format!("{long}, Export, Print")}));
+    let declined = decision(call, json!({"status": "declined", "reason": "later"})).await;
+    assert!(declined["behavior"] == "deny" && declined["message"].as_str().unwrap().contains("later"), "{declined}");
+}

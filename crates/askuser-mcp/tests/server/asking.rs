@@ -1,0 +1,233 @@
+//! Asking through the inbox, waiting, tickets, and ends of every kind.
+
+use crate::support::{Client, Desk, database, features, options, text};
+use askuser::store::AskerPresence;
+use askuser_mcp::Options;
+use serde_json::json;
+use std::time::Duration;
+
+const ASK: &str = "AskUserQuestion";
+const RESULT: &str = "AskUserQuestionResult";
+
+fn impatient() -> Options {
+    let mut options = options();
+    options.limit = Some(Duration::from_millis(50));
+    options
+}
+
+#[tokio::test]
+async fn a_question_waits_in_the_inbox_and_its_answer_is_delivered_once_it_is_written() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", options()).await;
+    client.call(1, ASK, database()).await;
+    let question = desk.pending(1).await.remove(0);
+    let origin = question.request.origin();
+    assert_eq!((origin.agent.as_deref(), origin.folder.as_deref()), (Some("claude-code"), Some("/work/shop")));
+    desk.choose(&question, "SQLite");
+    let result = client.result(1).await;
+    assert!(text(&result).contains("Selected: SQLite"), "{result}");
+    let structured = &result["structuredContent"];
+    assert_eq!((&structured["status"], &structured["via"]), (&json!("answered"), &json!("inbox")));
+    assert_eq!(structured["answers"][0]["selectedOptions"], json!(["SQLite"]));
+    desk.delivered(&question.id).await;
+}
+
+#[tokio::test]
+async fn an_input_that_breaks_the_rules_asks_nobody_and_says_everything_that_is_wrong() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    client.call(1, ASK, json!({"questions": [{"question": "Which?", "header": "far too long a header"}]})).await;
+    let result = client.result(1).await;
+    assert_eq!(result["isError"], true);
+    assert!(text(&result).contains("header") && text(&result).contains("options"), "{result}");
+    assert!(desk.pending(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn several_calls_at_once_each_get_their_own_answer() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    client.call(1, ASK, database()).await;
+    client.call(2, ASK, features()).await;
+    let questions = desk.pending(2).await;
+    let of = |header: &str| questions.iter().find(|q| q.request.set().questions()[0].header() == header).unwrap();
+    desk.choose(of("Features"), "Export");
+    let second = client.result(2).await;
+    assert!(text(&second).contains("Export"), "{second}");
+    desk.choose(of("Database"), "SQLite");
+    let first = client.result(1).await;
+    assert!(text(&first).contains("SQLite"), "{first}");
+}
+
+#[tokio::test]
+async fn before_the_client_gives_up_it_gets_a_ticket_that_another_server_redeems() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    let result = client.result(1).await;
+    let ticket = result["structuredContent"]["ticket"].as_str().unwrap().to_owned();
+    assert!(text(&result).contains("not answered yet") && text(&result).contains("askuser inbox"), "{result}");
+    assert!(text(&result).contains(&ticket) && text(&result).contains(RESULT), "{result}");
+    client.call(2, RESULT, json!({"ticket": ticket})).await;
+    assert_eq!(client.result(2).await["structuredContent"]["status"], "pending");
+    client.close().await;
+    let question = desk.pending(1).await.remove(0);
+    assert!(matches!(question.asker, AskerPresence::Left(_)), "{:?}", question.asker);
+    desk.choose(&question, "SQLite");
+    let mut client = Client::named(&desk, "t", options()).await;
+    for id in [3, 4] {
+        client.call(id, RESULT, json!({"ticket": ticket})).await;
+        assert!(text(&client.result(id).await).contains("SQLite"), "a ticket can be redeemed again");
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_for_the_client_and_the_folder_it_was_given_to() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    let ticket = client.result(1).await["structuredContent"]["ticket"].as_str().unwrap().to_owned();
+    let mut other = Client::named(&desk, "other", impatient()).await;
+    for ticket in [json!(ticket), json!(ticket[..4]), json!("none"), json!(7)] {
+        other.call(1, RESULT, json!({"ticket": ticket})).await;
+        assert_eq!(other.result(1).await["isError"], true, "{ticket}");
+    }
+    client.call(2, RESULT, json!({"ticket": ticket[..4]})).await;
+    assert_eq!(client.result(2).await["isError"], true, "an abbreviation is no ticket");
+}
+
+#[tokio::test]
+async fn asking_the_same_again_attaches_to_what_is_pending_or_was_never_delivered_and_to_nothing_else() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    client.result(1).await;
+    let first = desk.pending(1).await.remove(0);
+    client.call(2, ASK, database()).await;
+    assert_eq!(client.result(2).await["structuredContent"]["ticket"], json!(first.id), "it is pending");
+    desk.choose(&first, "SQLite");
+    client.call(3, ASK, database()).await;
+    assert!(text(&client.result(3).await).contains("SQLite"), "answered, and nobody had heard");
+    desk.delivered(&first.id).await;
+    client.call(4, ASK, database()).await;
+    let ticket = client.result(4).await["structuredContent"]["ticket"].clone();
+    assert_ne!(ticket, json!(first.id), "yesterday's answer is none to today's question");
+    // Another client, or another folder, asks for itself.
+    let mut other = Client::named(&desk, "other", impatient()).await;
+    other.call(1, ASK, database()).await;
+    assert_ne!(other.result(1).await["structuredContent"]["ticket"], ticket);
+    assert_eq!(desk.pending(2).await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_order_of_fields_makes_no_other_question() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    let first = client.result(1).await["structuredContent"]["ticket"].clone();
+    let mut input = database();
+    let question = input["questions"][0].as_object_mut().unwrap();
+    let text = question.shift_remove("question").unwrap();
+    question.insert("question".into(), text);
+    client.call(2, ASK, input).await;
+    assert_eq!(client.result(2).await["structuredContent"]["ticket"], first);
+}
+
+#[tokio::test]
+async fn cancelling_a_call_detaches_and_withdraws_nothing() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    client.call(1, ASK, database()).await;
+    let question = desk.pending(1).await.remove(0);
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    client.send(&cancelled).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2, "the cancelled call gets no reply");
+    while matches!(desk.store().get(&question.id).unwrap().asker, AskerPresence::Waits) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    desk.choose(&question, "SQLite");
+    client.call(3, ASK, database()).await;
+    assert!(text(&client.result(3).await).contains("SQLite"));
+}
+
+#[tokio::test]
+async fn what_a_person_withdrew_is_no_answer() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    client.call(1, ASK, database()).await;
+    let question = desk.pending(1).await.remove(0);
+    desk.store().withdraw(&question.id, "ada").unwrap();
+    let result = client.result(1).await;
+    assert_eq!(result["structuredContent"]["status"], "withdrawn");
+    assert!(text(&result).contains("withdrawn"), "{result}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_end_leaves_its_questions_in_the_inbox() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    client.call(1, ASK, database()).await;
+    desk.pending(1).await;
+    client.end.cancel();
+    client.served.await.unwrap();
+    assert!(matches!(desk.pending(1).await[0].asker, AskerPresence::Left(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_gave_a_token_hears_every_15_seconds_how_the_user_answers() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "opencode", options()).await;
+    let params = json!({"name": ASK, "arguments": database(), "_meta": {"progressToken": "p"}});
+    client.request(1, "tools/call", params).await;
+    let started = tokio::time::Instant::now();
+    for told in 1..=4 {
+        let progress = client.next().await;
+        assert_eq!(progress["method"], "notifications/progress", "{progress}");
+        let params = &progress["params"];
+        assert_eq!((&params["progressToken"], params["progress"].as_f64()), (&json!("p"), Some(f64::from(told))));
+        assert!(params["message"].as_str().unwrap().contains("askuser inbox"), "{params}");
+        assert_eq!(started.elapsed().as_secs(), 15 * told as u64);
+    }
+}
+
+#[tokio::test]
+async fn garbage_before_and_after_the_handshake_ends_nothing() {
+    let desk = Desk::new();
+    let mut client = Client::raw(&desk, options());
+    for line in ["", "garbage", "{\"jsonrpc\":", "}{", "\u{0}\u{1}"] {
+        client.send_text(line).await;
+    }
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    let info = json!({"name": "t", "version": "1"});
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info});
+    client.request(0, "initialize", params).await;
+    assert_eq!(client.result(0).await["protocolVersion"], "2025-06-18");
+    client.send_text("garbage").await;
+    client.request(1, "tools/list", json!({})).await;
+    assert_eq!(client.result(1).await["tools"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_input_of_a_megabyte_is_refused_with_words_and_the_next_call_works() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    let mut input = database();
+    input["questions"][0]["question"] = "x".repeat(1 << 20).into();
+    client.call(1, ASK, input).await;
+    let result = client.result(1).await;
+    assert!(result["isError"] == true && text(&result).len() < 2_000, "{}", text(&result).len());
+    client.call(2, ASK, database()).await;
+    assert_eq!(client.result(2).await["structuredContent"]["status"], "pending");
+}
+
+#[tokio::test]
+async fn every_protocol_version_with_a_handshake_is_spoken() {
+    let desk = Desk::new();
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut client = Client::with(&desk, "t", version, json!({}), options()).await;
+        client.request(1, "tools/list", json!({})).await;
+        assert_eq!(client.result(1).await["tools"][0]["name"], ASK, "{version}");
+        client.close().await;
+    }
+}

@@ -1,0 +1,186 @@
+//! The client's own dialog, beside the inbox.
+
+use crate::support::{Client, Desk, database, features, options, text};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+const ASK: &str = "AskUserQuestion";
+
+/// Longer than anybody refuses by themselves.
+const WHILE: Duration = Duration::from_millis(600);
+
+async fn with_dialogs(desk: &Arc<Desk>, name: &str, version: &str) -> Client {
+    Client::with(desk, name, version, json!({"elicitation": {}}), options()).await
+}
+
+/// The dialog that is opened next.
+async fn dialog(client: &mut Client) -> Value {
+    let dialog = client.next().await;
+    assert_eq!(dialog["method"], "elicitation/create", "{dialog}");
+    dialog
+}
+
+async fn reply(client: &mut Client, dialog: &Value, result: Value) {
+    client.send(&json!({"jsonrpc": "2.0", "id": dialog["id"], "result": result})).await;
+}
+
+#[tokio::test]
+async fn a_dialog_shows_the_question_and_its_answer_counts() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    let params = &dialog["params"];
+    let message = params["message"].as_str().unwrap();
+    assert!(message.contains("Which database?") && message.contains("PostgreSQL (recommended): A server"), "{message}");
+    let fields = &params["requestedSchema"]["properties"];
+    assert_eq!(fields["answer"]["enum"], json!(["PostgreSQL", "SQLite"]));
+    assert!(fields["other"]["type"] == "string" && fields["note"]["type"] == "string", "{fields}");
+    let question = desk.pending(1).await.remove(0);
+    reply(
+        &mut client,
+        &dialog,
+        json!({"action": "accept", "content": {"answer": "PostgreSQL", "note": "14 or later"}}),
+    )
+    .await;
+    let result = client.result(1).await;
+    assert!(text(&result).contains("Selected: PostgreSQL") && text(&result).contains("Note: 14 or later"), "{result}");
+    let structured = &result["structuredContent"];
+    assert_eq!((&structured["via"], &structured["by"]), (&json!("elicitation"), &json!("ada")));
+    assert_eq!(structured["answers"][0]["selectedOptions"], json!(["PostgreSQL (Recommended)"]));
+    desk.delivered(&question.id).await;
+}
+
+#[tokio::test]
+async fn an_answer_in_the_inbox_closes_the_dialog() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    desk.choose(&desk.pending(1).await[0], "SQLite");
+    let (mut closed, mut answered) = (false, false);
+    for _ in 0..2 {
+        let message = client.next().await;
+        closed |= message["method"] == "notifications/cancelled" && message["params"]["requestId"] == dialog["id"];
+        answered |= message["id"] == 1 && text(&message["result"]).contains("SQLite");
+    }
+    assert!(closed && answered);
+    // Whoever clicked at that very moment changes nothing.
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2);
+}
+
+/// What came back means that nobody was asked: the inbox goes on.
+async fn check_nobody(result: Value) {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "copilot", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    reply(&mut client, &dialog, result).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2, "no other dialog, and no result");
+    desk.choose(&desk.pending(1).await[0], "SQLite");
+    let result = client.result(1).await;
+    assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
+}
+
+#[tokio::test]
+async fn a_client_that_refuses_at_once_has_asked_nobody() {
+    check_nobody(json!({"action": "decline"})).await;
+    check_nobody(json!({"action": "cancel"})).await;
+}
+
+#[tokio::test]
+async fn an_accept_with_nothing_in_it_is_no_answer() {
+    check_nobody(json!({"action": "accept"})).await;
+    check_nobody(json!({"action": "accept", "content": {}})).await;
+    check_nobody(json!({"action": "accept", "content": {"answer": "", "other": " "}})).await;
+}
+
+#[tokio::test]
+async fn a_dialog_that_fails_leaves_the_question_in_the_inbox() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "t", "2025-06-18").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    let error = json!({"code": -32603, "message": "no screen"});
+    client.send(&json!({"jsonrpc": "2.0", "id": dialog["id"], "error": error})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2);
+    desk.choose(&desk.pending(1).await[0], "SQLite");
+    assert!(text(&client.result(1).await).contains("SQLite"));
+}
+
+#[tokio::test]
+async fn a_person_who_takes_a_moment_to_decline_or_cancel_has_done_so() {
+    for (action, status) in [("decline", "declined"), ("cancel", "cancelled")] {
+        let desk = Desk::new();
+        let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+        client.call(1, ASK, database()).await;
+        let dialog = dialog(&mut client).await;
+        tokio::time::sleep(WHILE).await;
+        reply(&mut client, &dialog, json!({"action": action})).await;
+        assert_eq!(client.result(1).await["structuredContent"]["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_asked_again_with_the_reason() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let first = dialog(&mut client).await;
+    reply(&mut client, &first, json!({"action": "accept", "content": {"answer": "SQLite", "other": "DuckDB"}})).await;
+    let second = dialog(&mut client).await;
+    assert!(second["params"]["message"].as_str().unwrap().starts_with("That is no answer: "), "{second}");
+    reply(&mut client, &second, json!({"action": "accept", "content": {"other": "DuckDB"}})).await;
+    assert!(text(&client.result(1).await).contains("Other: DuckDB"));
+}
+
+#[tokio::test]
+async fn several_questions_are_as_many_dialogs() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    let mut input = database();
+    input["questions"].as_array_mut().unwrap().push(features()["questions"][0].clone());
+    client.call(1, ASK, input).await;
+    let first = dialog(&mut client).await;
+    assert!(first["params"]["message"].as_str().unwrap().starts_with("(1 of 2) "), "{first}");
+    reply(&mut client, &first, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    let second = dialog(&mut client).await;
+    assert_eq!(
+        second["params"]["requestedSchema"]["properties"]["answer"]["items"]["enum"],
+        json!(["Search", "Export"])
+    );
+    reply(&mut client, &second, json!({"action": "accept", "content": {"answer": ["Search", "Export"]}})).await;
+    let result = client.result(1).await;
+    assert!(text(&result).contains("SQLite") && text(&result).contains("Search, Export"), "{result}");
+}
+
+#[tokio::test]
+async fn several_choices_are_switches_where_lists_did_not_exist_yet() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "t", "2025-06-18").await;
+    client.call(1, ASK, features()).await;
+    let dialog = dialog(&mut client).await;
+    let fields = &dialog["params"]["requestedSchema"]["properties"];
+    assert_eq!((&fields["option2"]["type"], &fields["option2"]["title"]), (&json!("boolean"), &json!("Export")));
+    let content = json!({"option1": false, "option2": true, "other": "Print"});
+    reply(&mut client, &dialog, json!({"action": "accept", "content": content})).await;
+    let answer = client.result(1).await["structuredContent"]["answers"][0].clone();
+    assert_eq!((&answer["selectedOptions"], &answer["customInput"]), (&json!(["Export"]), &json!("Print")));
+}
+
+#[tokio::test]
+async fn codex_is_shown_no_dialog_with_several_choices() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "codex-mcp-client", "2025-06-18").await;
+    client.call(1, ASK, features()).await;
+    desk.choose(&desk.pending(1).await[0], "Export");
+    assert!(text(&client.result(1).await).contains("Export"), "the first message is the result");
+    client.call(2, ASK, database()).await;
+    dialog(&mut client).await;
+    assert_eq!(desk.store().list(&askuser::store::Filter::pending()).unwrap().len(), 1);
+}

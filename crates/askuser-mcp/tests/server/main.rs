@@ -1,0 +1,8 @@
+//! The server from outside: a client at the other end of two streams, and a person at the inbox.
+
+mod approving;
+mod asking;
+mod dialogs;
+mod rounds;
+mod sdk;
+mod support;

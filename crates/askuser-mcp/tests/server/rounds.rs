@@ -1,0 +1,125 @@
+//! Protocol 2026-07-28: no handshake, and dialogs inside results.
+
+use crate::support::{Client, Desk, database, options, text};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const ASK: &str = "AskUserQuestion";
+const WHILE: Duration = Duration::from_millis(600);
+
+fn dialogs() -> Value {
+    json!({"elicitation": {"form": {}}})
+}
+
+async fn back(client: &mut Client, id: u64, input: Value, shown: &Value, said: Value) {
+    let params = json!({
+        "name": ASK,
+        "arguments": input,
+        "requestState": shown["requestState"],
+        "inputResponses": {"question1": said},
+    });
+    client.request(id, "tools/call", params).await;
+}
+
+#[tokio::test]
+async fn discover_says_which_versions_are_spoken_and_calls_need_no_handshake() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", json!({}), options());
+    client.request(1, "server/discover", json!({})).await;
+    let found = client.result(1).await;
+    let versions: Vec<&str> = found["supportedVersions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(versions.contains(&"2026-07-28") && versions.contains(&"2024-11-05"), "{found}");
+    client.request(2, "tools/list", json!({})).await;
+    assert_eq!(client.result(2).await["tools"][0]["name"], ASK);
+    client.call(3, ASK, database()).await;
+    let question = desk.pending(1).await.remove(0);
+    assert_eq!(question.request.origin().agent.as_deref(), Some("claude-code"));
+    desk.choose(&question, "SQLite");
+    let result = client.result(3).await;
+    assert!(result["resultType"] == "complete" && text(&result).contains("SQLite"), "{result}");
+}
+
+#[tokio::test]
+async fn discover_without_what_the_protocol_wants_is_refused_and_the_handshake_still_works() {
+    let desk = Desk::new();
+    let mut client = Client::raw(&desk, options());
+    client.request(1, "server/discover", json!({})).await;
+    assert!(client.next().await["error"].is_object());
+    let info = json!({"name": "t", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+    client.request(2, "initialize", params).await;
+    assert_eq!(client.result(2).await["protocolVersion"], "2025-11-25");
+}
+
+#[tokio::test]
+async fn a_call_returns_with_a_form_and_comes_back_with_the_answer() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    client.call(1, ASK, database()).await;
+    let shown = client.result(1).await;
+    assert_eq!(shown["resultType"], "input_required", "{shown}");
+    let form = &shown["inputRequests"]["question1"];
+    assert!(form["method"] == "elicitation/create" && form["params"]["mode"] == "form", "{form}");
+    let question = desk.pending(1).await.remove(0);
+    back(&mut client, 2, database(), &shown, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    let result = client.result(2).await;
+    assert_eq!(result["structuredContent"]["via"], "elicitation", "{result}");
+    desk.delivered(&question.id).await;
+    // A client that lost the reply gets the same again, and nobody is asked twice.
+    back(&mut client, 3, database(), &shown, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
+    assert!(text(&client.result(3).await).contains("SQLite"));
+    assert!(desk.pending(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_state_survives_a_restart_and_an_answer_in_the_inbox_wins() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    client.call(1, ASK, database()).await;
+    let shown = client.result(1).await;
+    client.close().await;
+    desk.choose(&desk.pending(1).await[0], "SQLite");
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    back(&mut client, 1, database(), &shown, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
+    let result = client.result(1).await;
+    assert!(text(&result).contains("SQLite") && !text(&result).contains("Selected: PostgreSQL"), "{result}");
+}
+
+#[tokio::test]
+async fn a_state_that_was_forged_or_belongs_to_another_client_answers_nothing() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    client.call(1, ASK, database()).await;
+    let shown = client.result(1).await;
+    let yes = json!({"action": "accept", "content": {"answer": "SQLite"}});
+    let mut forged = shown.clone();
+    forged["requestState"] = "rs1.e30.AAAA".into();
+    back(&mut client, 2, database(), &forged, yes.clone()).await;
+    assert_eq!(client.result(2).await["resultType"], "input_required");
+    let mut other = Client::stateless(&desk, "other", dialogs(), options());
+    back(&mut other, 1, database(), &shown, yes).await;
+    assert_eq!(other.result(1).await["resultType"], "input_required");
+    desk.pending(2).await;
+}
+
+#[tokio::test]
+async fn a_form_that_was_refused_at_once_was_seen_by_nobody() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    client.call(1, ASK, database()).await;
+    let shown = client.result(1).await;
+    back(&mut client, 2, database(), &shown, json!({"action": "cancel"})).await;
+    desk.choose(&desk.pending(1).await[0], "SQLite");
+    assert_eq!(client.result(2).await["structuredContent"]["via"], "inbox");
+}
+
+#[tokio::test]
+async fn a_form_that_was_declined_after_a_while_was_declined() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    client.call(1, ASK, database()).await;
+    let shown = client.result(1).await;
+    tokio::time::sleep(WHILE).await;
+    back(&mut client, 2, database(), &shown, json!({"action": "decline"})).await;
+    assert_eq!(client.result(2).await["structuredContent"]["status"], "declined");
+}
