@@ -170,6 +170,12 @@ mod tests {
     }
 
     #[test]
+    fn what_was_stamped_is_told() {
+        let resolution = Outcome::cancelled().through(Via::Web).with_time(7).with_by("ada");
+        assert_eq!((resolution.at_ms(), resolution.by(), resolution.via()), (Some(7), Some("ada"), Some(Via::Web)));
+    }
+
+    #[test]
     fn only_people_answer_for_people() {
         let outcome = || Outcome::cancelled();
         assert!(outcome().through(Via::Web).is_a_persons());

@@ -240,3 +240,23 @@ async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_t
     finish(&mut agent, "go").await;
     assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
 }
+
+#[tokio::test]
+async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["askuser answer 3f2a --select A", "/usr/bin/askuser withdraw 3f2a", "cat /protected/inbox.sqlite"] {
+        let call = || json!([{"name": "Bash", "input": {"command": command}}]);
+        let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
+        let mut agent = Agent::new(calling([call(), call()]))
+            .with_tools(tools::all())
+            .with_asker(person.clone())
+            .with_permissions(Permissions::new(PermissionMode::Allow))
+            .protecting(vec!["/protected".into()])
+            .in_folder(folder.path().to_owned());
+        finish(&mut agent, "go").await;
+        let asked = person.asked();
+        assert!(!asked.is_empty(), "{command} ran without asking");
+        let labels: Vec<_> = asked[0].set().questions()[0].options().iter().map(|option| option.name()).collect();
+        assert_eq!(labels, ["Allow once", "Don't run it"], "nothing is allowed for good");
+    }
+}
