@@ -10,7 +10,7 @@ use std::process::Command;
 
 const SERVICES: &str = "askuser-services";
 /// The commands that are handed over.
-const COMMANDS: [&str; 6] = ["agent", "answer", "inbox", "log", "wait", "withdraw"];
+const COMMANDS: [&str; 7] = ["agent", "answer", "inbox", "init", "log", "wait", "withdraw"];
 
 /// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
 pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
@@ -21,7 +21,16 @@ pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u
 
 /// Becomes `askuser-services` with these arguments; comes back only if that fails.
 pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    become_one(Command::new(beside_us().unwrap_or_else(|| SERVICES.into())).args(args)).map_err(|error| {
+    start(services().args(args))
+}
+
+/// The other executable, to be started.
+pub(crate) fn services() -> Command {
+    Command::new(beside_us().unwrap_or_else(|| SERVICES.into()))
+}
+
+fn start(command: &mut Command) -> Result<u8, Failure> {
+    become_one(command).map_err(|error| {
         let failure = Failure::new(format!("cannot start {SERVICES}: {error}"));
         match error.kind() {
             io::ErrorKind::NotFound => failure.hint(

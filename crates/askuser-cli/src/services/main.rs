@@ -4,6 +4,7 @@
 mod agent;
 mod hook;
 mod inbox;
+mod setup;
 mod signals;
 #[cfg(unix)]
 mod supervise;
@@ -21,6 +22,7 @@ fn run() -> Result<u8, Failure> {
         Some("agent") => agent::run(words),
         Some("ask") => inbox::ask::run(words),
         Some("inbox") => inbox::list::run(words),
+        Some("init") => setup::run(words),
         Some("wait") => inbox::wait::run(words),
         Some("answer") => inbox::answer::run(words),
         Some("withdraw") => inbox::withdraw::run(words),

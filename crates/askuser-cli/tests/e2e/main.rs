@@ -21,6 +21,7 @@ mod multiplexer;
 mod nobody;
 mod resizing;
 mod settings;
+mod setup;
 mod sharing;
 mod streams;
 mod suspending;
