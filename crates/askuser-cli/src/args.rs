@@ -30,7 +30,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), agent()])
-        .subcommands([init(), check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -228,6 +228,18 @@ pub fn init() -> Command {
                 .arg(flag("status", "Say which are set up").hide(true))
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
+}
+
+/// Answers a hook.
+pub fn hook() -> Command {
+    Command::new("hook")
+        .about("Answer a hook of Claude Code from the inbox")
+        .long_about(
+            "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest or Elicitation event from \
+             standard input and prints the decision of whoever answers in the inbox. Where it has nothing to say, and wherever \
+             anything fails, it prints nothing and Claude Code goes on as if there were no hook.",
+        )
+        .after_help("Exit code: always 0")
 }
 
 /// The command of the second executable; here for its help, its completions and its manual page.

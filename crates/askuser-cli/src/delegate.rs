@@ -4,6 +4,7 @@
 
 use askuser_cli::failure::Failure;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
@@ -22,6 +23,11 @@ pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u
 /// Becomes `askuser-services` with these arguments; comes back only if that fails.
 pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     start(services().args(args))
+}
+
+/// The same with another standard input.
+pub(crate) fn become_services_reading(stdin: File, args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    start(services().stdin(stdin).args(args))
 }
 
 /// The other executable, to be started.

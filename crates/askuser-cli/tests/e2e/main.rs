@@ -11,6 +11,7 @@ mod colours;
 mod commands;
 mod editor;
 mod ending;
+mod hook;
 mod hostile;
 mod inbox;
 mod inbox_list;
