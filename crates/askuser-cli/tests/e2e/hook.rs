@@ -67,3 +67,16 @@ fn a_permission_is_given_from_the_inbox_by_a_person_only() {
     let denied = decided(&event, "cli", &["--select", "Bash=Don't run it"]);
     assert_eq!(denied["decision"]["behavior"], "deny");
 }
+
+#[test]
+fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
+    let mut hook = stage.spawn_reading(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(question().to_string().as_bytes()).unwrap();
+    pending(&stage, 1);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(hook.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let output = hook.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
+    assert_eq!(pending(&stage, 1)[0]["asker"]["waits"], false);
+}

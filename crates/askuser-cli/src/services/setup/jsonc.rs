@@ -1,9 +1,9 @@
 //! JSON with or without comments, edited in place.
 
 use super::format::Entry;
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use serde_json::{Map, Value};
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use serde_json::{Map, Value, json};
 
 /// What editors accept as JSON with comments, and not more.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -32,6 +32,9 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
 
 pub(super) fn add(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Result<String, String> {
     let root = parse(text)?;
+    if let Some(edited) = add_in_line(text, entry, value) {
+        return Ok(edited);
+    }
     let not_an_object = |what: &str| format!("has {what} that is no object");
     let fields = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
     let servers = fields.object_value_or_create(entry.servers).ok_or_else(|| not_an_object(entry.servers))?;
@@ -47,6 +50,25 @@ pub(super) fn add(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> R
         edited.push('\n');
     }
     Ok(edited)
+}
+
+/// A new entry of an object that stands in one line stands there too: the editor would spread the object over several, and
+/// with it what is not ours.
+fn add_in_line(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Option<String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
+    let Some(ast::Value::Object(root)) = parsed.value else { return None };
+    let (object, name, value) = match root.get(entry.servers).map(|found| &found.value) {
+        None => (&root, entry.servers, json!({entry.name: value})),
+        Some(ast::Value::Object(servers)) if servers.get(entry.name).is_none() => (servers, entry.name, json!(value)),
+        Some(_) => return None,
+    };
+    let last = object.properties.last()?;
+    if text.get(object.range.start..object.range.end)?.contains('\n') {
+        return None;
+    }
+    let (before, after) = text.split_at_checked(last.range.end)?;
+    let gap = if text.contains("\": ") { " " } else { "" };
+    Some(format!("{before},{gap}{}:{gap}{value}{after}", json!(name)))
 }
 
 fn set(object: &CstObject, name: &str, value: &Value) {

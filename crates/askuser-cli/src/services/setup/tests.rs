@@ -45,6 +45,15 @@ fn comments_order_and_indentation_of_json_stay() {
 }
 
 #[test]
+fn an_object_in_one_line_stays_in_one_line() {
+    let server = "{\"command\":\"askuser\",\"args\":[\"mcp\"]}";
+    check(Format::Json, "{\"a\":{\"b\":1}}", &format!("{{\"a\":{{\"b\":1}},\"mcpServers\":{{\"askuser\":{server}}}}}"));
+    let before = "{\n  \"z\": [1],\n  \"mcpServers\": { \"o\": {}, }\n}\n";
+    let after = format!("{{\n  \"z\": [1],\n  \"mcpServers\": {{ \"o\": {{}}, \"askuser\": {server}, }}\n}}\n");
+    check(Format::Json, before, &after);
+}
+
+#[test]
 fn windows_line_ends_stay() {
     let json = "{\r\n  \"a\": 1\r\n}\r\n";
     let edited = Format::Json.add(json, SERVERS, &server()).unwrap();

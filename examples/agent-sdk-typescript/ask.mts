@@ -1,7 +1,7 @@
 // Claude asks in your terminal while your own program runs it with the Agent SDK.
 //
 //     npm install @anthropic-ai/claude-agent-sdk tsx
-//     npx tsx ask.ts "Set up a database for this project. Ask me which."
+//     npx tsx ask.mts "Set up a database for this project. Ask me which."
 
 import { spawn } from "node:child_process";
 import { query, type CanUseTool, type SDKUserMessage } from "@anthropic-ai/claude-agent-sdk";
