@@ -37,7 +37,7 @@ fn a_store_that_cannot_be_opened_neither_blocks_nor_approves() {
 /// The decision on an event that somebody answers in the inbox.
 fn decided(event: &Value, entrypoint: &str, answer: &[&str]) -> Value {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", entrypoint).env("ASKUSER_POPUP", "none");
-    let mut hook = stage.spawn_reading(&["hook"], std::process::Stdio::piped());
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
     hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
     let waiting = pending(&stage, 1);
     assert_eq!(waiting[0]["origin"]["agent"], "claude-code");
@@ -71,7 +71,7 @@ fn a_permission_is_given_from_the_inbox_by_a_person_only() {
 #[test]
 fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
-    let mut hook = stage.spawn_reading(&["hook"], std::process::Stdio::piped());
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
     hook.stdin.take().unwrap().write_all(question().to_string().as_bytes()).unwrap();
     pending(&stage, 1);
     let pid = rustix::process::Pid::from_raw(i32::try_from(hook.id()).unwrap()).unwrap();

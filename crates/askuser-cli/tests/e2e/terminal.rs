@@ -125,11 +125,11 @@ impl Stage {
 
     /// Starts the binary where there is no terminal, with its streams piped to us, and does not wait for it.
     pub(crate) fn spawn(&self, args: &[&str]) -> std::process::Child {
-        self.spawn_reading(args, std::process::Stdio::null())
+        self.spawn_with(args, std::process::Stdio::null())
     }
 
     /// The same with something to read.
-    pub(crate) fn spawn_reading(&self, args: &[&str], stdin: std::process::Stdio) -> std::process::Child {
+    pub(crate) fn spawn_with(&self, args: &[&str], stdin: std::process::Stdio) -> std::process::Child {
         use std::process::{Command, Stdio};
         // In a session of its own: a terminal that the tests were started from is not its.
         Command::new("setsid")
