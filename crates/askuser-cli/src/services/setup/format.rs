@@ -42,28 +42,25 @@ impl Format {
         self.same(&edited, &expected)
     }
 
-    /// The file without the entry; what held it stays, even if it is empty now.
+    /// The file without the entry, and without the table that held it if that is empty then and shall go too.
     ///
     /// # Errors
     /// Why the file cannot be edited.
-    pub(super) fn remove(self, text: &str, entry: Entry<'_>) -> Result<String, String> {
+    pub(super) fn remove(self, text: &str, entry: Entry<'_>, with_empty_table: bool) -> Result<String, String> {
         let edited = match self {
-            Format::Json => jsonc::remove(text, entry)?,
+            Format::Json => jsonc::remove(text, entry, with_empty_table)?,
             Format::Toml => toml::remove(text, entry)?,
             Format::YamlFileOfItsOwn => return Ok(String::new()),
         };
-        let mut expected = self.read(text)?;
-        if let Some(Value::Object(servers)) = expected.get_mut(entry.servers) {
-            servers.shift_remove(entry.name);
-            if servers.is_empty() && self == Format::Toml {
-                // A table exists in TOML only as long as something stands in it.
-                let still_there = self.read(&edited)?.contains_key(entry.servers);
-                if !still_there {
-                    expected.shift_remove(entry.servers);
-                }
-            }
+        match self.differs_only_in(text, &edited, entry) && self.find(&edited, entry)?.is_none() {
+            true => Ok(edited),
+            false => Err("is written in a way that cannot be edited safely".into()),
         }
-        self.same(&edited, &expected)
+    }
+
+    /// Whether a file has a table of servers, with or without ours.
+    pub(super) fn has_servers(self, text: &str, entry: Entry<'_>) -> bool {
+        self.read(text).is_ok_and(|fields| fields.contains_key(entry.servers))
     }
 
     /// What stands in the file for the entry.

@@ -79,11 +79,17 @@ fn set(object: &CstObject, name: &str, value: &Value) {
     }
 }
 
-pub(super) fn remove(text: &str, entry: Entry<'_>) -> Result<String, String> {
+pub(super) fn remove(text: &str, entry: Entry<'_>, with_empty_table: bool) -> Result<String, String> {
     let root = parse(text)?;
-    let servers = root.object_value().and_then(|fields| fields.object_value(entry.servers));
-    if let Some(found) = servers.and_then(|servers| servers.get(entry.name)) {
-        found.remove();
+    let table = root.object_value().and_then(|fields| fields.get(entry.servers));
+    let servers = table.as_ref().and_then(|table| table.object_value());
+    if let (Some(table), Some(servers)) = (table, servers) {
+        if let Some(found) = servers.get(entry.name) {
+            found.remove();
+        }
+        if with_empty_table && servers.properties().is_empty() {
+            table.remove();
+        }
     }
     Ok(root.to_string())
 }

@@ -191,10 +191,11 @@ fn addition(
     }
     // What was there before we first came is what has to come back.
     let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
-    let splice = match earlier {
-        Some((before, splice)) => Splice::between(&before, &after).of_file(splice.created, splice.folders.clone()),
-        None => Splice::between(&file.text, &after).of_file(!file.exists(), Vec::new()),
-    };
+    let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
+    let mut splice = Splice::between(before, &after);
+    splice.made_table = !client.format.has_servers(before, entry);
+    splice.created = earlier.as_ref().map_or(!file.exists(), |(_, earlier)| earlier.created);
+    splice.folders = earlier.as_ref().map(|(_, earlier)| earlier.folders.clone()).unwrap_or_default();
     Ok(Some(Change { file, after, splice: Some(splice) }))
 }
 
@@ -210,7 +211,10 @@ fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Chan
     let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
     let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, entry)) {
         Some(undone) => undone,
-        None => client.format.remove(&file.text, entry).map_err(|why| unfit(&file, why))?,
+        None => {
+            let made_table = changes.of(&file.path).is_some_and(|splice| splice.made_table);
+            client.format.remove(&file.text, entry, made_table).map_err(|why| unfit(&file, why))?
+        }
     };
     Ok(Some(Change { file, after, splice: None }))
 }

@@ -27,7 +27,7 @@ fn check(format: Format, before: &str, after: &str) {
     assert_eq!(format.find(&edited, SERVERS).unwrap(), Some(server().into()));
     let splice = Splice::between(before, &edited);
     assert_eq!(splice.undo(&edited).as_deref(), Some(before), "{splice:?}");
-    let removed = format.remove(&edited, SERVERS).unwrap();
+    let removed = format.remove(&edited, SERVERS, false).unwrap();
     assert_eq!(format.find(&removed, SERVERS).unwrap(), None);
 }
 
@@ -125,6 +125,15 @@ fn an_empty_table_that_was_there_before_comes_back() {
         let after = Format::Json.add(before, SERVERS, &server()).unwrap();
         assert_eq!(Splice::between(before, &after).undo(&after).as_deref(), Some(before));
     }
+}
+
+#[test]
+fn a_table_that_we_made_goes_with_our_server_after_its_program_has_rewritten_the_file() {
+    let rewritten = "{\n  \"mcpServers\": {\n    \"askuser\": {}\n  },\n  \"a\": 1\n}";
+    let removed = Format::Json.remove(rewritten, SERVERS, true).unwrap();
+    assert!(!removed.contains("mcpServers") && removed.contains("\"a\": 1"), "{removed}");
+    let other = "{\"mcpServers\": {\"askuser\": {}, \"o\": {}}}";
+    assert!(Format::Json.remove(other, SERVERS, true).unwrap().contains("\"o\": {}"));
 }
 
 #[test]
@@ -247,7 +256,7 @@ proptest! {
         prop_assert_eq!(Format::Json.add(&after, SERVERS, &server()).unwrap(), after.clone());
         let undone = Splice::between(&before, &after).undo(&after);
         prop_assert_eq!(undone, Some(before));
-        let removed = Format::Json.remove(&after, SERVERS).unwrap();
+        let removed = Format::Json.remove(&after, SERVERS, false).unwrap();
         prop_assert_eq!(Format::Json.find(&removed, SERVERS).unwrap(), None);
     }
 }

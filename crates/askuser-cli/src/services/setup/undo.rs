@@ -16,6 +16,9 @@ pub(super) struct Splice {
     inserted: String,
     /// There was no file.
     pub(super) created: bool,
+    /// There was no table of servers: where nothing else came into it, it goes with ours.
+    #[serde(default)]
+    pub(super) made_table: bool,
     /// Folders that were made for the file, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) folders: Vec<PathBuf>,
@@ -35,13 +38,9 @@ impl Splice {
             removed: old[..old.len() - end].to_owned(),
             inserted: new[..new.len() - end].to_owned(),
             created: false,
+            made_table: false,
             folders: Vec::new(),
         }
-    }
-
-    /// The same of a file that was created for it, or not, in folders that were.
-    pub(super) fn of_file(self, created: bool, folders: Vec<PathBuf>) -> Splice {
-        Splice { created, folders, ..self }
     }
 
     /// The text as it was, if what was inserted is still there; it may have moved.
