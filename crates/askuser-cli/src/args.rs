@@ -30,7 +30,7 @@ pub fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
-        .subcommands([check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -226,6 +226,55 @@ fn inbox_settings() -> Vec<Arg> {
 fn some_settings(names: &[&str]) -> Vec<Arg> {
     let all = settings(&[Of::Asking]);
     all.into_iter().filter(|arg| names.contains(&arg.get_id().as_str())).collect()
+}
+
+/// The clients that `askuser init` knows.
+pub const CLIENTS: [&str; 11] =
+    ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "vscode", "zed", "cline", "continue"];
+
+/// Sets clients up.
+pub fn init() -> Command {
+    Command::new("init")
+        .about("Give an agent you have the tool: add askuser to its configuration")
+        .long_about(
+            "Give an agent you have the tool: add askuser to its configuration.\n\nShows the change and makes it if you agree; \
+             everything else in the file stays as it is, to the byte. Without a name it finds the agents that are here and asks \
+             which to set up. cursor, vscode and zed follow their documentation and were not tried.",
+        )
+        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 nobody can be asked")
+        .max_term_width(MAX_WIDTH)
+        .defer(|command| {
+            let flag = |name: &'static str, help: &'static str| {
+                Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+            };
+            command
+                .arg(
+                    Arg::new("client")
+                        .value_name("CLIENT")
+                        .num_args(0..)
+                        .value_parser(PossibleValuesParser::new(CLIENTS))
+                        .help("Which agents to set up"),
+                )
+                .arg(flag("project", "In the project's file, which others may share, instead of yours"))
+                .arg(flag("yes", "Change it without asking"))
+                .arg(flag("print", "Print the change and make none").conflicts_with("yes"))
+                .arg(flag("remove", "Take askuser out again; the file is then as it was before"))
+                // What `askuser doctor` asks.
+                .arg(flag("status", "Say which are set up").hide(true))
+                .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
+        })
+}
+
+/// Answers a hook.
+pub fn hook() -> Command {
+    Command::new("hook")
+        .about("Answer a hook of Claude Code from the inbox")
+        .long_about(
+            "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest or Elicitation event from \
+             standard input and prints the decision of whoever answers in the inbox. Where it has nothing to say, and wherever \
+             anything fails, it prints nothing and Claude Code goes on as if there were no hook.",
+        )
+        .after_help("Exit code: always 0")
 }
 
 /// The command of the second executable; here for its help, its completions and its manual page.

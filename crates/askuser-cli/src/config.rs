@@ -279,6 +279,7 @@ impl Layers {
                 "json" => Some(Some(Format::Json)),
                 "record" => Some(Some(Format::Record)),
                 "value" => Some(Some(Format::Value)),
+                "claude" => Some(Some(Format::Claude)),
                 _ => None,
             })?,
         })
@@ -347,6 +348,8 @@ pub enum Format {
     Record,
     /// The answer alone: one line per choice, typed text as it is.
     Value,
+    /// What Claude Code takes for `updatedInput`.
+    Claude,
 }
 
 /// What an agent may do without asking.

@@ -4,13 +4,14 @@
 
 use askuser_cli::failure::Failure;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
 const SERVICES: &str = "askuser-services";
 /// The commands that are handed over.
-const COMMANDS: [&str; 7] = ["agent", "answer", "inbox", "log", "mcp", "wait", "withdraw"];
+const COMMANDS: [&str; 8] = ["agent", "answer", "inbox", "init", "log", "mcp", "wait", "withdraw"];
 
 /// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
 pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
@@ -21,7 +22,21 @@ pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u
 
 /// Becomes `askuser-services` with these arguments; comes back only if that fails.
 pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    become_one(Command::new(beside_us().unwrap_or_else(|| SERVICES.into())).args(args)).map_err(|error| {
+    start(services().args(args))
+}
+
+/// The same with another standard input.
+pub(crate) fn become_services_reading(stdin: File, args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    start(services().stdin(stdin).args(args))
+}
+
+/// The other executable, to be started.
+pub(crate) fn services() -> Command {
+    Command::new(beside_us().unwrap_or_else(|| SERVICES.into()))
+}
+
+fn start(command: &mut Command) -> Result<u8, Failure> {
+    become_one(command).map_err(|error| {
         let failure = Failure::new(format!("cannot start {SERVICES}: {error}"));
         match error.kind() {
             io::ErrorKind::NotFound => failure.hint(

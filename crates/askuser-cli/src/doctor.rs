@@ -1,14 +1,16 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
+use crate::delegate;
 use crate::docs::variables;
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
-use askuser_cli::failure::{Failure, exit};
+use askuser_cli::failure::{Failure, exit, reason};
 use askuser_cli::result::write;
 use askuser_cli::state_folder::{inbox_file, reach_failure_file};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
+use std::process::Stdio;
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
@@ -90,9 +92,26 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     for (variable, meant) in config::misspelt_variables(variables()) {
         report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
     }
+    for (client, state) in clients() {
+        report.line(&client, &state);
+    }
     report.line("would ask", surface);
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
+}
+
+/// The clients that are here or set up, and what there is to say about each. Their files are the other executable's business.
+fn clients() -> Vec<(String, String)> {
+    let asked = delegate::services().args(["init", "--status"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    match asked {
+        Ok(output) if output.status.success() => {
+            let lines = String::from_utf8_lossy(&output.stdout);
+            let pairs = lines.lines().filter_map(|line| line.split_once('\t'));
+            pairs.map(|(client, state)| (client.to_owned(), state.to_owned())).collect()
+        }
+        Ok(output) => vec![("clients".into(), format!("not checked: {}", output.status))],
+        Err(error) => vec![("clients".into(), format!("not checked: {}", reason(&error)))],
+    }
 }
 
 /// Why the prompt would look as it would.

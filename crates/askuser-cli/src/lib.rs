@@ -12,6 +12,8 @@ pub mod config;
 #[doc(hidden)]
 pub mod failure;
 #[doc(hidden)]
+pub mod hook_event;
+#[doc(hidden)]
 pub mod json;
 #[doc(hidden)]
 pub mod result;

@@ -21,10 +21,15 @@ pub fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure>
         return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
     }
     let code = exit_code(resolution);
-    if code != exit::ANSWERED && matches!(settings.format, Some(Format::Record | Format::Value)) {
+    if code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
         return Err(Failure::new(format!("no answer: {}", resolution.outcome().status_name())).code(code));
     }
     Ok(code)
+}
+
+/// Whether a format has answers and nothing else.
+fn is_for_scripts(format: Format) -> bool {
+    matches!(format, Format::Record | Format::Value | Format::Claude)
 }
 
 /// The exit code of a resolution.
@@ -47,8 +52,9 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
         Format::Text => report::prose(set, resolution),
         Format::Json => harmless(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
-        Format::Record | Format::Value if *resolution.outcome().status() != Status::Answered => return Ok(()),
+        format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),
         Format::Record => harmless(&report::record(set, resolution)),
+        Format::Claude => harmless(&report::claude_input(set, resolution)),
         Format::Value => {
             let answers = resolution.outcome().answers().iter();
             answers
@@ -71,7 +77,7 @@ pub fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(
     let text = match settings.format {
         Some(Format::Text) => report::rejection(violations),
         Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
-        Some(Format::Record | Format::Value) | None => return Ok(()),
+        Some(Format::Record | Format::Value | Format::Claude) | None => return Ok(()),
     };
     write(&format!("{text}\n"))
 }

@@ -134,10 +134,11 @@ pub const SETTINGS: &[Setting] = &[
         Of::Results,
         setting(
             "format",
-            "auto|text|json|record|value",
+            "auto|text|json|record|value|claude",
             "auto",
             Anybody,
-            "How to print the result; auto is text on a terminal, else json; value is the answer alone",
+            "How to print the result; auto is text on a terminal, else json; value is the answer alone, claude is Claude Code's \
+             updatedInput",
         ),
     ),
     // Requests carry a key: which provider gets them, and where they go, is the user's to say.

@@ -67,7 +67,16 @@ impl SqliteStore {
         connection.busy_handler(Some(try_again)).map_err(&failed)?;
         // Of a new file: seven questions fill a page of this size, three waste a fifth of the usual one.
         connection.pragma_update(None, "page_size", 8192).map_err(&failed)?;
-        connection.pragma_update(None, "journal_mode", "wal").map_err(&failed)?;
+        // Where two processes make a new file at once, SQLite does not wait here but gives up at once.
+        let mut times = 0;
+        loop {
+            match connection.pragma_update(None, "journal_mode", "wal") {
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && try_again(times) => {
+                    times += 1
+                }
+                result => break result.map_err(&failed)?,
+            }
+        }
         connection.pragma_update(None, "synchronous", "full").map_err(&failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(&failed)?;
         schema::migrate(&mut connection, path)?;

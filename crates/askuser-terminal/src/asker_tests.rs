@@ -126,7 +126,7 @@ fn a_prompt_that_is_closed_from_elsewhere_says_why() {
     let name = "asker::tests::a_prompt_that_is_closed_from_elsewhere_says_why";
     let output = run(name, &[]);
     assert_eq!(output.matches("Withdrawn, no answer needed").count(), 2, "{output}");
-    assert_eq!(output.matches("Answered by ann from inbox").count(), 2, "{output}");
+    assert_eq!(output.matches("Declined by ann from inbox").count(), 2, "{output}");
     assert_eq!(output.matches("SAID withdrawn").count(), 2, "{output}");
     assert_eq!(output.matches("SAID by ann").count(), 2, "{output}");
 }

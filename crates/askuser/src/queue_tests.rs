@@ -88,7 +88,8 @@ fn whoever_shows_a_question_is_told_why_it_was_closed() {
         assert!(matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Closed(_, told)] if *told == why), "{told:?}");
     }
     let words = Closed::AnsweredElsewhere(answer(&asked).with_by("ann")).words();
-    assert_eq!(words, "Answered by ann from web");
+    let (header, label) = (asked.set().questions()[0].header(), asked.set().questions()[0].options()[1].name());
+    assert_eq!(words, format!("Answered by ann from web ({header}: {label})"));
 }
 
 #[test]

@@ -102,6 +102,28 @@ pub fn record(set: &QuestionSet, resolution: &Resolution) -> Value {
     Value::Object(set.questions().iter().filter_map(entry).collect())
 }
 
+/// The input of Claude Code's own AskUserQuestion with the answers in it, as its hooks, its permission prompts and the Agent
+/// SDKs take it for `updatedInput`: several choices are one text with ", " between them. A note is an annotation of its
+/// question; without notes there are none.
+pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
+    let answers = resolution.outcome().answers();
+    let text = |answer: &Answer| {
+        let mut values: Vec<&str> = answer.selected_options.iter().map(String::as_str).collect();
+        values.extend(answer.custom_input.as_deref());
+        (answer.question.clone(), json!(values.join(", ")))
+    };
+    // As they were sent: what was mended for the person is not what the tool was called with.
+    let sent = set.input().get("questions").filter(|questions| questions.is_array()).cloned();
+    let questions = sent.unwrap_or_else(|| set.questions_json());
+    let mut input = json!({"questions": questions, "answers": Value::Object(answers.iter().map(text).collect())});
+    for answer in answers {
+        if let Some(note) = &answer.note {
+            input["annotations"][&answer.question] = json!({"notes": note});
+        }
+    }
+    input
+}
+
 /// What the model reads when its input was not asked at all.
 pub fn rejection(violations: &Violations) -> String {
     let mut out = String::from("Invalid AskUserQuestion input; nothing was asked. Correct this and call again:");

@@ -536,3 +536,25 @@ fn names_are_what_a_person_chose_from() {
     let answer = answers(&set, &[(&[0, 1], None, None)]).remove(0);
     assert_eq!(names(&answer).collect::<Vec<_>>(), ["A", "B"]);
 }
+
+// ---- Claude Code's own tool ----
+
+#[test]
+fn the_input_for_claude_joins_several_choices_and_has_no_other_fields() {
+    let set = set_of(&[database(), features()]);
+    let said: &[Said<'_>] = &[(&[0], None, None), (&[0, 2], Some("a, b"), None)];
+    let expected = json!({
+        "questions": [database(), features()],
+        "answers": {DATABASE: "PostgreSQL (Recommended)", FEATURES: "TypeScript, Testing (Vitest), a, b"},
+    });
+    assert_eq!(claude_input(&set, &answered(&set, said, Via::Terminal)).to_string(), expected.to_string());
+}
+
+#[test]
+fn a_note_reaches_claude_as_an_annotation_of_its_question() {
+    let set = set_of(&[database(), manager()]);
+    let said: &[Said<'_>] = &[(&[1], None, Some("only for a start")), (&[], Some("bun"), None)];
+    let input = claude_input(&set, &answered(&set, said, Via::Terminal));
+    assert_eq!(input["answers"], json!({DATABASE: "MongoDB", MANAGER: "bun"}));
+    assert_eq!(input["annotations"], json!({DATABASE: {"notes": "only for a start"}}));
+}

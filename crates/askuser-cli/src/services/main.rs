@@ -2,9 +2,11 @@
 //! for those (`delegate.rs`), so a user only ever calls `askuser COMMAND`.
 
 mod agent;
+mod claude_hook;
 mod hook;
 mod inbox;
 mod mcp;
+mod setup;
 mod signals;
 #[cfg(unix)]
 mod supervise;
@@ -22,6 +24,12 @@ fn run() -> Result<u8, Failure> {
         Some("agent") => agent::run(words),
         Some("ask") => inbox::ask::run(words),
         Some("inbox") => inbox::list::run(words),
+        Some("hook") => Ok(claude_hook::run(words).unwrap_or_else(|failure| {
+            // To Claude Code a failing hook is a no; ours is none.
+            failure::notice("askuser", &failure.message);
+            failure::exit::ANSWERED
+        })),
+        Some("init") => setup::run(words),
         Some("wait") => inbox::wait::run(words),
         Some("answer") => inbox::answer::run(words),
         Some("withdraw") => inbox::withdraw::run(words),

@@ -1,6 +1,6 @@
 //! `askuser mcp`: other people's agents ask through our inbox.
 
-use crate::inbox::{asker, origin, runtime};
+use crate::inbox::{asker, open, origin, runtime};
 use crate::signals::Signals;
 use askuser::store::{Store, StoreError, StoredQuestion};
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
@@ -71,7 +71,8 @@ fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
             None
         }
     };
-    let questions = Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, None)? };
+    let questions =
+        Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, open(settings)?, None)? };
     Ok(Server::new(Arc::new(questions), options))
 }
 

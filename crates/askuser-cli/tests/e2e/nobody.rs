@@ -222,7 +222,7 @@ fn the_value_format_is_the_answer_alone_and_nothing_unless_answered() {
     let value = |name: &str, args: &[&str]| ask(&stage, name, &[&["--format", "value"], args].concat());
     assert_eq!(value("database", &["--answers", "answers.json"]).stdout, "PostgreSQL\n");
     assert_eq!(value("features", &["--answers", "answers.json"]).stdout, "TypeScript\nTailwind CSS\na\nb\n");
-    for format in ["value", "record"] {
+    for format in ["value", "record", "claude"] {
         let ended = ask(&stage, "database", &["--format", format, "--headless", "fail"]);
         assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(3)), "{format}: {}", ended.stderr);
     }
@@ -250,4 +250,17 @@ fn a_misspelt_key_of_an_answers_file_is_named() {
     let ended = ask(&stage, "database", &["--answers", "answers.json"]);
     let said = "askuser: answers.json: no answer to \"Database\"; no question matches its keys \"Databse\"\n";
     assert!(ended.code == Some(3) && ended.stderr.starts_with(said), "{}", ended.stderr);
+}
+
+#[test]
+fn the_claude_format_is_its_updated_input_and_nothing_else() {
+    let stage = Stage::new().file("answers.json", r#"{"Features": ["TypeScript", "Testing (Vitest)"]}"#);
+    let ended = ask(&stage, "features", &["--format", "claude", "--answers", "answers.json"]);
+    let input: Value = serde_json::from_str(&fs::read_to_string(example("features")).unwrap()).unwrap();
+    let question = input["questions"][0]["question"].as_str().unwrap();
+    let expected = json!({
+        "questions": input["questions"],
+        "answers": {question: "TypeScript, Testing (Vitest)"},
+    });
+    assert_eq!((ended.json(), ended.code), (expected, Some(0)), "{}", ended.stderr);
 }

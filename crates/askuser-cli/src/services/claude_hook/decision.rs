@@ -1,0 +1,72 @@
+//! What came of asking, in the words of Claude Code's hooks. Where nobody decided, nothing is said.
+
+use super::ALLOW;
+use super::elicitation::Form;
+use askuser::{QuestionSet, Resolution, Status, report};
+use askuser_cli::hook_event::HookEvent;
+use serde_json::{Value, json};
+
+/// The `hookSpecificOutput`; `None` leaves it to Claude Code.
+pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolution: &Resolution) -> Option<Value> {
+    let status = resolution.outcome().status();
+    // Silence is nobody's decision, neither for nor against.
+    if matches!(status, Status::TimedOut | Status::Unavailable { .. }) {
+        return None;
+    }
+    let is_answered = *status == Status::Answered;
+    match kind {
+        HookEvent::QuestionsBeforeTool => Some(match is_answered {
+            true => json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "updatedInput": report::claude_input(set, resolution),
+            }),
+            false => json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": report::prose(set, resolution),
+            }),
+        }),
+        HookEvent::QuestionsInDialog => Some(match is_answered {
+            true => in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})),
+            false => in_dialog(json!({"behavior": "deny", "message": report::prose(set, resolution)})),
+        }),
+        HookEvent::Permission => permission(set, resolution),
+        HookEvent::Elicitation => elicitation(form?, resolution),
+    }
+}
+
+fn in_dialog(decision: Value) -> Value {
+    json!({"hookEventName": "PermissionRequest", "decision": decision})
+}
+
+/// A tool runs only if a person chose just that.
+fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
+    if !resolution.is_a_persons() {
+        return None;
+    }
+    let outcome = resolution.outcome();
+    let is_yes = |answer: &askuser::Answer| answer.selected_options == [ALLOW] && answer.custom_input.is_none();
+    let allows = *outcome.status() == Status::Answered && matches!(outcome.answers(), [answer] if is_yes(answer));
+    Some(in_dialog(match allows {
+        true => json!({"behavior": "allow"}),
+        false => json!({"behavior": "deny", "message": format!("Not run. {}", report::prose(set, resolution))}),
+    }))
+}
+
+fn elicitation(form: &Form, resolution: &Resolution) -> Option<Value> {
+    if !resolution.is_a_persons() {
+        return None;
+    }
+    let said = |action: &str| json!({"hookEventName": "Elicitation", "action": action});
+    match resolution.outcome().status() {
+        Status::Answered => {
+            let mut said = said("accept");
+            said["content"] = form.content(resolution)?;
+            Some(said)
+        }
+        Status::Declined { .. } => Some(said("decline")),
+        Status::Cancelled => Some(said("cancel")),
+        _ => None,
+    }
+}

@@ -1,0 +1,126 @@
+//! `askuser hook`, where there is something to ask: the question goes to the inbox, and the answer to Claude Code.
+
+mod decision;
+mod elicitation;
+
+use crate::inbox::{asker, open, origin, runtime};
+use crate::signals::Signals;
+use askuser::input::QuestionInput;
+use askuser::{Asker, Context, Decision, Limits, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
+use askuser_cli::config::{Layers, Settings};
+use askuser_cli::failure::{Failure, exit};
+use askuser_cli::hook_event::{ENTRYPOINT, HookEvent};
+use askuser_cli::json::harmless;
+use askuser_cli::source;
+use askuser_cli::surfaces::Surfaces;
+use elicitation::Form;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let args = askuser_cli::args::hook().name("askuser").try_get_matches_from(words).map_err(Failure::new)?;
+    let settings = Layers::detect(&args)?.settings()?;
+    let text = source::read("standard input", std::io::stdin().lock())?;
+    let event: Value = serde_json::from_str(&text).map_err(Failure::new)?;
+    let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
+        return Ok(exit::ANSWERED);
+    };
+    if let Some((request, form)) = request(kind, &event) {
+        ask(kind, request.with_deadline(settings.timeout), form.as_ref(), &settings)?;
+    }
+    Ok(exit::ANSWERED)
+}
+
+/// The event as a question; `None` if it cannot be put as one, so that Claude Code has to.
+fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option<Form>)> {
+    let text = |name: &str| event.get(name).and_then(Value::as_str);
+    let input = &event["tool_input"];
+    let (set, context, form) = match kind {
+        HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog => {
+            // It has shown them to nobody that it did not find valid itself.
+            (QuestionSet::parse(input.clone(), &Rules::repair()).ok()?, None, None)
+        }
+        HookEvent::Permission => {
+            let tool = text("tool_name")?;
+            (permission(tool).ok()?, Some(what_would_run(input)), None)
+        }
+        HookEvent::Elicitation => {
+            let form = Form::of(event)?;
+            (form.set.clone(), form.context.clone(), Some(form))
+        }
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let this_once = format!("{}-{now:x}", std::process::id());
+    let call = text("tool_use_id").map_or(this_once, str::to_owned);
+    let key = RequestKey::new(format!("claude-code {}", text("session_id").unwrap_or_default()), call);
+    let key = if kind == HookEvent::Permission { key.for_purpose(Purpose::Permission) } else { key };
+    let origin = origin("claude-code");
+    let origin = match text("cwd") {
+        Some(folder) => origin.with_folder(folder),
+        None => origin,
+    };
+    Some((Request::new(key, set).with_origin(origin).with_context(context), form))
+}
+
+/// The only label that lets a tool run.
+const ALLOW: &str = "Allow once";
+
+fn permission(tool: &str) -> Result<QuestionSet, askuser::Violations> {
+    let header: String = tool.chars().take(Limits::DEFAULT.header_chars().max).collect();
+    let question = QuestionInput::new(format!("May Claude Code use {tool}?"), header)
+        .option(ALLOW, "This time only")
+        .option("Don't run it", "A note or Other says what to do instead");
+    QuestionSet::new([question], &Rules::strict())
+}
+
+/// All of a tool's input: a command as it is typed, if there is nothing else that matters to it.
+fn what_would_run(input: &Value) -> Context {
+    let says_more = |name: &String| !["command", "description", "timeout"].contains(&name.as_str());
+    match (input["command"].as_str(), input.as_object()) {
+        (Some(command), Some(fields)) if !fields.keys().any(says_more) => Context::command(command),
+        _ => Context::tool_input(format!("{input:#}")),
+    }
+}
+
+fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settings) -> Result<(), Failure> {
+    let is_question = matches!(kind, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog);
+    let surfaces = Surfaces::of(settings)?;
+    // No file and no rule gives permission, or speaks to a server.
+    let request = match is_question.then(|| surfaces.decide(&request)).transpose()? {
+        Some(Decision::Settled(resolution)) => return print(kind, &request, form, &resolution),
+        Some(Decision::Ask(known)) => request.with_known(known).map_err(Failure::new)?,
+        None => request,
+    };
+    let asker = asker(settings, open(settings)?, None)?;
+    let delivered = runtime()?.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        tokio::select! {
+            delivered = asker.ask(&request) => delivered.map(Some).map_err(|error| Failure::new(error.chain())),
+            // Nobody waits for it any more. It stays, and says so.
+            _ = signals.next() => Ok(None),
+        }
+    })?;
+    let Some(delivery) = delivered else { return Ok(()) };
+    match print(kind, &request, form, delivery.resolution()) {
+        Ok(()) => drop(delivery.stored()),
+        Err(failure) => {
+            drop(delivery.not_stored(failure.message.clone()));
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
+fn print(kind: HookEvent, request: &Request, form: Option<&Form>, resolution: &Resolution) -> Result<(), Failure> {
+    let Some(said) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
+    let mut stdout = std::io::stdout().lock();
+    let line = harmless(&json!({"hookSpecificOutput": said}));
+    writeln!(stdout, "{line}")
+        .and_then(|()| stdout.flush())
+        .map_err(|error| Failure::new(format!("cannot write: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The clients that can be set up: where each keeps its MCP servers, and how it writes one down.
+
+use super::format::Format;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The name of our server in every configuration.
+pub(super) const SERVER: &str = "askuser";
+
+/// A program that can use `askuser mcp`.
+pub(super) struct Client {
+    /// As it is typed: `askuser init NAME`.
+    pub(super) name: &'static str,
+    /// As people call it.
+    pub(super) title: &'static str,
+    /// Whether a released version was tried; the others follow their documentation.
+    pub(super) is_measured: bool,
+    /// Started from a desktop rather than from a shell, so that it may not have the shell's PATH.
+    pub(super) is_desktop: bool,
+    pub(super) format: Format,
+    /// The table of the file that holds the servers.
+    pub(super) servers: &'static str,
+    /// What stands there for a server that is started by this command.
+    pub(super) entry: fn(&str) -> Value,
+    user_file: fn(&Home<'_>) -> PathBuf,
+    /// Its file in a project, if it reads one there.
+    project_file: Option<&'static str>,
+    /// What is on the PATH where it is installed.
+    pub(super) programs: &'static [&'static str],
+}
+
+/// Where this user's files are.
+pub(super) struct Home<'a> {
+    pub(super) folder: PathBuf,
+    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Home<'_> {
+    /// A path as people write it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.folder) {
+            Ok(rest) => Path::new("~").join(rest).display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
+    fn join(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// A folder that a variable may move.
+    fn moved(&self, variable: &str, usual: &str) -> PathBuf {
+        self.absolute(variable).unwrap_or_else(|| self.join(usual))
+    }
+
+    fn absolute(&self, variable: &str) -> Option<PathBuf> {
+        (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    fn config(&self) -> PathBuf {
+        self.moved("XDG_CONFIG_HOME", ".config")
+    }
+
+    /// Where programs made like VS Code keep what a user sets.
+    fn vscode(&self) -> PathBuf {
+        let base = match () {
+            () if cfg!(windows) => self.moved("APPDATA", "AppData/Roaming"),
+            () if cfg!(target_os = "macos") => self.join("Library/Application Support"),
+            () => self.config(),
+        };
+        base.join("Code/User")
+    }
+}
+
+impl Client {
+    /// The client of a name.
+    pub(super) fn named(name: &str) -> Option<&'static Client> {
+        CLIENTS.iter().find(|client| client.name == name)
+    }
+
+    /// The user's own file.
+    pub(super) fn user_file(&self, home: &Home<'_>) -> PathBuf {
+        or_with_comments((self.user_file)(home))
+    }
+
+    /// The file of the project in this folder, if it reads one.
+    pub(super) fn project_file(&self, project: &Path) -> Option<PathBuf> {
+        self.project_file.map(|file| or_with_comments(project.join(file)))
+    }
+
+    /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its settings.
+    pub(super) fn is_installed(&self, home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> bool {
+        let file = self.user_file(home);
+        let folder = file.parent().filter(|folder| *folder != home.folder && *folder != home.config());
+        self.programs.iter().any(|program| is_on_path(program)) || file.exists() || folder.is_some_and(Path::is_dir)
+    }
+}
+
+/// OpenCode reads `opencode.jsonc` too; where only that is there, it is the one that is meant.
+fn or_with_comments(path: PathBuf) -> PathBuf {
+    let with_comments = path.with_extension("jsonc");
+    let is_meant = path.ends_with("opencode.json") && !path.exists() && with_comments.exists();
+    if is_meant { with_comments } else { path }
+}
+
+fn command_and_args(command: &str) -> Value {
+    json!({"command": command, "args": ["mcp"]})
+}
+
+fn stdio(command: &str) -> Value {
+    json!({"type": "stdio", "command": command, "args": ["mcp"]})
+}
+
+pub(super) const CLIENTS: &[Client] = &[
+    Client {
+        name: "claude",
+        title: "Claude Code",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcpServers",
+        entry: stdio,
+        user_file: |home| {
+            home.absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.folder.clone()).join(".claude.json")
+        },
+        project_file: Some(".mcp.json"),
+        programs: &["claude"],
+    },
+    Client {
+        name: "codex",
+        title: "Codex",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Toml,
+        servers: "mcp_servers",
+        // Required: without the tool it would guess where it should ask.
+        entry: |command| json!({"command": command, "args": ["mcp"], "required": true}),
+        user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
+        project_file: Some(".codex/config.toml"),
+        programs: &["codex"],
+    },
+    Client {
+        name: "gemini",
+        title: "Gemini CLI",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcpServers",
+        // Trusted: to be asked whether one may be asked helps nobody.
+        entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
+        user_file: |home| home.join(".gemini/settings.json"),
+        project_file: Some(".gemini/settings.json"),
+        programs: &["gemini"],
+    },
+    Client {
+        name: "copilot",
+        title: "Copilot CLI",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcpServers",
+        entry: |command| json!({"type": "local", "command": command, "args": ["mcp"], "tools": ["*"]}),
+        user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
+        project_file: Some(".github/mcp.json"),
+        programs: &["copilot"],
+    },
+    Client {
+        name: "qwen",
+        title: "Qwen Code",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcpServers",
+        // Always loaded: it is hidden behind a search otherwise.
+        entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
+        user_file: |home| home.join(".qwen/settings.json"),
+        project_file: Some(".qwen/settings.json"),
+        programs: &["qwen"],
+    },
+    Client {
+        name: "opencode",
+        title: "OpenCode",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcp",
+        entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
+        user_file: |home| home.config().join("opencode/opencode.json"),
+        project_file: Some("opencode.json"),
+        programs: &["opencode"],
+    },
+    Client {
+        name: "cursor",
+        title: "Cursor",
+        is_measured: false,
+        is_desktop: true,
+        format: Format::Json,
+        servers: "mcpServers",
+        entry: command_and_args,
+        user_file: |home| home.join(".cursor/mcp.json"),
+        project_file: Some(".cursor/mcp.json"),
+        programs: &["cursor", "cursor-agent"],
+    },
+    Client {
+        name: "vscode",
+        title: "VS Code",
+        is_measured: false,
+        is_desktop: true,
+        format: Format::Json,
+        servers: "servers",
+        entry: stdio,
+        user_file: |home| home.vscode().join("mcp.json"),
+        project_file: Some(".vscode/mcp.json"),
+        programs: &["code"],
+    },
+    Client {
+        name: "zed",
+        title: "Zed",
+        is_measured: false,
+        is_desktop: true,
+        format: Format::Json,
+        servers: "context_servers",
+        entry: command_and_args,
+        user_file: |home| match home.absolute("APPDATA").filter(|_| cfg!(windows)) {
+            Some(folder) => folder.join("Zed/settings.json"),
+            None => home.config().join("zed/settings.json"),
+        },
+        project_file: Some(".zed/settings.json"),
+        programs: &["zed", "zeditor"],
+    },
+    Client {
+        name: "cline",
+        title: "Cline",
+        is_measured: true,
+        is_desktop: false,
+        format: Format::Json,
+        servers: "mcpServers",
+        entry: command_and_args,
+        user_file: |home| {
+            let usual = || home.join(".cline/data/settings/cline_mcp_settings.json");
+            home.absolute("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(usual)
+        },
+        project_file: None,
+        programs: &["cline"],
+    },
+    Client {
+        name: "continue",
+        title: "Continue",
+        is_measured: true,
+        is_desktop: true,
+        format: Format::YamlFileOfItsOwn,
+        servers: "mcpServers",
+        entry: command_and_args,
+        user_file: |home| home.moved("CONTINUE_GLOBAL_DIR", ".continue").join("mcpServers/askuser.yaml"),
+        project_file: Some(".continue/mcpServers/askuser.yaml"),
+        programs: &["cn"],
+    },
+];

@@ -1,0 +1,120 @@
+//! JSON with or without comments, edited in place.
+
+use super::format::Entry;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use serde_json::{Map, Value, json};
+
+/// What editors accept as JSON with comments, and not more.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
+    let root = parse(text)?;
+    match root.value() {
+        None => Ok(Map::new()),
+        Some(value) => match value.to_serde_value() {
+            Some(Value::Object(fields)) => Ok(fields),
+            _ => Err("is no JSON object".into()),
+        },
+    }
+}
+
+pub(super) fn add(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Result<String, String> {
+    let root = parse(text)?;
+    if let Some(edited) = add_in_line(text, entry, value) {
+        return Ok(edited);
+    }
+    let not_an_object = |what: &str| format!("has {what} that is no object");
+    let fields = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
+    let servers = fields.object_value_or_create(entry.servers).ok_or_else(|| not_an_object(entry.servers))?;
+    match servers.get(entry.name) {
+        None => drop(servers.append(entry.name, object(value))),
+        Some(found) => {
+            let found = found.object_value().ok_or_else(|| not_an_object(entry.name))?;
+            value.iter().for_each(|(name, value)| set(&found, name, value));
+        }
+    }
+    let mut edited = root.to_string();
+    if text.trim().is_empty() && !edited.ends_with('\n') {
+        edited.push('\n');
+    }
+    Ok(edited)
+}
+
+/// A new entry of an object that stands in one line stands there too: the editor would spread the object over several, and
+/// with it what is not ours.
+fn add_in_line(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Option<String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
+    let Some(ast::Value::Object(root)) = parsed.value else { return None };
+    let (object, name, value) = match root.get(entry.servers).map(|found| &found.value) {
+        None => (&root, entry.servers, json!({entry.name: value})),
+        Some(ast::Value::Object(servers)) if servers.get(entry.name).is_none() => (servers, entry.name, json!(value)),
+        Some(_) => return None,
+    };
+    let last = object.properties.last()?;
+    if text.get(object.range.start..object.range.end)?.contains('\n') {
+        return None;
+    }
+    let (before, after) = text.split_at_checked(last.range.end)?;
+    let gap = if text.contains("\": ") { " " } else { "" };
+    Some(format!("{before},{gap}{}:{gap}{value}{after}", json!(name)))
+}
+
+fn set(object: &CstObject, name: &str, value: &Value) {
+    match object.get(name) {
+        None => drop(object.append(name, input(value))),
+        Some(found) if found.value().and_then(|found| found.to_serde_value()).as_ref() == Some(value) => {}
+        Some(found) => found.set_value(input(value)),
+    }
+}
+
+pub(super) fn remove(text: &str, entry: Entry<'_>, with_empty_table: bool) -> Result<String, String> {
+    let root = parse(text)?;
+    let table = root.object_value().and_then(|fields| fields.get(entry.servers));
+    let servers = table.as_ref().and_then(|table| table.object_value());
+    if let (Some(table), Some(servers)) = (table, servers) {
+        if let Some(found) = servers.get(entry.name) {
+            found.remove();
+        }
+        if with_empty_table && servers.properties().is_empty() {
+            table.remove();
+        }
+    }
+    Ok(root.to_string())
+}
+
+fn parse(text: &str) -> Result<CstRootNode, String> {
+    let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
+        format!("is broken at line {}, column {}: {}", error.line_display(), error.column_display(), error.kind())
+    })?;
+    match root.to_string() == text {
+        true => Ok(root),
+        false => Err("is written in a way that cannot be edited safely".into()),
+    }
+}
+
+fn object(fields: &Map<String, Value>) -> CstInputValue {
+    CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(truth) => CstInputValue::Bool(*truth),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => object(fields),
+    }
+}

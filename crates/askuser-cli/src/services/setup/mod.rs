@@ -1,0 +1,255 @@
+//! `askuser init`: adds our server to the configuration of a client, and takes it out again.
+
+mod clients;
+mod confirm;
+mod detect;
+mod file;
+mod format;
+mod jsonc;
+mod server_command;
+mod status;
+mod toml;
+mod undo;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use askuser_cli::config::{Layers, Settings};
+use askuser_cli::failure::{Failure, exit, notice};
+use askuser_cli::result::write;
+use askuser_cli::state_folder::state_folder;
+use askuser_cli::usage;
+use clap::ArgMatches;
+use clients::{Client, Home, SERVER};
+use file::File;
+use format::Entry;
+use serde_json::{Map, Value};
+use server_command::Programs;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use undo::{Changes, Splice};
+
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let command = askuser_cli::args::init().name("askuser").bin_name("askuser init");
+    let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser init", &error))?;
+    let settings = Layers::detect(&args)?.settings()?;
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let folder = variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
+    let folder = folder.filter(|folder| folder.is_absolute());
+    let folder = folder.ok_or_else(|| Failure::new("there is no home folder: HOME is not an absolute path"))?;
+    let setup = Setup {
+        home: Home { folder, variable: &variable },
+        programs: Programs::of(std::env::var_os("PATH")),
+        settings: &settings,
+        args: &args,
+    };
+    if args.get_flag("status") {
+        return status::print(&setup);
+    }
+    let chosen = setup.chosen()?;
+    let mut code = exit::ANSWERED;
+    for client in chosen {
+        code = code.max(setup.change(client)?);
+    }
+    Ok(code)
+}
+
+struct Setup<'a> {
+    home: Home<'a>,
+    programs: Programs,
+    settings: &'a Settings,
+    args: &'a ArgMatches,
+}
+
+/// What a client's file is and shall be.
+struct Change {
+    file: File,
+    after: String,
+    /// What undoes it; none if it undoes one itself.
+    splice: Option<Splice>,
+}
+
+impl Setup<'_> {
+    /// The clients that were named, or that the person chooses among those that are here.
+    fn chosen(&self) -> Result<Vec<&'static Client>, Failure> {
+        let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
+        if !named.is_empty() {
+            return Ok(named.into_iter().filter_map(|name| Client::named(name)).collect());
+        }
+        let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
+        let is_set_up = |client: &&Client| {
+            let path = self.path(client);
+            path.and_then(|path| File::read(&path))
+                .is_ok_and(|file| matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))))
+        };
+        let removing = self.args.get_flag("remove");
+        let (done, open): (Vec<_>, Vec<_>) = found.into_iter().partition(is_set_up);
+        let of_interest = if removing { done } else { open };
+        if of_interest.is_empty() {
+            let what = if removing { "no client here is set up" } else { "no client was found that is not set up yet" };
+            return Err(Failure::new(what).hint("name one: `askuser init --help` lists them"));
+        }
+        if self.args.get_flag("yes") {
+            let names: Vec<&str> = of_interest.iter().map(|client| client.name).collect();
+            return Err(Failure::new("--yes needs the names of the clients")
+                .hint(format!("these would be asked about: {}", names.join(" "))));
+        }
+        match self.args.get_flag("print") {
+            true => Ok(of_interest),
+            false => detect::choose(&of_interest, &self.home, self.settings),
+        }
+    }
+
+    /// The file of a client that is meant here.
+    fn path(&self, client: &Client) -> Result<PathBuf, Failure> {
+        if !self.args.get_flag("project") {
+            return Ok(client.user_file(&self.home));
+        }
+        let folder = std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
+        client
+            .project_file(&project_root(&folder))
+            .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))
+    }
+
+    /// What shall stand in the file of a client.
+    fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
+        let command = match self.args.get_flag("project") {
+            // Others have it elsewhere.
+            true => SERVER.to_owned(),
+            false => self.programs.command(&server_command::this_program()?, client.is_desktop),
+        };
+        match (client.entry)(&command) {
+            Value::Object(fields) => Ok(fields),
+            _ => Ok(Map::new()),
+        }
+    }
+
+    /// Shows what would change for a client, and changes it if that is agreed to.
+    fn change(&self, client: &Client) -> Result<u8, Failure> {
+        let [removing, printing, yes] = ["remove", "print", "yes"].map(|flag| self.args.get_flag(flag));
+        let mut changes = Changes::read(&state_folder()?)?;
+        let path = self.path(client)?;
+        let file = File::read(&path)?;
+        let planned = match removing {
+            true => removal(client, file, &changes)?,
+            false => addition(client, file, &changes, &self.server(client)?)?,
+        };
+        let shown = self.home.shown(&path);
+        let Some(change) = planned else {
+            let state = if removing { "is not set up" } else { "is set up already" };
+            notice("askuser", &format!("{} {state} ({shown})", client.title));
+            return Ok(exit::ANSWERED);
+        };
+        let diff = confirm::diff(&shown, &change.file.text, &change.after);
+        if printing {
+            write(&diff)?;
+            return Ok(exit::ANSWERED);
+        }
+        let question = match removing {
+            true => format!("Take askuser out of {}?", client.title),
+            false => format!("Add askuser to {}?", client.title),
+        };
+        if !yes && !confirm::agrees(&question, &diff, self.settings)? {
+            notice("askuser", &format!("{} was left as it is ({shown})", client.title));
+            return Ok(exit::NOT_ANSWERED);
+        }
+        change.make(&mut changes)?;
+        let done = if removing { "taken out of" } else { "added to" };
+        let tried = if client.is_measured || removing { "" } else { "; by its documentation, not tried with it" };
+        notice("askuser", &format!("{done} {} ({shown}){tried}", client.title));
+        Ok(exit::ANSWERED)
+    }
+}
+
+fn entry(client: &Client) -> Entry<'static> {
+    Entry { servers: client.servers, name: SERVER }
+}
+
+fn unfit(file: &File, why: String) -> Failure {
+    Failure::new(format!("{} {why}", file.path.display()))
+        .hint("nothing was changed; mend it, or add the server by hand")
+}
+
+/// What adds a server to a file; `None` if it is there.
+fn addition(
+    client: &Client,
+    file: File,
+    changes: &Changes,
+    server: &Map<String, Value>,
+) -> Result<Option<Change>, Failure> {
+    let entry = entry(client);
+    if client.format == format::Format::YamlFileOfItsOwn && file.exists() {
+        let is_ours = client.format.find(&file.text, entry).map_err(|why| unfit(&file, why))?.is_some();
+        if !is_ours {
+            return Err(unfit(&file, "is somebody else's".into()));
+        }
+    }
+    let after = client.format.add(&file.text, entry, server).map_err(|why| unfit(&file, why))?;
+    if after == file.text && file.exists() {
+        return Ok(None);
+    }
+    // What was there before we first came is what has to come back.
+    let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
+    let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
+    let mut splice = Splice::between(before, &after);
+    splice.made_table = !client.format.has_servers(before, entry);
+    splice.created = earlier.as_ref().map_or(!file.exists(), |(_, earlier)| earlier.created);
+    splice.folders = earlier.as_ref().map(|(_, earlier)| earlier.folders.clone()).unwrap_or_default();
+    Ok(Some(Change { file, after, splice: Some(splice) }))
+}
+
+/// What takes a server out of a file again; `None` if it is not there.
+fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Change>, Failure> {
+    let entry = entry(client);
+    let find = |text: &str| client.format.find(text, entry);
+    if !file.exists() || find(&file.text).map_err(|why| unfit(&file, why))?.is_none() {
+        return Ok(None);
+    }
+    // Exactly as it was, if what we wrote is still what stands there; a server that had this name before comes back. Where
+    // it was changed since, or added by hand, the server alone goes.
+    let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
+    let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, entry)) {
+        Some(undone) => undone,
+        None => {
+            let made_table = changes.of(&file.path).is_some_and(|splice| splice.made_table);
+            client.format.remove(&file.text, entry, made_table).map_err(|why| unfit(&file, why))?
+        }
+    };
+    Ok(Some(Change { file, after, splice: None }))
+}
+
+impl Change {
+    /// Writes the file. What undoes it is on the disk before it is needed.
+    fn make(self, changes: &mut Changes) -> Result<(), Failure> {
+        let path = self.file.path.clone();
+        match self.splice {
+            Some(mut splice) => {
+                changes.keep(&path, Some(splice.clone()))?;
+                let made = self.file.write(&self.after)?;
+                if !made.is_empty() {
+                    splice.folders = made;
+                    changes.keep(&path, Some(splice))?;
+                }
+                Ok(())
+            }
+            None => {
+                let (created, folders) = match changes.of(&path) {
+                    Some(splice) => (splice.created, splice.folders.clone()),
+                    None => (false, Vec::new()),
+                };
+                match self.after.is_empty() && created {
+                    true => self.file.delete(&folders)?,
+                    false => drop(self.file.write(&self.after)?),
+                }
+                changes.keep(&path, None)
+            }
+        }
+    }
+}
+
+/// The repository that a folder is in, or the folder itself.
+fn project_root(folder: &Path) -> PathBuf {
+    let is_root = |folder: &&Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
+    folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
+}

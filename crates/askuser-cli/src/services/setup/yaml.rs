@@ -1,0 +1,27 @@
+//! A YAML file that holds one server and nothing else: it is written whole, and deleted whole.
+
+use super::format::Entry;
+use serde_json::{Map, Value, json};
+
+/// The first line, by which we know the file again.
+const MARK: &str = "# Written by `askuser init`; `askuser init continue --remove` deletes it.";
+
+pub(super) fn file(entry: Entry<'_>, fields: &Map<String, Value>) -> String {
+    // JSON is YAML: quoted like that, no path can mean anything else.
+    let fields: String = fields.iter().map(|(name, value)| format!("    {name}: {value}\n")).collect();
+    format!(
+        "{MARK}\nname: {name}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {name}\n{fields}",
+        name = entry.name,
+        servers = entry.servers
+    )
+}
+
+/// What the file says of our server, if we wrote it.
+pub(super) fn find(text: &str) -> Option<Value> {
+    let fields = text.strip_prefix(MARK)?.lines().filter_map(|line| line.strip_prefix("    "));
+    let fields = fields.filter_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        Some((name.to_owned(), serde_json::from_str(value).ok()?))
+    });
+    Some(json!(fields.collect::<Map<String, Value>>()))
+}

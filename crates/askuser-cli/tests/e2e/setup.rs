@@ -1,0 +1,190 @@
+//! `askuser init`: files of other programs, changed only as agreed and put back to the byte.
+
+use crate::terminal::{Stage, Terminal};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+const GEMINI: &str = "{\n    // mine\n    \"theme\": \"x\",\n    \"mcpServers\": {}\n}";
+
+/// A stage whose home folder is its own, with a file of Gemini's in it.
+fn stage() -> Stage {
+    let stage = Stage::new();
+    fs::create_dir_all(stage.path("home/.gemini")).unwrap();
+    fs::write(stage.path("home/.gemini/settings.json"), GEMINI).unwrap();
+    let home = stage.path("home").display().to_string();
+    let state = stage.path("state").display().to_string();
+    stage.env("HOME", &home).env("XDG_STATE_HOME", &state).env("XDG_CONFIG_HOME", "")
+}
+
+fn gemini(stage: &Stage) -> String {
+    stage.read("home/.gemini/settings.json")
+}
+
+fn init(stage: &Stage, args: &[&str]) -> Terminal {
+    stage.askuser(&[&["init", "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
+}
+
+#[test]
+fn a_change_is_shown_and_made_when_agreed_to_and_undone_to_the_byte() {
+    let stage = stage();
+    let mut terminal = init(&stage, &["gemini"]);
+    terminal.wait_for("+        \"askuser\": {");
+    terminal.wait_for("Add askuser to Gemini CLI?");
+    assert_eq!(gemini(&stage), GEMINI, "changed before anybody agreed");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let changed = gemini(&stage);
+    assert!(changed.starts_with("{\n    // mine\n    \"theme\": \"x\",\n    \"mcpServers\": {"), "{changed}");
+    assert!(changed.contains("\"trust\": true"), "{changed}");
+    let again = stage.run(&["init", "gemini", "--yes"]);
+    assert!(again.code == Some(0) && again.stderr.contains("Gemini CLI is set up already"), "{}", again.stderr);
+    let removed = stage.run(&["init", "gemini", "--remove", "--yes"]);
+    assert_eq!((removed.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", removed.stderr);
+}
+
+#[test]
+fn whoever_does_not_agree_keeps_the_file_as_it_is() {
+    for keys in ["2", "<esc>", "d<enter>"] {
+        let stage = stage();
+        let mut terminal = init(&stage, &["gemini"]);
+        terminal.wait_for("Add askuser to Gemini CLI?");
+        terminal.keys(keys);
+        let ended = terminal.finish();
+        assert_eq!((ended.code, gemini(&stage).as_str()), (Some(1), GEMINI), "{keys}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn without_a_terminal_nothing_is_changed_unless_told_so() {
+    let stage = stage();
+    let ended = stage.run(&["init", "gemini"]);
+    assert_eq!((ended.code, gemini(&stage).as_str()), (Some(3), GEMINI));
+    assert!(ended.stderr.contains("--yes"), "{}", ended.stderr);
+    let printed = stage.run(&["init", "gemini", "--print"]);
+    assert_eq!((printed.code, gemini(&stage).as_str()), (Some(0), GEMINI));
+    assert!(printed.stdout.contains("+        \"askuser\": {"), "{}", printed.stdout);
+}
+
+#[test]
+fn every_client_is_set_up_and_everything_is_gone_again_afterwards() {
+    let stage = stage();
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    for client in askuser_cli::args::CLIENTS {
+        let ended = stage.run(&["init", client, "--yes"]);
+        assert_eq!(ended.code, Some(0), "{client}: {}", ended.stderr);
+        let again = stage.run(&["init", client, "--print"]);
+        assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{client} is not idempotent");
+    }
+    // The last one first: two of them share a folder that the first of the two has made.
+    for client in askuser_cli::args::CLIENTS.iter().rev() {
+        let ended = stage.run(&["init", client, "--remove", "--yes"]);
+        assert_eq!(ended.code, Some(0), "{client}: {}", ended.stderr);
+    }
+    let left: Vec<_> = fs::read_dir(stage.path("home")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn the_real_file_behind_a_link_is_changed_and_keeps_its_mode() {
+    let stage = stage();
+    let (link, real) = (stage.path("home/.gemini/settings.json"), stage.path("dotfiles.json"));
+    fs::rename(&link, &real).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&real, &link).unwrap();
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    assert!(link.is_symlink() && fs::read_to_string(&real).unwrap().contains("askuser"));
+    assert_eq!(real.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(stage.run(&["init", "gemini", "--yes", "--remove"]).code, Some(0));
+    assert_eq!(fs::read_to_string(&real).unwrap(), GEMINI);
+}
+
+#[test]
+fn a_broken_file_is_named_with_line_and_column_and_left_alone() {
+    let stage = stage().file("home/.gemini/settings.json", "{\n  \"a\": oops\n}\n");
+    let ended = stage.run(&["init", "gemini", "--yes"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("settings.json is broken at line 2, column 8: "), "{}", ended.stderr);
+    assert_eq!(gemini(&stage), "{\n  \"a\": oops\n}\n");
+}
+
+#[test]
+fn a_projects_file_names_the_program_and_not_where_it_is_here() {
+    let stage = stage();
+    assert_eq!(stage.run(&["init", "claude", "--project", "--yes"]).code, Some(0));
+    let file: Value = serde_json::from_str(&stage.read(".mcp.json")).unwrap();
+    assert_eq!(file["mcpServers"]["askuser"]["command"], "askuser");
+    let cline = stage.run(&["init", "cline", "--project", "--yes"]);
+    assert!(cline.stderr.contains("Cline has no file for a project"), "{}", cline.stderr);
+}
+
+#[test]
+fn a_file_of_somebody_else_where_ours_would_be_is_left_alone() {
+    let stage = stage();
+    fs::create_dir_all(stage.path("home/.continue/mcpServers")).unwrap();
+    let stage = stage.file("home/.continue/mcpServers/askuser.yaml", "name: mine\n");
+    for args in [&["init", "continue", "--yes"][..], &["init", "continue", "--yes", "--remove"]] {
+        stage.run(args);
+        assert_eq!(stage.read("home/.continue/mcpServers/askuser.yaml"), "name: mine\n");
+    }
+}
+
+#[test]
+fn a_file_that_was_changed_since_loses_our_server_and_nothing_else() {
+    let stage = stage();
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let changed = gemini(&stage).replace("\"trust\": true", "\"trust\": true,\n            \"timeout\": 9");
+    let stage = stage.file("home/.gemini/settings.json", &changed);
+    assert_eq!(stage.run(&["init", "gemini", "--yes", "--remove"]).code, Some(0));
+    let left = gemini(&stage);
+    assert!(!left.contains("askuser") && left.contains("// mine") && left.contains("\"mcpServers\": {"), "{left}");
+}
+
+#[test]
+fn a_server_that_had_our_name_before_comes_back() {
+    let stage = stage();
+    let mine = "{\"mcpServers\": {\"askuser\": {\"command\": \"mine\", \"env\": {\"KEY\": \"k\"}}}}\n";
+    let stage = stage.file("home/.gemini/settings.json", mine);
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    assert!(gemini(&stage).contains("\"env\": {\"KEY\": \"k\"}"), "{}", gemini(&stage));
+    assert_eq!(stage.run(&["init", "gemini", "--yes", "--remove"]).code, Some(0));
+    assert_eq!(gemini(&stage), mine);
+}
+
+#[test]
+fn a_read_only_file_stays_as_it_is() {
+    let stage = stage();
+    let file = stage.path("home/.gemini/settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    let ended = stage.run(&["init", "gemini", "--yes"]);
+    assert_eq!((ended.code, gemini(&stage).as_str()), (Some(2), GEMINI));
+    assert!(ended.stderr.contains("is read-only"), "{}", ended.stderr);
+}
+
+#[test]
+fn alone_it_asks_which_of_the_clients_that_are_here() {
+    let stage = stage();
+    fs::create_dir_all(stage.path("home/.qwen")).unwrap();
+    let stage = stage.env("PATH", "/usr/bin:/bin");
+    let binary = env!("CARGO_BIN_EXE_askuser");
+    let mut terminal = stage.shell(&format!("exec {binary} init --key-delay 0 --success-flash 0 >out 2>err"));
+    terminal.wait_for("Which agents should be able to ask you?");
+    terminal.wait_for("Qwen Code");
+    terminal.keys("2<enter>");
+    terminal.wait_for("Add askuser to Qwen Code?");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", ended.stderr);
+    assert!(stage.read("home/.qwen/settings.json").contains("alwaysLoadTools"));
+}
+
+#[test]
+fn doctor_says_which_clients_are_set_up() {
+    let stage = stage();
+    let before = stage.run(&["doctor"]).stdout;
+    assert!(before.contains("gemini        not set up; `askuser init gemini` does it\n"), "{before}");
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let after = stage.run(&["doctor"]).stdout;
+    assert!(after.contains("gemini        set up, "), "{after}");
+}
