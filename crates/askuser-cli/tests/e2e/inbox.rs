@@ -325,6 +325,7 @@ fn what_was_typed_and_not_sent_is_kept_however_often_it_is_looked_at() {
             terminal.keys("my own");
             terminal.wait_for(shown);
             terminal.keys("<esc>");
+            terminal.wait_for("esc later");
         }
         terminal.keys("<c-c>");
         assert_eq!(terminal.finish().code, Some(75));
