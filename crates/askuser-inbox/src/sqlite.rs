@@ -4,8 +4,10 @@
 //! it only makes life easier (who waits, what was delivered, drafts), is written without a sync of its own: an answer may then
 //! be delivered twice, never not at all.
 
+mod fault;
 mod schema;
 
+use self::fault::{Fault, failed, unreadable, unwritable};
 use crate::changes::Changes;
 use crate::presence::{Presence, waiting};
 use askuser::store::{
@@ -592,60 +594,6 @@ fn transact<T>(
     let value = write(&tx)?;
     tx.commit()?;
     Ok(value)
-}
-
-/// What went wrong inside: ours, or SQLite's.
-enum Fault {
-    Ours(StoreError),
-    Sqlite(rusqlite::Error),
-}
-
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Fault {
-        Fault::Ours(error)
-    }
-}
-
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Fault {
-        Fault::Sqlite(error)
-    }
-}
-
-impl Fault {
-    fn of(self, path: &Path, doing: &'static str) -> StoreError {
-        match self {
-            Fault::Ours(error) => error,
-            Fault::Sqlite(error) => failed(path, doing)(error),
-        }
-    }
-}
-
-/// An error of SQLite in words that say what to do.
-fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    let what = format!("{doing} {}", path.display());
-    move |error| match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => StoreError::broken(&what, "it is damaged, or no inbox at all"),
-        Some(ErrorCode::DatabaseCorrupt) => StoreError::broken(
-            &what,
-            "it is damaged: move it away to begin a new one, `sqlite3 FILE .recover` may save what is in it",
-        ),
-        Some(ErrorCode::DiskFull) => StoreError::broken(&what, "the disk is full"),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            let patience = PAUSE.saturating_mul(TRIES.unsigned_abs()).as_secs();
-            StoreError::broken(&what, format!("another process has kept it locked for {patience} s"))
-        }
-        Some(ErrorCode::ReadOnly) => StoreError::broken(&what, "it is read-only"),
-        _ => StoreError::broken(&what, error),
-    }
-}
-
-fn unreadable(error: impl std::fmt::Display) -> Fault {
-    Fault::Ours(StoreError::broken("cannot read a stored question", error.to_string()))
-}
-
-fn unwritable(error: serde_json::Error) -> StoreError {
-    StoreError::broken("cannot write a question", error)
 }
 
 fn now_ms() -> u64 {

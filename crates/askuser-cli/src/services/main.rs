@@ -10,6 +10,7 @@ mod setup;
 mod signals;
 #[cfg(unix)]
 mod supervise;
+mod truncate;
 
 use askuser_cli::failure::{self, Failure};
 use std::process::ExitCode;

@@ -48,7 +48,7 @@ pub(crate) const VERSION: usize = MIGRATIONS.len();
 /// Brings a file up to date, or refuses one that is not ours or is newer than this program.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let shown = path.display();
-    let failed = super::failed(path, "cannot prepare");
+    let failed = super::fault::failed(path, "cannot prepare");
     let pragma = |connection: &Connection, name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     // Nobody else may be migrating it meanwhile. Reading first keeps what is current from being locked.
     let state = |connection: &Connection| {

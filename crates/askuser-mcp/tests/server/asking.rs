@@ -22,7 +22,7 @@ async fn a_question_waits_in_the_inbox_and_its_answer_is_delivered_once_it_is_wr
     client.call(1, ASK, database()).await;
     let question = desk.pending(1).await.remove(0);
     let origin = question.request.origin();
-    assert_eq!((origin.agent.as_deref(), origin.folder.as_deref()), (Some("claude-code"), Some("/work/shop")));
+    assert_eq!((origin.agent.as_deref(), origin.folder.as_deref()), (Some("claude-code"), Some("/home/ada/shop")));
     desk.choose(&question, "SQLite");
     let result = client.result(1).await;
     assert!(text(&result).contains("Selected: SQLite"), "{result}");

@@ -93,7 +93,7 @@ impl Inbox for At {
 
 pub(crate) fn options() -> Options {
     let mut options = Options::default();
-    options.origin = Origin::default().with_folder("/work/shop");
+    options.origin = Origin::default().with_folder("/home/ada/shop");
     options.state_key = Some(vec![7; 32]);
     options
 }

@@ -7,6 +7,7 @@
 use super::agent_thread::Session;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration};
+use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
@@ -172,19 +173,6 @@ fn with_about(mut spans: Vec<Span<'static>>, about: &str, theme: &Theme, room: u
 
 fn total_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
-}
-
-/// Truncates a line to this width, with an ellipsis.
-pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let ellipsis = theme.signs.ellipsis;
-    let room = columns.saturating_sub(width(ellipsis));
-    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
-    // Stops at the first character that does not fit, even if a narrower one follows.
-    let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
-    format!("{}{ellipsis}", text[..end].trim_end())
 }
 
 /// Joins the facts that fit into this width, in order.

@@ -1,10 +1,11 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
-use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text, truncate};
+use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text};
 use super::slash_commands;
 use super::state::{Detail, State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
+use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_agent::PermissionMode;
 use askuser_terminal::text::{Line, Modifier, Position, Span};

@@ -2,6 +2,7 @@
 
 use super::{List, Which};
 use crate::inbox::words;
+use crate::truncate::truncate;
 use askuser::store::{AskerPresence, StoredQuestion};
 use askuser::{Context, sanitize};
 use askuser_terminal::text::{Line, Modifier, Position, Span};
@@ -40,7 +41,7 @@ pub(super) fn lines(
             (true, Which::History) => "Nothing has been answered yet.",
         };
         lines.push(Line::styled(
-            format!("  {}", fit(nothing, columns.saturating_sub(2), theme)),
+            format!("  {}", truncate(nothing, columns.saturating_sub(2), theme)),
             theme.style(Role::Muted),
         ));
     }
@@ -63,7 +64,7 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     let at = if list.total > list.rows.len() as u64 { format!(", at {}", list.selected + 1) } else { String::new() };
     let filter =
         if list.filter.is_empty() { String::new() } else { format!(" · containing {}", sanitize::line(&list.filter)) };
-    let words = fit(&format!(" · {what}{at}{filter}"), columns.saturating_sub(5), theme);
+    let words = truncate(&format!(" · {what}{at}{filter}"), columns.saturating_sub(5), theme);
     let name = Span::styled("Inbox", theme.style(Role::Primary).add_modifier(Modifier::BOLD));
     Line::from(vec![name, Span::styled(words, theme.style(Role::Text))])
 }
@@ -92,10 +93,10 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
         (AskerPresence::Died(_), None) if !narrow => " (gone)",
         _ => "",
     };
-    let who = pad(&fit(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
+    let who = pad(&truncate(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
     let text = format!("{}  {who}  {place}{said}", pad(&age, if narrow { 6 } else { 9 }));
     let room = columns.saturating_sub(2 + width(gone));
-    let text = fit(&text, room, theme);
+    let text = truncate(&text, room, theme);
     let style =
         if is_selected { theme.style(Role::Text).add_modifier(Modifier::BOLD) } else { theme.style(Role::Secondary) };
     Line::from(vec![
@@ -153,7 +154,7 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
         let hidden = lines.len() - room.saturating_sub(1);
         lines.truncate(room.saturating_sub(1));
         lines.push(Line::styled(
-            fit(&format!("{hidden} more lines, Enter shows all"), columns, theme),
+            truncate(&format!("{hidden} more lines, Enter shows all"), columns, theme),
             theme.style(Role::Muted),
         ));
     }
@@ -162,7 +163,7 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
 
 fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<u16>) {
     if let Some(notice) = &list.notice {
-        let notice = fit(&sanitize::line(notice), columns, theme);
+        let notice = truncate(&sanitize::line(notice), columns, theme);
         return (Line::styled(notice, theme.style(Role::Warning)), None);
     }
     if list.is_filtering {
@@ -188,18 +189,6 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<
         words.push_str(&hint);
     }
     (Line::styled(words, theme.style(Role::Muted)), None)
-}
-
-/// The beginning of a line, as much as fits.
-fn fit(text: &str, columns: usize, theme: &Theme) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let ellipsis = theme.signs.ellipsis;
-    let room = columns.saturating_sub(width(ellipsis));
-    let end =
-        text.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| width(&text[..*end]) <= room).last();
-    format!("{}{ellipsis}", text[..end.unwrap_or(0)].trim_end())
 }
 
 /// The end of a text, as much as fits.

@@ -1,0 +1,16 @@
+//! Lines that have to fit.
+
+use askuser_terminal::{Theme, width};
+
+/// Truncates a line to this width, with an ellipsis.
+pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let ellipsis = theme.signs.ellipsis;
+    let room = columns.saturating_sub(width(ellipsis));
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    // Stops at the first character that does not fit, even if a narrower one follows.
+    let end = ends.take_while(|end| width(&text[..*end]) <= room).last().unwrap_or(0);
+    format!("{}{ellipsis}", text[..end].trim_end())
+}
