@@ -330,3 +330,22 @@ fn faults_of_meaning_are_never_mended() {
     let ended = Stage::new().run(&["ask", "--repair", "--json", &json.to_string()]);
     check_says(&ended, "questions[0].multiSelect: missing, must be true or false");
 }
+
+#[test]
+fn questions_with_a_preview_are_shown_as_markdown() {
+    let preview =
+        |text: &str| serde_json::json!({"label": text, "description": "d", "preview": format!("**{text}** it is")});
+    let question = serde_json::json!({"question": "Which?", "header": "Look", "multiSelect": false,
+        "options": [preview("Grid"), preview("Table")]});
+    let input = serde_json::json!({"questions": [question]}).to_string();
+    let stage = Stage::new().file("in.json", &input);
+    for args in [&["in.json"][..], &["--json", &input]] {
+        let quick = ["ask", "--arm", "0", "--flash", "0"];
+        let mut terminal = stage.askuser(&[&quick[..], args].concat(), "");
+        // The marks are gone: whoever shows it reads Markdown.
+        terminal.wait_for("┃ Grid it is");
+        terminal.keys("2");
+        let ended = terminal.finish();
+        assert_eq!((ended.code, ended.picks()), (Some(0), serde_json::json!([["Table"]])));
+    }
+}
