@@ -59,6 +59,27 @@ pub enum AgentEvent {
         /// The part.
         text: String,
     },
+    /// A part of what the model thinks before it says or does something. It is for people: it is not part of the answer.
+    ThoughtDelta {
+        /// The part.
+        text: String,
+    },
+    /// What a call that is still running has written.
+    ToolOutput {
+        /// Names the call.
+        id: String,
+        /// The part.
+        text: String,
+    },
+    /// The conversation is about to be summarised, because it nearly fills the model's context.
+    Compacting,
+    /// The conversation was summarised; the model reads the summary in its place from now on.
+    Compacted {
+        /// About how many tokens it had before.
+        before_tokens: u64,
+        /// About how many it has now.
+        after_tokens: u64,
+    },
     /// What the last request to the model cost.
     Usage {
         /// The tokens.

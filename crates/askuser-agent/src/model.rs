@@ -12,6 +12,11 @@ pub trait Model: Send + Sync {
     /// Its name, as in `provider/name`.
     fn name(&self) -> String;
 
+    /// How many tokens a conversation with it may have, where that is known.
+    fn context_window(&self) -> Option<u64> {
+        None
+    }
+
     /// Makes one request. The stream ends when the response is complete, or with an error; dropping it cancels the
     /// request. Implementations do not retry: the loop does.
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a>;
@@ -38,6 +43,8 @@ pub struct ModelRequest<'a> {
 pub enum ModelEvent {
     /// A text delta.
     Text(String),
+    /// A part of what it thinks, in words for people.
+    Thought(String),
     /// A complete tool call.
     Call(ToolCall),
     /// A [`Block::Opaque`], at its position in the response.
@@ -58,12 +65,14 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asks to wait before a retry.
     pub retry_after: Option<Duration>,
+    /// How many tokens a conversation may have, where the provider says so when one has more.
+    pub context_window: Option<u64>,
 }
 
 impl ModelError {
     /// An error without a retry delay.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> ModelError {
-        ModelError { kind, message: message.into(), retry_after: None }
+        ModelError { kind, message: message.into(), retry_after: None, context_window: None }
     }
 
     /// Whether a retry of the same request may succeed.
@@ -81,6 +90,10 @@ impl From<ModelError> for Failure {
 impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        (**self).context_window()
     }
 
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {

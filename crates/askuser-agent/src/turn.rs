@@ -201,6 +201,10 @@ async fn read(
                 response.text.push_str(&text);
                 events.send(AgentEvent::TextDelta { text });
             }
+            ModelEvent::Thought(text) => {
+                response.grow(text.len())?;
+                events.send(AgentEvent::ThoughtDelta { text });
+            }
             ModelEvent::Call(call) => {
                 response.grow(call.input.to_string().len())?;
                 response.close_text();

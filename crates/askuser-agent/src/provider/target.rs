@@ -60,7 +60,7 @@ impl Target {
             }
             _ => format!("{provider} rejected the request{status}: {detail}"),
         };
-        ModelError { kind, message, retry_after: error.retry_after }
+        ModelError { kind, message, retry_after: error.retry_after, context_window: None }
     }
 
     fn rejected_key(&self, status: &str, detail: &str) -> String {

@@ -52,9 +52,8 @@ async fn a_failure_that_will_not_pass_breaks_the_turn_off_and_it_can_be_resumed(
 #[tokio::test]
 async fn a_longer_wait_than_anybody_has_patience_for_breaks_the_turn_off() {
     let error = ModelError {
-        kind: FailureKind::RateLimited,
-        message: "tomorrow".into(),
         retry_after: Some(Duration::from_secs(86_400)),
+        ..ModelError::new(FailureKind::RateLimited, "tomorrow")
     };
     let mut agent = Agent::new(Played::new(vec![vec![Some(Err(error))]]));
     assert_eq!(short(&collect(agent.run("go")).await), ["broke RateLimited"]);

@@ -348,7 +348,12 @@ pub(crate) fn last_words(events: &[AgentEvent]) -> String {
 /// Events in few words.
 pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
     let short = |event: &AgentEvent| match event {
-        AgentEvent::TextDelta { .. } | AgentEvent::Usage { .. } => None,
+        AgentEvent::TextDelta { .. }
+        | AgentEvent::ThoughtDelta { .. }
+        | AgentEvent::ToolOutput { .. }
+        | AgentEvent::Usage { .. } => None,
+        AgentEvent::Compacting => Some("compacting".into()),
+        AgentEvent::Compacted { .. } => Some("compacted".into()),
         AgentEvent::Text { text } => Some(format!("text {text}")),
         AgentEvent::ToolStart { id, name, .. } => Some(format!("start {id} {name}")),
         AgentEvent::ToolResult { id, result, .. } => {

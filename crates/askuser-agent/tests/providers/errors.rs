@@ -73,6 +73,7 @@ async fn gemini_sends_the_retry_delay_in_the_body() {
             kind: FailureKind::RateLimited,
             message: "gemini rate limit reached (429): Quota.".into(),
             retry_after: Some(Duration::from_secs(41)),
+            context_window: None,
         }
     );
 }

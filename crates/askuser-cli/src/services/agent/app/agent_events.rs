@@ -139,6 +139,10 @@ impl State {
             // A question arrives through the queue; a subagent's end is reported by its call's result.
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
+            | AgentEvent::ThoughtDelta { .. }
+            | AgentEvent::ToolOutput { .. }
+            | AgentEvent::Compacting
+            | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
         }
