@@ -142,6 +142,7 @@ impl State {
             | AgentEvent::ThoughtDelta { .. }
             | AgentEvent::ToolOutput { .. }
             | AgentEvent::Compacting
+            | AgentEvent::Context { .. }
             | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
