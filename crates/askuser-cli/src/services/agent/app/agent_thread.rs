@@ -6,7 +6,7 @@
 use super::asker::UiSender;
 use crate::agent::session;
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, ContextUse, Message, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -28,6 +28,8 @@ pub(crate) enum AgentCommand {
     SetModel(String),
     /// Start a new conversation.
     Clear,
+    /// Summarise the conversation, minding this.
+    Compact(Option<String>),
     /// Switch to another session of the same folder.
     OpenSession(String),
     /// Stop the turn.
@@ -65,6 +67,8 @@ pub(crate) struct Session {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
+    /// How full the model's context is, where anything has been said yet.
+    pub(crate) context: Option<ContextUse>,
 }
 
 /// Connects to a model by its name.
@@ -174,6 +178,7 @@ impl AgentLoop {
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
+                AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish)).await,
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -256,5 +261,6 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
 
 fn about(agent: &Agent) -> Session {
     let transcript = agent.transcript();
-    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd() }
+    let context = (!agent.messages().is_empty()).then(|| agent.context());
+    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
 }

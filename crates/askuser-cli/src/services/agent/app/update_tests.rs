@@ -15,7 +15,7 @@ fn at(millis: u64) -> Duration {
 }
 
 fn session(mode: PermissionMode) -> Session {
-    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into() }
+    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
 }
 
 /// Ready for the person, with two earlier messages.
