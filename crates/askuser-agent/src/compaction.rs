@@ -75,18 +75,23 @@ pub(crate) async fn compact(
         () = abort.cancelled() => return Err(Stop::Interrupted),
         summary = summarise(&agent.shared, &agent.history, dropped, wish, before.window, events) => summary?,
     };
-    let entry = Entry::Compacted {
-        summary,
+    let compacted = |after_tokens| Entry::Compacted {
+        summary: summary.clone(),
         verbatim: verbatim(&agent.shared, &agent.history, dropped),
         kept: agent.history.messages.len() - dropped,
         // A quarter of the window, at three bytes to a token.
         budget: before.window.map_or(60_000, |window| (window * 3 / 4) as usize),
+        before_tokens: before.tokens,
+        after_tokens,
     };
+    let mut after = agent.history.clone();
+    after.apply(&compacted(0));
+    let after_tokens = after.tokens(agent.shared.overhead());
+    let entry = compacted(after_tokens);
     agent.record(&entry)?;
     agent.shared.transcript.sync()?;
-    let after = agent.context();
-    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens: after.tokens });
-    events.send(AgentEvent::Context { tokens: after.tokens, window: after.window });
+    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens });
+    events.send(AgentEvent::Context { tokens: after_tokens, window: before.window });
     Ok(())
 }
 

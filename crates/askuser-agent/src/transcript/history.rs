@@ -94,7 +94,7 @@ impl History {
                 self.stopped = true;
             }
             Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
-            Entry::Compacted { summary, verbatim, kept, budget } => {
+            Entry::Compacted { summary, verbatim, kept, budget, .. } => {
                 self.verbatim.extend(verbatim.iter().cloned());
                 let dropped = self.messages.len().saturating_sub(*kept);
                 self.messages.splice(..dropped, [compaction::message(summary, &self.verbatim, *budget)]);

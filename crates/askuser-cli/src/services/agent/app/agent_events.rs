@@ -161,6 +161,7 @@ impl State {
             // A question arrives through the queue; a subagent's end is reported by its call's result.
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
+            | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
             | AgentEvent::ToolOutput { .. }
             | AgentEvent::Done { .. }
