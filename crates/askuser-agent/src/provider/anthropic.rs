@@ -7,6 +7,7 @@ use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
 };
+use super::request_options::RequestOptions;
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -22,10 +23,10 @@ pub(super) const DEFAULT_MAX_TOKENS: u32 = 8192;
 
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
     let mut body = json!({
         "model": target.model,
-        "max_tokens": max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        "max_tokens": options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
         "stream": true,
     });
     if has_text(request.system) {

@@ -4,6 +4,7 @@
 //! up to [`Target`](super::target::Target).
 
 use super::json::{array_field, str_field, u64_field};
+use super::request_options::RejectedOption;
 use super::retry_after;
 use crate::event::FailureKind;
 use serde_json::Value;
@@ -16,6 +17,8 @@ pub(super) struct ApiError {
     pub(super) status: Option<u16>,
     /// Codes, types and reasons, in lower case.
     pub(super) codes: Vec<String>,
+    /// The field of the request that it is about.
+    pub(super) param: Option<String>,
     /// The provider's message.
     pub(super) message: String,
     /// How long the provider asks to wait before a retry.
@@ -36,6 +39,7 @@ impl ApiError {
         let text = |key: &str| str_field(error, key);
         api_error.message.push_str(text("message").unwrap_or_default());
         api_error.codes.extend(["type", "code", "status"].into_iter().filter_map(text).map(str::to_lowercase));
+        api_error.param = text("param").map(str::to_lowercase);
         let code = u64_field(error, "code").and_then(|code| u16::try_from(code).ok());
         api_error.status = code.filter(|code| (400..600).contains(code));
         for detail in array_field(error, "details") {
@@ -75,6 +79,24 @@ impl ApiError {
     pub(super) fn is_out_of_credit(&self) -> bool {
         let message = self.message.to_lowercase();
         self.status == Some(402) || self.has_code(CREDIT_CODES) || message.contains("credit balance is too low")
+    }
+
+    /// What the error says the model does not accept, if that is optional.
+    pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
+        let message = self.message.to_lowercase();
+        let is_about = |field: &str| self.param.as_deref() == Some(field);
+        let mentions = |patterns: &[&str]| patterns.iter().any(|pattern| message.contains(pattern));
+        if is_about("include") || self.has_code(&["invalid_encrypted_content"]) || mentions(OWN_DATA_PHRASES) {
+            return Some(RejectedOption::OwnData);
+        }
+        if is_about("reasoning.summary") || mentions(&["reasoning.summary", "reasoning summar"]) {
+            return Some(RejectedOption::Thoughts);
+        }
+        let is_effort = is_about("reasoning.effort") || is_about("reasoning_effort");
+        if is_effort || mentions(&["reasoning.effort", "reasoning_effort"]) {
+            return Some(RejectedOption::Effort);
+        }
+        None
     }
 
     /// What kind of failure it is.
@@ -128,6 +150,7 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
+const OWN_DATA_PHRASES: &[&str] = &["encrypted content"];
 const KEY_CODES: &[&str] = &[
     "authentication_error",
     "permission_error",

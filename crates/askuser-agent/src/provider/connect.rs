@@ -5,6 +5,7 @@ use super::anthropic;
 use super::catalog::{Hosting, PROVIDERS, Protocol, Provider};
 use super::endpoint::{self, Endpoint};
 use super::http_model::HttpModel;
+use super::request_options::{Effort, RequestOptions};
 use super::target::{ApiKey, Target};
 use crate::model::Model;
 use reqwest::Url;
@@ -25,6 +26,8 @@ pub struct ProviderConfig<'a> {
     /// The output limit, in tokens. `None` leaves it to the provider, or means [`DEFAULT_MAX_TOKENS`] for providers that
     /// require a limit.
     pub max_tokens: Option<u32>,
+    /// How much the model thinks. `None` leaves it to the provider.
+    pub effort: Option<Effort>,
     /// Timeout for connecting.
     pub connect_timeout: Duration,
     /// Timeout between two chunks of the response, and before the first.
@@ -38,6 +41,7 @@ impl<'a> ProviderConfig<'a> {
             base_url: None,
             environment,
             max_tokens: None,
+            effort: None,
             connect_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
         }
@@ -119,9 +123,13 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     let target =
         Target { provider: provider.name, model: model.to_owned(), host, key_variables: provider.key_variables, key };
-    let endpoint =
-        Endpoint { client, url: request_url(base, provider.protocol, model), headers, target: Arc::new(target) };
-    Ok(Arc::new(HttpModel { protocol: provider.protocol, endpoint, max_tokens: config.max_tokens }))
+    let url = request_url(base.clone(), provider.protocol, model);
+    let endpoint = Endpoint { client, url, headers, target: Arc::new(target) };
+    // OpenAI itself has Responses; a compatible server or gateway may not.
+    let chat = (provider.protocol == Protocol::OpenAiResponses && is_custom)
+        .then(|| Endpoint { url: request_url(base, Protocol::OpenAiChat, model), ..endpoint.clone() });
+    let options = RequestOptions::new(config.max_tokens, config.effort);
+    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options)))
 }
 
 fn key(provider: &Provider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {
@@ -144,7 +152,7 @@ fn headers(protocol: Protocol, key: Option<&ApiKey>) -> Result<HeaderMap, Connec
     if let Some(key) = key {
         let (name, value) = match protocol {
             Protocol::Anthropic => (HeaderName::from_static("x-api-key"), key.secret.clone()),
-            Protocol::OpenAi => (AUTHORIZATION, format!("Bearer {}", key.secret)),
+            Protocol::OpenAiResponses | Protocol::OpenAiChat => (AUTHORIZATION, format!("Bearer {}", key.secret)),
             Protocol::Gemini => (HeaderName::from_static("x-goog-api-key"), key.secret.clone()),
         };
         let bad = |_| ConnectError::BadKey { variable: key.variable };
@@ -211,7 +219,10 @@ fn request_url(mut base: Url, protocol: Protocol, model: &str) -> Url {
             Protocol::Anthropic => {
                 path.extend((last != "v1").then_some("v1")).push("messages");
             }
-            Protocol::OpenAi => {
+            Protocol::OpenAiResponses => {
+                path.push("responses");
+            }
+            Protocol::OpenAiChat => {
                 path.extend(["chat", "completions"]);
             }
             Protocol::Gemini => {

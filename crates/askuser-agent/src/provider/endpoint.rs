@@ -38,7 +38,21 @@ pub(super) struct JsonBody {
     pub(super) not_a_response: ModelError,
 }
 
+/// A request without a response.
+pub(super) struct FailedRequest {
+    pub(super) error: ModelError,
+    /// What the API said, if it said anything.
+    pub(super) api_error: Option<ApiError>,
+}
+
+impl From<ModelError> for FailedRequest {
+    fn from(error: ModelError) -> FailedRequest {
+        FailedRequest { error, api_error: None }
+    }
+}
+
 /// Where requests go.
+#[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) url: Url,
@@ -80,22 +94,23 @@ fn is_loopback(url: &Url) -> bool {
 
 impl Endpoint {
     /// Sends the request.
-    pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, ModelError> {
+    pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, FailedRequest> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
         let status = response.status();
         if status.is_success() {
-            return self.read_success(response).await;
+            return Ok(self.read_success(response).await?);
         }
         if status.is_redirection() {
-            return Err(self.redirect_error(&response));
+            return Err(self.redirect_error(&response).into());
         }
         let retry_after = retry_after::from_headers(response.headers(), SystemTime::now());
         let reason = status.canonical_reason().unwrap_or("no reason given");
         let api_error = ApiError::from_response(status.as_u16(), reason, &read_error_body(response).await);
         let retry_after = retry_after.or(api_error.retry_after);
-        Err(self.target.model_error(&ApiError { retry_after, ..api_error }))
+        let api_error = ApiError { retry_after, ..api_error };
+        Err(FailedRequest { error: self.target.model_error(&api_error), api_error: Some(api_error) })
     }
 
     /// Reads a response with a 2xx status; it may still be an error, or not come from a model at all.

@@ -7,6 +7,7 @@ use super::api_error::ApiError;
 use super::gemini_schema;
 use super::json::{str_field, u64_field};
 use super::protocol::{Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, safe_name};
+use super::request_options::RequestOptions;
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -22,7 +23,7 @@ const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
 
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
     let mut body = json!({"contents": contents(request.messages, target)});
     if has_text(request.system) {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
@@ -31,7 +32,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Opti
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if let Some(max_tokens) = max_tokens {
+    if let Some(max_tokens) = options.max_tokens {
         body["generationConfig"] = json!({"maxOutputTokens": max_tokens});
     }
     body

@@ -1,4 +1,4 @@
-//! Models reached over HTTP: Anthropic Messages, OpenAI-compatible chat completions, Gemini.
+//! Models reached over HTTP: Anthropic Messages, OpenAI Responses, OpenAI-compatible chat completions, Gemini.
 //!
 //! ```text
 //! connect ─▶ HttpModel: <protocol>::body ─▶ Endpoint::post ─▶ sse ─▶ ResponseReader ─▶ ModelEvents
@@ -16,11 +16,14 @@ mod gemini;
 mod gemini_schema;
 mod http_model;
 mod json;
-mod openai;
+mod openai_chat;
+mod openai_responses;
 mod protocol;
+mod request_options;
 mod retry_after;
 mod sse;
 mod target;
 
 pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables};
 pub use connect::{ConnectError, DEFAULT_MAX_TOKENS, ProviderConfig, connect};
+pub use request_options::Effort;

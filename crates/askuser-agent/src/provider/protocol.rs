@@ -1,4 +1,4 @@
-//! What the three protocols share: reading a response event by event, and converting tool calls in both directions.
+//! What the protocols share: reading a response event by event, and converting tool calls in both directions.
 
 use super::api_error::ApiError;
 use super::sse::SseEvent;

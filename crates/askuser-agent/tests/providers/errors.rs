@@ -9,10 +9,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-const SPECS: [&str; 3] = ["anthropic/m", "openai/m", "gemini/m"];
+const SPECS: [&str; 4] = ["anthropic/m", "openai/m", "openai-chat/m", "gemini/m"];
 
 async fn error(spec: &str, response: CannedResponse) -> ModelError {
-    let (_, error, _) = ask_once(spec, response).await;
+    // Some are asked twice, in two protocols.
+    let server = Server::start([response.clone(), response]).await;
+    let (_, error) = ask(&*model_at(spec, &server.url)).await;
     error.expect("an error")
 }
 
@@ -41,7 +43,9 @@ async fn every_status_has_its_kind_with_every_provider() {
 
 #[tokio::test]
 async fn a_key_is_not_leaked_even_by_a_provider_that_repeats_it() {
-    for (spec, variable) in SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) {
+    for (spec, variable) in
+        SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"])
+    {
         let body = format!("{{\"error\":{{\"message\":\"Wrong key {SECRET}\",\"type\":\"{SECRET}\"}}}}");
         let error = error(spec, CannedResponse::json("401 Unauthorized", body)).await;
         assert_eq!(error.message, format!("the key in {variable} was rejected (401): Wrong key [key]"));
@@ -101,7 +105,11 @@ async fn a_body_that_is_no_event_stream_is_a_protocol_error() {
         ("application/json", "{\"status\":\"ok\"}"),
         ("application/vnd.api+json", "[]"),
     ] {
-        for (spec, path) in [("anthropic/m", "/api/v1/messages"), ("openai/m", "/api/chat/completions")] {
+        for (spec, path) in [
+            ("anthropic/m", "/api/v1/messages"),
+            ("openai/m", "/api/responses"),
+            ("openai-chat/m", "/api/chat/completions"),
+        ] {
             let headers = format!("content-type: {content_type}; charset=utf-8\r\n");
             let server = Server::start([CannedResponse::new("200 OK", &headers, body)]).await;
             let error = ask(&*model_at(spec, &format!("{}/api", server.url))).await.1.expect("an error");
@@ -202,7 +210,7 @@ async fn a_refused_connection_is_a_network_failure() {
 #[tokio::test]
 async fn dropping_the_response_closes_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let model = model_at("openai/m", &format!("http://{}", listener.local_addr().unwrap()));
+    let model = model_at("openai-chat/m", &format!("http://{}", listener.local_addr().unwrap()));
     let server = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         // The whole request fits into one read.

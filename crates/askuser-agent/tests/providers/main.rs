@@ -8,5 +8,6 @@ mod certificate;
 mod conversation;
 mod errors;
 mod gemini;
-mod openai;
+mod openai_chat;
+mod openai_responses;
 mod server;

@@ -9,6 +9,7 @@ use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
 };
+use super::request_options::RequestOptions;
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -20,15 +21,16 @@ use std::sync::Arc;
 
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
     let mut body = json!({
         "model": target.model,
         "stream": true,
         "stream_options": {"include_usage": true},
     });
-    if let Some(max_tokens) = max_tokens {
+    if let Some(max_tokens) = options.max_tokens {
         // OpenAI's newer models reject the old name, and most other servers do not know the new one.
-        let name = if target.provider == "openai" { "max_completion_tokens" } else { "max_tokens" };
+        let name =
+            if matches!(target.provider, "openai" | "openai-chat") { "max_completion_tokens" } else { "max_tokens" };
         body[name] = json!(max_tokens);
     }
     if !request.tools.is_empty() {
@@ -69,10 +71,12 @@ fn assistant_message(message: &Message, content: &[Block], provider: &str) -> Op
         assistant["tool_calls"] = calls.into();
     }
     for block in content {
-        if let Block::Opaque { provider: owner, value: Value::Object(fields) } = block
+        // Blocks of the same provider's other protocol have other fields.
+        if let Block::Opaque { provider: owner, value } = block
             && owner == provider
+            && let Some(details) = value.get("reasoning_details")
         {
-            assistant.as_object_mut()?.extend(fields.clone());
+            assistant["reasoning_details"] = details.clone();
         }
     }
     Some(assistant)
@@ -90,7 +94,7 @@ fn tool_call(call: &ToolCall, provider: &str) -> Value {
 // ---- response ----
 
 /// Reads a response.
-pub(super) struct OpenAiReader {
+pub(super) struct ChatReader {
     target: Arc<Target>,
     calls: Vec<PartialCall>,
     /// OpenRouter's reasoning details, which are sent back.
@@ -121,10 +125,10 @@ struct PartialCall {
     extra: Option<Value>,
 }
 
-impl OpenAiReader {
-    pub(super) fn new(target: Arc<Target>) -> OpenAiReader {
+impl ChatReader {
+    pub(super) fn new(target: Arc<Target>) -> ChatReader {
         let (calls, reasoning) = (Vec::new(), Vec::new());
-        OpenAiReader {
+        ChatReader {
             target,
             calls,
             reasoning,
@@ -271,7 +275,7 @@ fn merge(detail: &mut Map<String, Value>, part: &Map<String, Value>) {
     }
 }
 
-impl ResponseReader for OpenAiReader {
+impl ResponseReader for ChatReader {
     fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
         if event.data.trim() == "[DONE]" {
             self.done = true;

@@ -1,0 +1,76 @@
+//! How a request is made besides its conversation: what the person chose, and what the model has turned out to accept.
+//!
+//! Models of one provider differ in what they accept, and new ones appear all the time. A table cannot know them all, so
+//! an error that names something optional is learned from: the request is made again without it, and so are later ones.
+
+use super::api_error::ApiError;
+use crate::event::FailureKind;
+
+/// How much a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As little as possible.
+    Low,
+    /// What the task needs.
+    Medium,
+    /// As much as helps.
+    High,
+}
+
+impl Effort {
+    /// Its name, the same with every provider.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+}
+
+/// How a request is made, besides the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestOptions {
+    /// The output limit, in tokens.
+    pub(super) max_tokens: Option<u32>,
+    /// `None` leaves it to the provider.
+    pub(super) effort: Option<Effort>,
+    /// Whether thoughts are asked for in words.
+    pub(super) thoughts: Requested,
+    /// Whether the model's own data is asked for and sent back.
+    pub(super) own_data: Requested,
+}
+
+/// Whether something optional is part of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requested {
+    Yes,
+    No,
+}
+
+impl RequestOptions {
+    pub(super) fn new(max_tokens: Option<u32>, effort: Option<Effort>) -> RequestOptions {
+        RequestOptions { max_tokens, effort, thoughts: Requested::Yes, own_data: Requested::Yes }
+    }
+
+    /// The options without what the error says the model does not accept; `None` if it names nothing optional.
+    pub(super) fn without_rejected(self, error: &ApiError) -> Option<RequestOptions> {
+        if error.kind() != FailureKind::Rejected {
+            return None;
+        }
+        let options = match error.rejected_option()? {
+            RejectedOption::Effort => RequestOptions { effort: None, ..self },
+            RejectedOption::Thoughts => RequestOptions { thoughts: Requested::No, ..self },
+            RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
+        };
+        (options != self).then_some(options)
+    }
+}
+
+/// Something optional that a model does not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RejectedOption {
+    Effort,
+    Thoughts,
+    OwnData,
+}
