@@ -89,14 +89,13 @@ impl ApiError {
         if is_about("include") || self.has_code(&["invalid_encrypted_content"]) || mentions(OWN_DATA_PHRASES) {
             return Some(RejectedOption::OwnData);
         }
-        if is_about("reasoning.summary") || mentions(&["reasoning.summary", "reasoning summar"]) {
+        if is_about("reasoning.summary") || mentions(THOUGHTS_PHRASES) {
             return Some(RejectedOption::Thoughts);
         }
-        let is_effort = is_about("reasoning.effort") || is_about("reasoning_effort");
-        if is_effort || mentions(&["reasoning.effort", "reasoning_effort"]) {
+        if is_about("reasoning.effort") || is_about("reasoning_effort") || mentions(EFFORT_PHRASES) {
             return Some(RejectedOption::Effort);
         }
-        None
+        mentions(THINKING_PHRASES).then_some(RejectedOption::Thinking)
     }
 
     /// What kind of failure it is.
@@ -150,7 +149,30 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-const OWN_DATA_PHRASES: &[&str] = &["encrypted content"];
+const OWN_DATA_PHRASES: &[&str] =
+    &["encrypted content", "invalid `signature`", "invalid signature", "thought signature", "thought_signature"];
+const THOUGHTS_PHRASES: &[&str] =
+    &["reasoning.summary", "reasoning summar", "include_thoughts", "includethoughts", "thinking.adaptive.display"];
+const EFFORT_PHRASES: &[&str] = &[
+    "reasoning.effort",
+    "reasoning_effort",
+    "output_config",
+    "budget_tokens",
+    "thinking level",
+    "thinking_level",
+    "thinkinglevel",
+    "thinking budget",
+    "thinking_budget",
+    "thinkingbudget",
+];
+const THINKING_PHRASES: &[&str] = &[
+    "thinking is not",
+    "thinking_config",
+    "thinkingconfig",
+    "thinking.type",
+    "adaptive thinking",
+    "not support thinking",
+];
 const KEY_CODES: &[&str] = &[
     "authentication_error",
     "permission_error",

@@ -1,7 +1,6 @@
 //! Connects a model given as `provider/name`: looks the provider up, takes key and base URL from the environment, and
 //! builds the HTTP endpoint. An API key comes from an environment variable only, and appears in no error.
 
-use super::anthropic;
 use super::catalog::{Hosting, PROVIDERS, Protocol, Provider};
 use super::endpoint::{self, Endpoint};
 use super::http_model::HttpModel;
@@ -13,9 +12,6 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The output limit, in tokens, for providers that require one.
-pub const DEFAULT_MAX_TOKENS: u32 = anthropic::DEFAULT_MAX_TOKENS;
-
 /// How to reach a provider.
 #[derive(Clone)]
 pub struct ProviderConfig<'a> {
@@ -23,8 +19,8 @@ pub struct ProviderConfig<'a> {
     pub base_url: Option<String>,
     /// Looks up an environment variable.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// The output limit, in tokens. `None` leaves it to the provider, or means [`DEFAULT_MAX_TOKENS`] for providers that
-    /// require a limit.
+    /// The output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for providers
+    /// that require a limit.
     pub max_tokens: Option<u32>,
     /// How much the model thinks. `None` leaves it to the provider.
     pub effort: Option<Effort>,

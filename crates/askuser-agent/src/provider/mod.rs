@@ -8,6 +8,7 @@
 //! the provider says so: a stream that merely ends is an error. No error message contains an API key.
 
 mod anthropic;
+mod anthropic_models;
 mod api_error;
 mod catalog;
 mod connect;
@@ -25,5 +26,5 @@ mod sse;
 mod target;
 
 pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables};
-pub use connect::{ConnectError, DEFAULT_MAX_TOKENS, ProviderConfig, connect};
+pub use connect::{ConnectError, ProviderConfig, connect};
 pub use request_options::Effort;

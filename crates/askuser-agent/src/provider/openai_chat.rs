@@ -33,6 +33,12 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
             if matches!(target.provider, "openai" | "openai-chat") { "max_completion_tokens" } else { "max_tokens" };
         body[name] = json!(max_tokens);
     }
+    if let Some(effort) = options.effort {
+        match target.provider {
+            "openrouter" => body["reasoning"] = json!({"effort": effort.as_str()}),
+            _ => body["reasoning_effort"] = json!(effort.as_str()),
+        }
+    }
     if !request.tools.is_empty() {
         let tool = |tool: &ToolDefinition| {
             let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
@@ -240,7 +246,13 @@ fn has_content(delta: &Value) -> bool {
     has("tool_calls")
         || has("reasoning_details")
         || str_field(delta, "refusal").is_some()
+        || thought(delta).is_some()
         || !content_texts(delta).is_empty()
+}
+
+/// What the model thinks, in words; servers have two names for it.
+fn thought(message: &Value) -> Option<&str> {
+    str_field(message, "reasoning_content").or_else(|| str_field(message, "reasoning"))
 }
 
 /// The texts of a message's content: a string, or an array of parts.
@@ -297,6 +309,7 @@ impl ResponseReader for ChatReader {
             self.shape = Shape::Deltas;
         }
         let message = if self.shape == Shape::Deltas { delta } else { &choice["message"] };
+        output.extend(thought(message).map(|text| ModelEvent::Thought(text.to_owned())));
         for text in content_texts(message).into_iter().chain(str_field(message, "refusal")) {
             self.last_output = LastOutput::Text;
             output.push(ModelEvent::Text(text.to_owned()));

@@ -61,6 +61,7 @@ impl RequestOptions {
         let options = match error.rejected_option()? {
             RejectedOption::Effort => RequestOptions { effort: None, ..self },
             RejectedOption::Thoughts => RequestOptions { thoughts: Requested::No, ..self },
+            RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
             RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
         };
         (options != self).then_some(options)
@@ -72,5 +73,7 @@ impl RequestOptions {
 pub(super) enum RejectedOption {
     Effort,
     Thoughts,
+    /// Both of these.
+    Thinking,
     OwnData,
 }

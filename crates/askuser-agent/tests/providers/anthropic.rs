@@ -83,6 +83,8 @@ fn opaque(value: Value) -> ModelEvent {
 fn events() -> Vec<ModelEvent> {
     vec![
         usage(1492, 2),
+        ModelEvent::Thought("Größe ".into()),
+        ModelEvent::Thought("fehlt.".into()),
         opaque(json!({"type": "thinking", "thinking": "Größe fehlt.", "signature": "EqQBCgIYAhIM"})),
         opaque(json!({"type": "redacted_thinking", "data": "EmwKAhgB"})),
         text("Eine Frage "),
@@ -120,7 +122,7 @@ async fn the_request_has_the_whole_conversation() {
         request.body,
         json!({
             "model": "claude-test",
-            "max_tokens": 8192,
+            "max_tokens": 128_000,
             "stream": true,
             "system": [{"type": "text", "text": SYSTEM, "cache_control": cached}],
             "tools": [

@@ -16,6 +16,7 @@ async fn any_split_of_the_stream_gives_the_same_events() {
     let value = json!({"thoughtSignature": "dGV4dA=="});
     let events = [
         usage(217, 13),
+        ModelEvent::Thought("**Thinking**".into()),
         text("Eine Frage "),
         text("vorab 🦀:"),
         ModelEvent::Opaque(Block::Opaque { provider: "gemini".into(), value }),
@@ -57,6 +58,7 @@ async fn the_request_has_the_whole_conversation() {
                 {"role": "user", "parts": [{"text": "And?"}]},
                 {"role": "user", "parts": [{"text": "Go on."}]},
             ],
+            "generationConfig": {"thinkingConfig": {"includeThoughts": true}},
             "systemInstruction": {"parts": [{"text": SYSTEM}]},
             "tools": [{"functionDeclarations": [
                 {

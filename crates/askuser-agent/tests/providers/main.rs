@@ -6,6 +6,7 @@ mod agent;
 mod anthropic;
 mod certificate;
 mod conversation;
+mod effort;
 mod errors;
 mod gemini;
 mod openai_chat;

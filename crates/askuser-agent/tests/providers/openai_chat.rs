@@ -384,6 +384,14 @@ async fn reasoning_details_of_openrouter_are_merged() {
 }
 
 #[tokio::test]
+async fn thoughts_have_two_names() {
+    for name in ["reasoning_content", "reasoning"] {
+        let stream = stream(&[json!({"role": "assistant", name: "Hm."}), json!({"content": "Hi"})], "stop");
+        assert_eq!(read(SPEC, &stream).await, [ModelEvent::Thought("Hm.".into()), text("Hi")], "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
     for cut in ["", "{\"zone\":"] {
         let stream =
