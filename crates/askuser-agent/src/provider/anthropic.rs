@@ -7,6 +7,7 @@ use super::anthropic_models::{self, Thinking};
 use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+    truncated_call,
 };
 use super::request_options::{Effort, RequestOptions, Requested};
 use super::sse::SseEvent;
@@ -275,11 +276,7 @@ impl AnthropicReader {
         let in_call = truncated_call.map(|name| format!("inside a call of {name}"));
         let is_empty = self.last_output == LastOutput::None && self.last_call.is_none();
         match reason {
-            "max_tokens" => match in_call {
-                Some(in_call) => Err(self.target.token_limit_reached(&in_call)),
-                None if is_empty => Err(self.target.token_limit_reached("before any output")),
-                None => Ok(()),
-            },
+            "max_tokens" if is_empty => Err(self.target.token_limit_reached()),
             "model_context_window_exceeded" if in_call.is_some() || is_empty => {
                 let when = in_call.unwrap_or_else(|| "before any output".into());
                 let why = format!("the context window was full {when}");
@@ -304,7 +301,17 @@ impl ResponseReader for AnthropicReader {
                 self.add_usage(&event["usage"], output);
                 if let Some(reason) = str_field(&event["delta"], "stop_reason") {
                     self.check_reason(reason)?;
-                    self.push_last_call(output);
+                    match self.last_call.take() {
+                        Some((call, CallInput::MaybeTruncated)) if reason == "max_tokens" => {
+                            let written = call.input.as_str().unwrap_or_default().to_owned();
+                            self.last_output = LastOutput::Call;
+                            output.push(truncated_call(call.id, call.name, written));
+                        }
+                        last_call => {
+                            self.last_call = last_call;
+                            self.push_last_call(output);
+                        }
+                    }
                     self.stop_reason = Some(reason.to_owned());
                 }
             }

@@ -3,6 +3,7 @@
 //! Each provider has its own JSON shape and codes; this is the only file that knows them. What is said about an error is
 //! up to [`Target`](super::target::Target).
 
+use super::error_limits;
 use super::json::{array_field, str_field, u64_field};
 use super::request_options::RejectedOption;
 use super::retry_after;
@@ -96,6 +97,11 @@ impl ApiError {
             return Some(RejectedOption::Effort);
         }
         mentions(THINKING_PHRASES).then_some(RejectedOption::Thinking)
+    }
+
+    /// How many tokens a conversation may have, if it has too many.
+    pub(super) fn context_window(&self) -> Option<u64> {
+        error_limits::context_window(&self.message).filter(|_| self.kind() == FailureKind::ContextTooLong)
     }
 
     /// What kind of failure it is.

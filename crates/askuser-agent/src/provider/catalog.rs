@@ -52,6 +52,11 @@ pub fn key_variables() -> impl Iterator<Item = &'static str> {
     variables.collect::<BTreeSet<_>>().into_iter()
 }
 
+/// The built-in provider of this name.
+pub fn provider(name: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.name == name)
+}
+
 /// All built-in providers.
 pub const PROVIDERS: &[Provider] = &[
     Provider {

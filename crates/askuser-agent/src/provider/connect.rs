@@ -1,7 +1,7 @@
 //! Connects a model given as `provider/name`: looks the provider up, takes key and base URL from the environment, and
 //! builds the HTTP endpoint. An API key comes from an environment variable only, and appears in no error.
 
-use super::catalog::{Hosting, PROVIDERS, Protocol, Provider};
+use super::catalog::{self, Hosting, PROVIDERS, Protocol, Provider};
 use super::endpoint::{self, Endpoint};
 use super::http_model::HttpModel;
 use super::request_options::{Effort, RequestOptions};
@@ -105,8 +105,7 @@ fn provider_names() -> String {
 /// If the provider is unknown, its API key is missing, or the base URL cannot be used.
 pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>, ConnectError> {
     let (name, model) = spec.trim().split_once('/').unwrap_or((spec.trim(), ""));
-    let provider = PROVIDERS.iter().find(|provider| provider.name == name);
-    let provider = provider.ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
+    let provider = catalog::provider(name).ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
     if model.is_empty() {
         return Err(ConnectError::MissingName { provider: provider.name });
     }

@@ -5,6 +5,7 @@
 //! response, only for the time without data.
 
 use super::api_error::ApiError;
+use super::catalog::{self, Hosting, Provider};
 use super::retry_after;
 use super::target::Target;
 use crate::event::FailureKind;
@@ -179,8 +180,29 @@ impl Endpoint {
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
             return ModelError::new(FailureKind::Rejected, message);
         }
+        let unreachable = Unreachable::of(&error);
         let why = self.target.redact(&transport_error(error));
-        ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}"))
+        let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
+        let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
+        match unreachable {
+            // Nothing listens there, or nobody knows the name: that rarely passes by itself.
+            Some(Unreachable::Refused) if is_loopback(&self.url) => error.retried_at_most(0),
+            Some(_) => error.retried_at_most(1),
+            None => error,
+        }
+    }
+
+    /// What to do about an address that cannot be reached.
+    fn advice(&self, unreachable: Unreachable) -> String {
+        let Some(provider) = catalog::provider(self.target.provider) else { return String::new() };
+        let Provider { name, base_url_variable: variable, .. } = provider;
+        match (provider.hosting, unreachable) {
+            (Hosting::Local { .. }, Unreachable::Refused) => {
+                format!("; is {name} running there? {variable} says where")
+            }
+            (Hosting::Local { .. }, Unreachable::UnknownHost) => format!("; is {variable} right?"),
+            (Hosting::Hosted, _) => format!("; check the network, the proxy, and {variable} if it is set"),
+        }
     }
 }
 
@@ -201,6 +223,31 @@ impl BodyKind {
             other if other.ends_with("+json") => BodyKind::Json,
             _ => BodyKind::Other,
         }
+    }
+}
+
+/// Why no connection was made, if waiting is unlikely to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unreachable {
+    /// Nothing listens at the address.
+    Refused,
+    /// The host name has no address.
+    UnknownHost,
+}
+
+impl Unreachable {
+    fn of(error: &reqwest::Error) -> Option<Unreachable> {
+        let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+        let is_refused = |cause: &(dyn Error + 'static)| {
+            let io = cause.downcast_ref::<std::io::Error>();
+            io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused)
+        };
+        // The connector has no other mark for it.
+        let is_unknown = |cause: &(dyn Error + 'static)| cause.to_string() == "dns error";
+        if causes().any(is_unknown) {
+            return Some(Unreachable::UnknownHost);
+        }
+        causes().any(is_refused).then_some(Unreachable::Refused)
     }
 }
 

@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// The documented placeholder for the signature of a call that Gemini did not make.
 const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
 
+/// Each retry costs a whole response.
+const MAX_MALFORMED_RETRIES: u32 = 3;
+
 // ---- request ----
 
 pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
@@ -215,12 +218,12 @@ impl GeminiReader {
         match reason {
             "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
             "MAX_TOKENS" if self.last_output != LastOutput::None => Ok(()),
-            "MAX_TOKENS" => Err(self.target.token_limit_reached("before any output")),
-            "MALFORMED_FUNCTION_CALL"
-            | "UNEXPECTED_TOOL_CALL"
-            | "MALFORMED_RESPONSE"
-            | "TOO_MANY_TOOL_CALLS"
-            | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
+            "MAX_TOKENS" => Err(self.target.token_limit_reached()),
+            // The model has failed, and mostly does not fail twice.
+            "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
+                Err(self.target.aborted(FailureKind::Overloaded, why).retried_at_most(MAX_MALFORMED_RETRIES))
+            }
+            "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
             // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
             _ => Err(self.target.aborted(FailureKind::Rejected, why)),
         }

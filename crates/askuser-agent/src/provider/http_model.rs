@@ -6,7 +6,7 @@ use super::protocol::{Completion, Flow, ResponseReader};
 use super::request_options::RequestOptions;
 use super::sse::{Parser, SseEvent};
 use super::target::Target;
-use super::{anthropic, gemini, openai_chat, openai_responses};
+use super::{anthropic, context_windows, gemini, openai_chat, openai_responses};
 use crate::event::FailureKind;
 use crate::model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 use futures_util::stream;
@@ -29,6 +29,8 @@ pub(super) struct HttpModel {
 struct Known {
     options: RequestOptions,
     responses: Availability,
+    /// How many tokens a conversation may have, if the model has said so.
+    context_window: Option<u64>,
 }
 
 /// Whether a server has the Responses protocol.
@@ -45,7 +47,7 @@ impl HttpModel {
         chat: Option<Endpoint>,
         options: RequestOptions,
     ) -> HttpModel {
-        let known = Mutex::new(Known { options, responses: Availability::Assumed });
+        let known = Mutex::new(Known { options, responses: Availability::Assumed, context_window: None });
         HttpModel { protocol, endpoint, chat, known }
     }
 
@@ -65,8 +67,7 @@ impl HttpModel {
         }
     }
 
-    fn body(&self, protocol: Protocol, request: &ModelRequest<'_>) -> Value {
-        let options = self.known().options;
+    fn body(&self, protocol: Protocol, request: &ModelRequest<'_>, options: RequestOptions) -> Value {
         match protocol {
             Protocol::Anthropic => anthropic::body(request, self.target(), options),
             Protocol::OpenAiResponses => openai_responses::body(request, self.target(), options),
@@ -85,22 +86,22 @@ impl HttpModel {
         }
     }
 
-    /// Learns from an error that is about how the request was made; whether there is another way to make it.
-    fn learn(&self, protocol: Protocol, failed: &FailedRequest) -> bool {
-        let Some(api_error) = &failed.api_error else { return false };
+    /// Learns from an error. Returns the options for another try, if there is another way to make the request.
+    fn learn(&self, protocol: Protocol, failed: &FailedRequest, options: RequestOptions) -> Option<RequestOptions> {
+        let api_error = failed.api_error.as_ref()?;
         let mut known = self.known();
+        known.context_window = api_error.context_window().or(known.context_window);
         let has_path = !matches!(api_error.status, Some(404 | 405 | 501));
         if protocol == Protocol::OpenAiResponses && self.chat.is_some() && !has_path {
             known.responses = Availability::Missing;
-            return true;
+            return Some(options);
         }
-        match known.options.without_rejected(api_error) {
-            Some(options) => {
-                known.options = options;
-                true
-            }
-            None => false,
+        if let Some(corrected) = options.corrected(api_error) {
+            known.options = corrected;
+            return Some(corrected);
         }
+        // That is about this conversation only.
+        options.in_remaining_tokens(api_error)
     }
 }
 
@@ -109,10 +110,16 @@ impl Model for HttpModel {
         format!("{}/{}", self.target().provider, self.target().model)
     }
 
+    fn context_window(&self) -> Option<u64> {
+        let Target { provider, model, .. } = &**self.target();
+        self.known().context_window.or_else(|| context_windows::context_window(provider, model))
+    }
+
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         let (protocol, _) = self.endpoint();
+        let options = self.known().options;
         let response = InFlight {
-            connection: Connection::Unsent(self, request),
+            connection: Connection::Unsent { model: self, request, options },
             target: self.target(),
             sse: Parser::default(),
             reader: self.response_reader(protocol),
@@ -136,7 +143,7 @@ struct InFlight<'a> {
 }
 
 enum Connection<'a> {
-    Unsent(&'a HttpModel, ModelRequest<'a>),
+    Unsent { model: &'a HttpModel, request: ModelRequest<'a>, options: RequestOptions },
     Streaming(Response),
     Finished,
 }
@@ -152,15 +159,17 @@ impl InFlight<'_> {
                 return Some(Err(error));
             }
             match &mut self.connection {
-                Connection::Unsent(model, request) => {
+                Connection::Unsent { model, request, options } => {
                     let (protocol, endpoint) = model.endpoint();
                     self.reader = model.response_reader(protocol);
-                    match endpoint.post(&model.body(protocol, request)).await {
+                    match endpoint.post(&model.body(protocol, request, *options)).await {
                         Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
                         Ok(ResponseBody::Json(body)) => self.read_json(body),
-                        // Made again at once: each time something less is asked for, so this ends.
-                        Err(failed) if model.learn(protocol, &failed) => {}
-                        Err(failed) => self.error = Some(failed.error),
+                        // Made again at once: each time less is asked for, so this ends.
+                        Err(failed) => match model.learn(protocol, &failed, *options) {
+                            Some(other) => *options = other,
+                            None => self.error = Some(failed.error),
+                        },
                     }
                 }
                 Connection::Streaming(response) => match response.chunk().await {

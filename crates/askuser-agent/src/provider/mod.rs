@@ -12,7 +12,9 @@ mod anthropic_models;
 mod api_error;
 mod catalog;
 mod connect;
+mod context_windows;
 mod endpoint;
+mod error_limits;
 mod gemini;
 mod gemini_schema;
 mod http_model;
@@ -25,6 +27,6 @@ mod retry_after;
 mod sse;
 mod target;
 
-pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables};
+pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables, provider};
 pub use connect::{ConnectError, ProviderConfig, connect};
 pub use request_options::Effort;

@@ -8,6 +8,7 @@ use super::api_error::ApiError;
 use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+    truncated_call,
 };
 use super::request_options::RequestOptions;
 use super::sse::SseEvent;
@@ -214,7 +215,7 @@ impl ChatReader {
                 return Err(self.target.aborted(FailureKind::Overloaded, "it failed without a reason"));
             }
             Some("length") if self.last_output == LastOutput::None => {
-                return Err(self.target.token_limit_reached("before any output"));
+                return Err(self.target.token_limit_reached());
             }
             _ => {}
         }
@@ -229,10 +230,11 @@ impl ChatReader {
             }
             let input = parse_input(&call.arguments);
             let is_truncated = !input.is_object() || call.arguments.trim().is_empty();
-            if reason == Some("length") && i + 1 == last && is_truncated {
-                return Err(self.target.token_limit_reached(&format!("inside a call of {}", call.name)));
-            }
             let id = call.id.unwrap_or_else(|| format!("call_{}", i + 1));
+            if reason == Some("length") && i + 1 == last && is_truncated {
+                output.push(truncated_call(id, call.name, call.arguments));
+                break;
+            }
             let extra = call.extra.map(|extra| json!({(self.target.provider): extra}));
             output.push(ModelEvent::Call(ToolCall { id, name: call.name, input, extra }));
         }

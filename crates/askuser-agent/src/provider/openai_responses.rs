@@ -8,6 +8,7 @@ use super::api_error::ApiError;
 use super::json::{array_field, str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+    truncated_call,
 };
 use super::request_options::{RequestOptions, Requested};
 use super::sse::SseEvent;
@@ -206,7 +207,7 @@ impl ResponsesReader {
                 self.push_incomplete_call(output);
                 self.completion = Completion::Complete;
             }
-            Some("incomplete") => self.end_incomplete(response)?,
+            Some("incomplete") => self.end_incomplete(response, output)?,
             Some("failed" | "cancelled") => {
                 return Err(self.target.aborted(FailureKind::Overloaded, "it failed without a reason"));
             }
@@ -216,14 +217,16 @@ impl ResponsesReader {
         Ok(Flow::Done)
     }
 
-    fn end_incomplete(&mut self, response: &Value) -> Result<(), ModelError> {
+    fn end_incomplete(&mut self, response: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         match str_field(&response["incomplete_details"], "reason") {
             Some("max_output_tokens" | "max_tokens") => {
                 if let Some(call) = self.incomplete_call.take() {
-                    return Err(self.target.token_limit_reached(&format!("inside a call of {}", call.name)));
+                    let written = call.input.as_str().unwrap_or_default().to_owned();
+                    output.push(truncated_call(call.id, call.name, written));
+                    self.last_output = LastOutput::Call;
                 }
                 self.completion = match self.last_output {
-                    LastOutput::None => return Err(self.target.token_limit_reached("before any output")),
+                    LastOutput::None => return Err(self.target.token_limit_reached()),
                     LastOutput::Text => Completion::TokenLimit,
                     LastOutput::Call => Completion::Complete,
                 };

@@ -4,6 +4,7 @@
 //! an error that names something optional is learned from: the request is made again without it, and so are later ones.
 
 use super::api_error::ApiError;
+use super::error_limits;
 use crate::event::FailureKind;
 
 /// How much a model thinks before it answers.
@@ -53,10 +54,14 @@ impl RequestOptions {
         RequestOptions { max_tokens, effort, thoughts: Requested::Yes, own_data: Requested::Yes }
     }
 
-    /// The options without what the error says the model does not accept; `None` if it names nothing optional.
-    pub(super) fn without_rejected(self, error: &ApiError) -> Option<RequestOptions> {
+    /// The options without what the error says the model does not accept, and with the limit that it allows; `None` if
+    /// that changes nothing.
+    pub(super) fn corrected(self, error: &ApiError) -> Option<RequestOptions> {
         if error.kind() != FailureKind::Rejected {
             return None;
+        }
+        if let Some(max_tokens) = error_limits::max_tokens(&error.message) {
+            return self.with_at_most(max_tokens);
         }
         let options = match error.rejected_option()? {
             RejectedOption::Effort => RequestOptions { effort: None, ..self },
@@ -66,7 +71,21 @@ impl RequestOptions {
         };
         (options != self).then_some(options)
     }
+
+    /// The options for a conversation that leaves less room for a response than was asked for; `None` if it leaves none.
+    pub(super) fn in_remaining_tokens(self, error: &ApiError) -> Option<RequestOptions> {
+        let remaining = error_limits::remaining_tokens(&error.message)?;
+        self.with_at_most(remaining).filter(|_| remaining >= MIN_RESPONSE_TOKENS)
+    }
+
+    fn with_at_most(self, max_tokens: u32) -> Option<RequestOptions> {
+        let is_less = self.max_tokens.is_none_or(|asked| max_tokens < asked);
+        is_less.then_some(RequestOptions { max_tokens: Some(max_tokens), ..self })
+    }
 }
+
+/// A response in less room than this is not worth it.
+const MIN_RESPONSE_TOKENS: u32 = 4096;
 
 /// Something optional that a model does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

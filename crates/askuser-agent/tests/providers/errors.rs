@@ -78,6 +78,7 @@ async fn gemini_sends_the_retry_delay_in_the_body() {
             message: "gemini rate limit reached (429): Quota.".into(),
             retry_after: Some(Duration::from_secs(41)),
             context_window: None,
+            max_retries: None,
         }
     );
 }
@@ -205,6 +206,17 @@ async fn a_refused_connection_is_a_network_failure() {
     let error = ask(&*model_at("ollama/m", &format!("http://{address}"))).await.1.unwrap();
     assert_eq!(error.kind, FailureKind::Network);
     assert!(error.message.starts_with(&format!("cannot reach ollama at {address}: ")), "{}", error.message);
+    assert!(error.message.ends_with("; is ollama running there? OLLAMA_HOST says where"), "{}", error.message);
+    // Nothing on this machine begins to listen because somebody waits for it.
+    assert_eq!(error.max_retries, Some(0));
+}
+
+#[tokio::test]
+async fn an_unknown_host_is_tried_once_more_and_no_longer() {
+    let error = ask(&*model_at("anthropic/m", "http://no-such-host.invalid")).await.1.unwrap();
+    assert_eq!((error.kind, error.max_retries), (FailureKind::Network, Some(1)), "{}", error.message);
+    let advice = "; check the network, the proxy, and ANTHROPIC_BASE_URL if it is set";
+    assert!(error.message.ends_with(advice), "{}", error.message);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod conversation;
 mod effort;
 mod errors;
 mod gemini;
+mod limits;
 mod openai_chat;
 mod openai_responses;
 mod server;
