@@ -5,7 +5,9 @@ use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd}
 use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
 use super::update::FULL_LINES;
 use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
+use askuser_agent::{
+    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
+};
 use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
 use std::time::Duration;
@@ -22,6 +24,7 @@ impl State {
         match event {
             Event::SessionOpened(session, messages) => {
                 self.session = Some(session.clone());
+                self.context = session.context;
                 self.turn_end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
                     self.mode_before_plan = session.mode;
@@ -31,6 +34,7 @@ impl State {
             }
             Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
+                self.context = session.context;
                 if before.as_ref().is_none_or(|before| before.model != session.model) {
                     self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
                 }
@@ -39,6 +43,7 @@ impl State {
                 }
             }
             Event::Cleared => {
+                self.context = None;
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
@@ -119,6 +124,23 @@ impl State {
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
             AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::Context { tokens, window } if task.is_none() => {
+                self.context = Some(ContextUse { tokens, window });
+            }
+            AgentEvent::Compacting if task.is_none() => {
+                self.close_text(out);
+                self.print(Item::Note(Role::Muted, "Summarising the conversation…".into()), out);
+            }
+            AgentEvent::Compacted { before_tokens, after_tokens } if task.is_none() => {
+                let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
+                let words = format!(
+                    "The conversation was summarised: about {before} tokens before, {after} now. What you said and answered \
+                     is kept word for word."
+                );
+                self.print(Item::Note(Role::Muted, words), out);
+            }
+            // A subagent's context is its own.
+            AgentEvent::Context { .. } | AgentEvent::Compacting | AgentEvent::Compacted { .. } => {}
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
                 self.close_text(out);
@@ -139,10 +161,9 @@ impl State {
             // A question arrives through the queue; a subagent's end is reported by its call's result.
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
+            | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
             | AgentEvent::ToolOutput { .. }
-            | AgentEvent::Compacting
-            | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
         }
