@@ -7,8 +7,8 @@ use super::http_model::HttpModel;
 use super::request_options::{Effort, RequestOptions};
 use super::target::{ApiKey, Target};
 use crate::model::Model;
-use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,22 +109,48 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     if model.is_empty() {
         return Err(ConnectError::MissingName { provider: provider.name });
     }
+    let connection = reach(provider, config)?;
+    let endpoint = connection.endpoint(model, |base| request_url(base, provider.protocol, model));
+    // OpenAI itself has Responses; a compatible server or gateway may not.
+    let chat = (provider.protocol == Protocol::OpenAiResponses && connection.is_custom)
+        .then(|| connection.endpoint(model, |base| request_url(base, Protocol::OpenAiChat, model)));
+    let options = RequestOptions::new(config.max_tokens, config.effort);
+    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options)))
+}
+
+/// What all requests to a provider have in common.
+pub(super) struct Connection {
+    provider: &'static str,
+    base: Url,
+    /// Whether the user set the base URL.
+    is_custom: bool,
+    client: Client,
+    headers: HeaderMap,
+    key: Option<ApiKey>,
+    key_variables: &'static [&'static str],
+}
+
+impl Connection {
+    /// Where requests about a model go; `url` makes their URL from the base URL.
+    pub(super) fn endpoint(&self, model: &str, url: impl Fn(Url) -> Url) -> Endpoint {
+        let host = self.base.host_str().unwrap_or_default();
+        let host = self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let Connection { provider, key, key_variables, .. } = self;
+        let target = Target { provider, model: model.to_owned(), host, key_variables, key: key.clone() };
+        let (client, headers) = (self.client.clone(), self.headers.clone());
+        Endpoint { client, url: url(self.base.clone()), headers, target: Arc::new(target) }
+    }
+}
+
+/// Finds out how to reach a provider. Sends nothing yet.
+pub(super) fn reach(provider: &Provider, config: &ProviderConfig<'_>) -> Result<Connection, ConnectError> {
     let (base, is_custom) = base_url(provider, config)?;
     let key = key(provider, config, is_custom)?;
     let client = endpoint::build_client(&base, config.connect_timeout, config.idle_timeout)
         .map_err(|error| ConnectError::NoClient { why: endpoint::error_chain(&error) })?;
     let headers = headers(provider.protocol, key.as_ref())?;
-    let host = base.host_str().unwrap_or_default();
-    let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    let target =
-        Target { provider: provider.name, model: model.to_owned(), host, key_variables: provider.key_variables, key };
-    let url = request_url(base.clone(), provider.protocol, model);
-    let endpoint = Endpoint { client, url, headers, target: Arc::new(target) };
-    // OpenAI itself has Responses; a compatible server or gateway may not.
-    let chat = (provider.protocol == Protocol::OpenAiResponses && is_custom)
-        .then(|| Endpoint { url: request_url(base, Protocol::OpenAiChat, model), ..endpoint.clone() });
-    let options = RequestOptions::new(config.max_tokens, config.effort);
-    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options)))
+    let Provider { name, key_variables, .. } = *provider;
+    Ok(Connection { provider: name, base, is_custom, client, headers, key, key_variables })
 }
 
 fn key(provider: &Provider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {
@@ -204,15 +230,29 @@ fn complete_local(written: &str, port: u16) -> String {
     format!("http://{host}:{own_port}{path}")
 }
 
-/// The URL of requests. A version that is already in the base URL is not added again.
-fn request_url(mut base: Url, protocol: Protocol, model: &str) -> Url {
+/// The base URL with the version of the protocol, unless it is there already.
+pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     let last = base.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
     let last = last.unwrap_or_default().to_owned();
     if let Ok(mut path) = base.path_segments_mut() {
         path.pop_if_empty();
         match protocol {
+            Protocol::Anthropic => path.extend((last != "v1").then_some("v1")),
+            Protocol::Gemini => path.extend((!last.starts_with("v1")).then_some("v1beta")),
+            // Theirs has it.
+            Protocol::OpenAiResponses | Protocol::OpenAiChat => &mut path,
+        };
+    }
+    base
+}
+
+/// The URL of requests for a response.
+fn request_url(base: Url, protocol: Protocol, model: &str) -> Url {
+    let mut url = versioned(base, protocol);
+    if let Ok(mut path) = url.path_segments_mut() {
+        match protocol {
             Protocol::Anthropic => {
-                path.extend((last != "v1").then_some("v1")).push("messages");
+                path.push("messages");
             }
             Protocol::OpenAiResponses => {
                 path.push("responses");
@@ -221,16 +261,15 @@ fn request_url(mut base: Url, protocol: Protocol, model: &str) -> Url {
                 path.extend(["chat", "completions"]);
             }
             Protocol::Gemini => {
-                path.extend((!last.starts_with("v1")).then_some("v1beta"));
                 let (kind, model) = model.split_once('/').unwrap_or(("models", model));
                 path.push(kind).push(&format!("{model}:streamGenerateContent"));
             }
         }
     }
     if protocol == Protocol::Gemini {
-        base.query_pairs_mut().append_pair("alt", "sse");
+        url.query_pairs_mut().append_pair("alt", "sse");
     }
-    base
+    url
 }
 
 #[cfg(test)]

@@ -99,9 +99,26 @@ impl Endpoint {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
+        let response = self.check_status(response).await?;
+        Ok(self.read_success(response).await?)
+    }
+
+    /// Gets one JSON document.
+    pub(super) async fn get_json(&self) -> Result<Value, FailedRequest> {
+        let request = self.client.get(self.url.clone()).headers(self.headers.clone());
+        let response = request.send().await.map_err(|error| self.connection_error(error))?;
+        let response = self.check_status(response).await?;
+        let (host, path) = (&self.target.host, self.url.path());
+        let not_json = || self.target.protocol_error(format_args!("{host} sent no JSON for {path}"));
+        let JsonBody { json, .. } = self.read_json(response, not_json()).await?;
+        Ok(serde_json::from_str(&json).map_err(|_| not_json())?)
+    }
+
+    /// The response, if its status is 2xx.
+    async fn check_status(&self, response: Response) -> Result<Response, FailedRequest> {
         let status = response.status();
         if status.is_success() {
-            return Ok(self.read_success(response).await?);
+            return Ok(response);
         }
         if status.is_redirection() {
             return Err(self.redirect_error(&response).into());
@@ -121,7 +138,7 @@ impl Endpoint {
         let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
         match BodyKind::from_content_type(&content_type) {
             BodyKind::EventStream => Ok(ResponseBody::Stream(response)),
-            BodyKind::Json => self.read_json(response, &content_type).await.map(ResponseBody::Json),
+            BodyKind::Json => self.read_json(response, self.not_a_stream(&content_type)).await.map(ResponseBody::Json),
             BodyKind::Other => {
                 let api_error = read_api_error(response).await;
                 Err(api_error.map_or_else(|| self.not_a_stream(&content_type), |error| self.target.model_error(&error)))
@@ -129,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    async fn read_json(&self, mut response: Response, content_type: &str) -> Result<JsonBody, ModelError> {
+    async fn read_json(&self, mut response: Response, not_a_response: ModelError) -> Result<JsonBody, ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) =
             response.chunk().await.map_err(|error| self.target.interrupted(&transport_error(error)))?
@@ -140,7 +157,6 @@ impl Endpoint {
                 return Err(self.target.protocol_error(format_args!("it is longer than {max} MiB")));
             }
         }
-        let not_a_response = self.not_a_stream(content_type);
         match (serde_json::from_slice::<IgnoredAny>(&body), String::from_utf8(body)) {
             (Ok(_), Ok(json)) => Ok(JsonBody { json, not_a_response }),
             (Err(error), Ok(json)) if error.is_eof() && !json.trim().is_empty() => {

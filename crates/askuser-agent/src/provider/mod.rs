@@ -19,6 +19,7 @@ mod gemini;
 mod gemini_schema;
 mod http_model;
 mod json;
+mod model_list;
 mod openai_chat;
 mod openai_responses;
 mod protocol;
@@ -29,4 +30,5 @@ mod target;
 
 pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables, provider};
 pub use connect::{ConnectError, ProviderConfig, connect};
+pub use model_list::{ListError, ModelInfo, default_model, list_models};
 pub use request_options::Effort;

@@ -10,6 +10,7 @@ mod effort;
 mod errors;
 mod gemini;
 mod limits;
+mod model_list;
 mod openai_chat;
 mod openai_responses;
 mod server;
