@@ -58,6 +58,7 @@ mod tool;
 mod tool_input;
 pub mod tools;
 mod transcript;
+mod truncated_call;
 mod turn;
 
 pub use agent::Agent;
