@@ -1,8 +1,10 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
+use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
 use super::sensitive;
+use super::utf8::Utf8Decoder;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -71,7 +73,7 @@ impl Tool for Bash {
                 Ok(input) => input,
                 Err(rejected) => return Ok(rejected),
             };
-            let result = run(&input, context).await?;
+            let result = run(&call.id, &input, context).await?;
             Ok(result.titled(NAME, input.subtitle()))
         })
     }
@@ -137,7 +139,32 @@ enum Exit {
     TimedOut,
 }
 
-async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
+/// What a command writes: kept for the result, and told while it runs.
+struct Output<'a> {
+    decoder: Utf8Decoder,
+    kept: HeadTail,
+    live: LiveOutput<'a>,
+}
+
+impl<'a> Output<'a> {
+    fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
+        let live = LiveOutput::new(call, context);
+        Output { decoder: Utf8Decoder::default(), kept: HeadTail::new(MAX_OUTPUT), live }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let text = self.decoder.decode(bytes);
+        self.live.push(&text);
+        self.kept.push(&text);
+    }
+
+    fn finish(mut self) -> String {
+        self.kept.push(self.decoder.finish());
+        self.kept.finish()
+    }
+}
+
+async fn run(call: &str, input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
     let (mut group, mut pipe) = match process::spawn_shell(input.command, context) {
         Ok(spawned) => spawned,
         Err(error) => {
@@ -145,7 +172,7 @@ async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResu
             return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
         }
     };
-    let mut output = HeadTail::new(MAX_OUTPUT);
+    let mut output = Output::new(call, context);
     let exit = tokio::select! {
         biased;
         () = context.abort.cancelled() => {
@@ -155,15 +182,15 @@ async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResu
         exit = supervise(&mut group, &mut pipe, &mut output, input.timeout) => exit,
     };
     Ok(match exit {
-        Ok(exit) => report(output.finish(), &exit, input.timeout),
-        Err(error) => ToolResult::error(format!("{}\n\nThe command could not be waited for: {error}", output.finish())),
+        Ok(exit) => report(&output.finish(), &exit, input.timeout),
+        Err(error) => ToolResult::error(format!("The command could not be waited for: {error}\n\n{}", output.finish())),
     })
 }
 
 async fn supervise(
     group: &mut ProcessGroup,
     pipe: &mut ChildStdout,
-    output: &mut HeadTail,
+    output: &mut Output<'_>,
     time_limit: Duration,
 ) -> io::Result<Exit> {
     let exited = timeout(time_limit, async {
@@ -195,18 +222,26 @@ async fn supervise(
 }
 
 /// Reads until the pipe ends. Cancel safe: what was read is kept.
-async fn read_output(pipe: &mut ChildStdout, output: &mut HeadTail) {
+async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
     let mut buffer = vec![0; BUFFER];
     loop {
-        match pipe.read(&mut buffer).await {
+        let read = tokio::select! {
+            read = pipe.read(&mut buffer) => read,
+            () = output.live.wait_until_due() => {
+                output.live.tell();
+                continue;
+            }
+        };
+        match read {
             // Nothing more can be read from a broken pipe.
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => return output.live.tell(),
             Ok(bytes) => output.push(&buffer[..bytes]),
         }
     }
 }
 
-fn report(output: String, exit: &Exit, time_limit: Duration) -> ToolResult {
+/// What the model reads: first how it ended, if there is something to say about that, then what it wrote.
+fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
     let mut notes = Vec::new();
     let (success, details) = match exit {
         Exit::TimedOut => {
@@ -234,7 +269,7 @@ fn report(output: String, exit: &Exit, time_limit: Duration) -> ToolResult {
         (true, true) => "(no output)".into(),
         (true, false) => notes.join("\n"),
         (false, true) => output.to_owned(),
-        (false, false) => format!("{output}\n\n{}", notes.join("\n")),
+        (false, false) => format!("{}\n\n{output}", notes.join("\n")),
     };
     ToolResult { success, ..ToolResult::ok(text) }.with_details(details)
 }

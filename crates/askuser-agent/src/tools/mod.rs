@@ -15,10 +15,12 @@ mod folder;
 mod glob;
 mod grep;
 mod head_tail;
+mod live_output;
 mod process;
 mod read;
 mod sensitive;
 mod task;
+mod utf8;
 mod walk;
 mod write;
 
