@@ -4,6 +4,7 @@ use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
+use crate::permission_rules::PermissionRules;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
@@ -183,6 +184,11 @@ impl Agent {
         self.shared.transcript.append(&[], &Entry::Mode { mode })?;
         self.shared.permissions().mode = mode;
         Ok(())
+    }
+
+    /// What has been allowed without asking, to look at and to change, also while a turn runs.
+    pub fn permission_rules(&self) -> PermissionRules {
+        PermissionRules::new(self.shared.permissions.clone())
     }
 
     /// Which model answers.

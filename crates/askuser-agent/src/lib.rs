@@ -40,12 +40,14 @@ mod agent;
 mod asking;
 pub mod atomic_file;
 mod calls;
+mod command_prefix;
 mod conversation;
 mod event;
 mod event_channel;
 mod message;
 mod model;
 mod permission;
+mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
@@ -59,12 +61,14 @@ mod transcript;
 mod turn;
 
 pub use agent::Agent;
+pub use command_prefix::{PrefixError, Prefixes};
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 pub use permission::{Allowed, PermissionMode, Permissions};
+pub use permission_rules::{AllowedRule, PermissionRules, Scope};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.

@@ -5,6 +5,7 @@ use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
 use super::sensitive;
 use super::utf8::Utf8Decoder;
+use crate::command_prefix;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -62,6 +63,7 @@ impl Tool for Bash {
             context: None,
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
+            prefixes: command_prefix::prefixes(command),
             edits_here: false,
             always_ask: sensitive::decides_for_the_person(command, &context.protected),
         })

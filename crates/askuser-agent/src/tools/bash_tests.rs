@@ -297,10 +297,18 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
         context: None,
         rule: "make \\\n  all".into(),
         always: "Run exactly this command in this folder without asking".into(),
+        prefixes: Default::default(),
         edits_here: false,
         always_ask: false,
     };
     assert_eq!(consent, Ok(expected));
+}
+
+#[test]
+fn a_plain_command_can_be_let_through_by_how_it_begins() {
+    let consent = TestFolder::new().consent(&Bash, json!({"command": "cargo test -p x"})).unwrap();
+    let matching = ["cargo test", "cargo test -p", "cargo test -p x"].map(String::from).into();
+    assert_eq!(consent.prefixes, crate::Prefixes { matching, offered: Some("cargo test".into()) });
 }
 
 #[tokio::test]

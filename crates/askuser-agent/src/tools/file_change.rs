@@ -6,6 +6,7 @@
 use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
 use super::folder::Opened;
 use super::sensitive;
+use crate::command_prefix::Prefixes;
 use crate::message::ToolCall;
 use crate::tool::{Consent, ToolContext, ToolResult};
 use askuser::{Context, sanitize};
@@ -170,7 +171,8 @@ impl Change {
                 (format!("edit in {root}"), format!("Change files in {root} without asking"))
             }
         };
-        Consent { question, context: Some(Context::diff(diff.text)), rule, always, edits_here: !sensitive, always_ask }
+        let (context, prefixes) = (Some(Context::diff(diff.text)), Prefixes::default());
+        Consent { question, context, rule, always, prefixes, edits_here: !sensitive, always_ask }
     }
 
     /// The result of the change.

@@ -42,6 +42,7 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
+            Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
             Event::CommandDone => self.command_done(now, out),

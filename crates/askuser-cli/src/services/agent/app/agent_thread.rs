@@ -4,9 +4,9 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
-use crate::agent::session;
+use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, PermissionRules, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -26,6 +26,8 @@ pub(crate) enum AgentCommand {
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
+    /// List or change what is not asked for, also during a turn; with the words after `/permissions`.
+    Permissions(String),
     /// Start a new conversation.
     Clear,
     /// Switch to another session of the same folder.
@@ -48,6 +50,8 @@ pub(crate) enum AgentUpdate {
     SessionChanged(Session),
     /// A new conversation was started.
     Cleared,
+    /// What a command has to say.
+    Told(String),
     /// A command failed.
     CommandFailed(String),
     /// A turn has started.
@@ -86,7 +90,8 @@ impl AgentThread {
         let (done, ended) = mpsc::channel();
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, ui };
+            let rules = agent.permission_rules();
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, rules, ui };
             runtime.block_on(work.run(agent));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
@@ -123,6 +128,7 @@ struct AgentLoop {
     commands: UnboundedReceiver<AgentCommand>,
     queue: VecDeque<AgentCommand>,
     connect: Connect,
+    rules: PermissionRules,
     ui: UiSender,
 }
 
@@ -174,6 +180,10 @@ impl AgentLoop {
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
+                AgentCommand::Permissions(words) => {
+                    self.permissions(&words);
+                    Next::Command
+                }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -194,6 +204,13 @@ impl AgentLoop {
 
     fn send_session(&self, agent: &Agent) {
         self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.messages().to_vec()));
+    }
+
+    fn permissions(&self, words: &str) {
+        self.ui.send(match permissions_command::run(&self.rules, words) {
+            Ok(words) => AgentUpdate::Told(words),
+            Err(message) => AgentUpdate::CommandFailed(message),
+        });
     }
 
     fn report(&self, done: Result<(), String>, agent: &Agent) {
@@ -221,6 +238,11 @@ impl AgentLoop {
                 biased;
                 command = self.commands.recv() => match command {
                     Some(AgentCommand::Stop) => stopper.cancel(),
+                    // What is taken back now is asked for in this turn already.
+                    Some(AgentCommand::Permissions(words)) => {
+                        self.permissions(&words);
+                        self.ui.send(AgentUpdate::CommandDone);
+                    }
                     // Already stopping: let it write its last records.
                     Some(AgentCommand::Quit) | None if stopper.is_cancelled() => {
                         while run.next().await.is_some() {}

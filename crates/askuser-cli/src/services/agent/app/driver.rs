@@ -229,6 +229,7 @@ impl Driver {
                 AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::Told(words) => Event::Told(words),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,

@@ -27,7 +27,13 @@ impl State {
         }
         let text = self.draft.take();
         out.push(Effect::SaveHistory(text.clone()));
-        let at_once = matches!(command, Some(Ok(SlashCommand::Help | SlashCommand::Quit | SlashCommand::Model(None))));
+        let at_once = matches!(
+            command,
+            Some(Ok(SlashCommand::Help
+                | SlashCommand::Quit
+                | SlashCommand::Model(None)
+                | SlashCommand::Permissions(_)))
+        );
         if self.pending_commands > 0 && !at_once {
             self.queue.push_back(text);
             match command {
@@ -83,6 +89,7 @@ impl State {
                 }
                 self.command(AgentCommand::SetMode(next), out);
             }
+            SlashCommand::Permissions(words) => self.command(AgentCommand::Permissions(words), out),
             SlashCommand::Resume(None) => out.push(Effect::ChooseSession),
             SlashCommand::Resume(Some(id)) => self.resume(id, out),
         }

@@ -8,6 +8,7 @@ pub(crate) enum SlashCommand {
     Model(Option<String>),
     Clear,
     Resume(Option<String>),
+    Permissions(String),
     Quit,
 }
 
@@ -36,6 +37,12 @@ pub(crate) const TABLE: &[Row] = &[
         make: |_| SlashCommand::Clear,
     },
     Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: SlashCommand::Resume },
+    Row {
+        name: "permissions",
+        argument: "[add …]",
+        about: "what is not asked for; add or remove",
+        make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
+    },
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
 
@@ -54,7 +61,8 @@ pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     if row.argument.is_empty() && !argument.is_empty() {
         return Some(Err(format!("/{name} takes nothing after it.")));
     }
-    if argument.contains(char::is_whitespace) {
+    // A placeholder of several words stands for several.
+    if argument.contains(char::is_whitespace) && !row.argument.contains(' ') {
         return Some(Err(format!("/{name} takes one word: {}.", row.argument)));
     }
     Some(Ok((row.make)((!argument.is_empty()).then(|| argument.to_owned()))))
@@ -97,8 +105,16 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_answered_with_those_there_are() {
-        let message = "There is no command /hepl. The commands are /help /plan /model /clear /resume /quit.";
-        assert_eq!(read("/hepl me"), Some(Err(message.into())));
+        let names = TABLE.iter().map(|row| format!(" /{}", row.name)).collect::<String>();
+        let message = format!("There is no command /hepl. The commands are{names}.");
+        assert_eq!(read("/hepl me"), Some(Err(message)));
+    }
+
+    #[test]
+    fn rules_are_written_in_several_words() {
+        let expected = SlashCommand::Permissions("add cargo test *".into());
+        assert_eq!(read("/permissions add cargo test *"), Some(Ok(expected)));
+        assert_eq!(read("/permissions"), Some(Ok(SlashCommand::Permissions(String::new()))));
     }
 
     #[test]

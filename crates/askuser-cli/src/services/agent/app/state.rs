@@ -163,6 +163,8 @@ pub(crate) enum Event {
     SessionOpened(Session, Vec<Message>),
     SessionChanged(Session),
     Cleared,
+    /// What a command has to say.
+    Told(String),
     CommandFailed(String),
     TurnStarted,
     CommandDone,

@@ -87,6 +87,7 @@ impl State {
             Event::SessionOpened(..)
             | Event::SessionChanged(_)
             | Event::Cleared
+            | Event::Told(_)
             | Event::CommandFailed(_)
             | Event::TurnStarted
             | Event::CommandDone
