@@ -46,6 +46,7 @@ mod event;
 mod event_channel;
 mod message;
 mod model;
+mod own_command;
 mod permission;
 mod permission_rules;
 #[cfg(feature = "providers")]
@@ -59,6 +60,7 @@ mod tool_input;
 pub mod tools;
 mod transcript;
 mod turn;
+mod undo;
 
 pub use agent::Agent;
 pub use command_prefix::{PrefixError, Prefixes};
@@ -67,6 +69,7 @@ pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
+pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use permission_rules::{AllowedRule, PermissionRules, Scope};
 pub use script::{Script, ScriptError};
@@ -75,3 +78,4 @@ pub use secrets::Secrets;
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError};
+pub use undo::{FileDiff, UndoError, Undone, UndoneState};

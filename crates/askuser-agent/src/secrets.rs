@@ -63,7 +63,8 @@ impl Secrets {
         ToolResult { output: self.blot_text(result.output), metadata, ..result }
     }
 
-    fn blot_text(&self, text: String) -> String {
+    /// A text without the keys.
+    pub(crate) fn blot_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;
         }

@@ -75,8 +75,8 @@ impl Tool for Bash {
                 Ok(input) => input,
                 Err(rejected) => return Ok(rejected),
             };
-            let result = run(&call.id, &input, context).await?;
-            Ok(result.titled(NAME, input.subtitle()))
+            let Ran { result, was_stopped } = run(&call.id, input.command, input.timeout, context).await;
+            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.titled(NAME, input.subtitle())) }
         })
     }
 }
@@ -139,6 +139,20 @@ enum Exit {
     /// The same, and its background processes were stopped.
     LeftProcesses(ExitStatus),
     TimedOut,
+    /// The person stopped it.
+    Stopped,
+}
+
+/// What came of a command.
+pub(crate) struct Ran {
+    pub(crate) result: ToolResult,
+    /// The person stopped it.
+    pub(crate) was_stopped: bool,
+}
+
+/// Runs a command of the person's own: it takes as long as they let it.
+pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> Ran {
+    run(call, command, Duration::MAX, context).await
 }
 
 /// What a command writes: kept for the result, and told while it runs.
@@ -166,12 +180,13 @@ impl<'a> Output<'a> {
     }
 }
 
-async fn run(call: &str, input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
-    let (mut group, mut pipe) = match process::spawn_shell(input.command, context) {
+async fn run(call: &str, command: &str, time_limit: Duration, context: &ToolContext) -> Ran {
+    let (mut group, mut pipe) = match process::spawn_shell(command, context) {
         Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();
-            return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
+            let result = ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}"));
+            return Ran { result, was_stopped: false };
         }
     };
     let mut output = Output::new(call, context);
@@ -179,14 +194,17 @@ async fn run(call: &str, input: &CommandInput<'_>, context: &ToolContext) -> Res
         biased;
         () = context.abort.cancelled() => {
             group.stop().await;
-            return Err(Stop::Interrupted);
+            let _ = timeout(BACKGROUND_GRACE, read_output(&mut pipe, &mut output)).await;
+            Ok(Exit::Stopped)
         }
-        exit = supervise(&mut group, &mut pipe, &mut output, input.timeout) => exit,
+        exit = supervise(&mut group, &mut pipe, &mut output, time_limit) => exit,
     };
-    Ok(match exit {
-        Ok(exit) => report(&output.finish(), &exit, input.timeout),
+    let was_stopped = matches!(exit, Ok(Exit::Stopped));
+    let result = match exit {
+        Ok(exit) => report(&output.finish(), &exit, time_limit),
         Err(error) => ToolResult::error(format!("The command could not be waited for: {error}\n\n{}", output.finish())),
-    })
+    };
+    Ran { result, was_stopped }
 }
 
 async fn supervise(
@@ -250,6 +268,10 @@ fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
             let ms = time_limit.as_millis();
             notes.push(format!("Timed out after {ms} ms and was stopped. It may have taken effect in part."));
             (false, json!({"exit_code": null, "timed_out": true}))
+        }
+        Exit::Stopped => {
+            notes.push("The user stopped it. It may have taken effect in part.".into());
+            (false, json!({"exit_code": null, "stopped": true}))
         }
         Exit::Exited(status) | Exit::LeftProcesses(status) => match (status.code(), signal(status)) {
             (Some(0), _) => (true, json!({"exit_code": 0})),

@@ -34,8 +34,7 @@ fn is_running(pid: Pid) -> bool {
 }
 
 async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
-    let input = CommandInput { command, timeout: Duration::from_millis(ms), description: None };
-    run("call_1", &input, &test.context).await.unwrap()
+    run("call_1", command, Duration::from_millis(ms), &test.context).await.result
 }
 
 #[tokio::test]

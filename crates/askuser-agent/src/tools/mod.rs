@@ -8,9 +8,9 @@ mod blocking;
 mod confined_path;
 mod edit;
 mod exit_plan_mode;
-mod file_change;
+pub(crate) mod file_change;
 #[cfg(all(test, unix))]
-mod fixtures;
+pub(crate) mod fixtures;
 mod folder;
 mod glob;
 mod grep;
@@ -26,8 +26,11 @@ mod write;
 
 pub use ask_user::AskUserQuestion;
 pub use bash::Bash;
+pub(crate) use bash::{Ran, run_command};
+pub(crate) use confined_path::ConfinedPath;
 pub use edit::Edit;
 pub use exit_plan_mode::ExitPlanMode;
+pub(crate) use folder::Opened;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use process::STARTED_BY_AGENT;

@@ -183,5 +183,5 @@ async fn what_was_stopped_before_it_was_written_is_not_written_later() {
     let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context).unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert!(change.apply(&cancel).is_err() && !test.path("a").exists());
+    assert!(change.apply(&test.context, &cancel).is_err() && !test.path("a").exists());
 }

@@ -6,7 +6,10 @@
 use super::asker::UiSender;
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, PermissionRules, Run, Transcript};
+use askuser_agent::{
+    Agent, AgentEvent, FileDiff, Message, Model, PermissionMode, PermissionRules, Run, Transcript, UndoError, Undone,
+    UndoneState,
+};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -28,6 +31,12 @@ pub(crate) enum AgentCommand {
     SetModel(String),
     /// List or change what is not asked for, also during a turn; with the words after `/permissions`.
     Permissions(String),
+    /// Run a command of the person's own.
+    RunCommand(String),
+    /// Take back the last edit.
+    Undo,
+    /// Show what the edits of the session have changed.
+    Diff,
     /// Start a new conversation.
     Clear,
     /// Switch to another session of the same folder.
@@ -52,6 +61,8 @@ pub(crate) enum AgentUpdate {
     Cleared,
     /// What a command has to say.
     Told(String),
+    /// What the edits of the session have changed.
+    Diff(String),
     /// A command failed.
     CommandFailed(String),
     /// A turn has started.
@@ -184,6 +195,24 @@ impl AgentLoop {
                     self.permissions(&words);
                     Next::Command
                 }
+                AgentCommand::RunCommand(command) => {
+                    self.ui.send(AgentUpdate::TurnStarted);
+                    self.run_turn(agent.run_command(command)).await
+                }
+                AgentCommand::Undo => {
+                    self.ui.send(match agent.undo() {
+                        Ok(undone) => AgentUpdate::Told(undone_words(&undone)),
+                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
+                AgentCommand::Diff => {
+                    self.ui.send(match agent.changes() {
+                        Ok(changes) => changes_update(&changes),
+                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -258,6 +287,35 @@ impl AgentLoop {
             }
         }
     }
+}
+
+fn undone_words(undone: &Undone) -> String {
+    let path = &undone.path;
+    match undone.state {
+        UndoneState::Restored => format!("{path} is as it was before its last edit. /undo takes back the one before."),
+        UndoneState::Removed => {
+            format!("{path} is gone, as before the agent made it. /undo takes back the edit before.")
+        }
+        UndoneState::Unchanged => format!("{path} was already as before that edit. /undo takes back the one before."),
+    }
+}
+
+fn changes_update(changes: &[FileDiff]) -> AgentUpdate {
+    let text: String = changes.iter().map(|change| change.text.as_str()).collect();
+    match text.is_empty() {
+        true => {
+            AgentUpdate::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into())
+        }
+        false => AgentUpdate::Diff(text),
+    }
+}
+
+/// An error as a sentence.
+fn sentence(error: &UndoError) -> String {
+    let words = error.to_string();
+    let mut chars = words.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 /// Opens another session; only one of the same folder.

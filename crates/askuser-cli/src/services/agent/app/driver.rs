@@ -230,6 +230,7 @@ impl Driver {
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::Told(words) => Event::Told(words),
+                AgentUpdate::Diff(text) => Event::Diff(text),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,

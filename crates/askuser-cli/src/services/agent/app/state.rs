@@ -165,6 +165,8 @@ pub(crate) enum Event {
     Cleared,
     /// What a command has to say.
     Told(String),
+    /// What the edits of the session have changed.
+    Diff(String),
     CommandFailed(String),
     TurnStarted,
     CommandDone,

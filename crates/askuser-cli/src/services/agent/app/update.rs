@@ -88,6 +88,7 @@ impl State {
             | Event::SessionChanged(_)
             | Event::Cleared
             | Event::Told(_)
+            | Event::Diff(_)
             | Event::CommandFailed(_)
             | Event::TurnStarted
             | Event::CommandDone
