@@ -229,6 +229,8 @@ impl Driver {
                 AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::Told(words) => Event::Told(words),
+                AgentUpdate::Diff(text) => Event::Diff(text),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,
