@@ -1,10 +1,11 @@
 //! The review page: all answers before they are sent.
 
 use super::{Composer, INDENT};
+use crate::markdown;
 use crate::view::barred::bar_at;
 use crate::view::theme::Role;
-use crate::view::wrap::{Start, width, wrap};
-use askuser::prompt::Occasion;
+use crate::view::wrap::{Start, width, wrap, wrap_styled};
+use askuser::prompt::{Occasion, Wording};
 use askuser::report;
 use ratatui_core::text::Span;
 
@@ -13,7 +14,7 @@ impl Composer<'_, '_> {
         self.gap();
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
             let start = self.lines.body.len();
-            self.review_row(i, format!("{}. {}", i + 1, question.text()));
+            self.review_row(i, &format!("{}. ", i + 1), question.text());
             let signs = self.theme.signs;
             match self.prompt.answer(i) {
                 Some(answer) => {
@@ -42,23 +43,25 @@ impl Composer<'_, '_> {
             self.gap();
         }
         let (row, start) = (self.prompt.set().questions().len(), self.lines.body.len());
-        self.review_row(row, "Send these answers".to_owned());
+        self.review_row(row, "", "Send these answers");
         self.lines.rows.push(start..self.lines.body.len());
     }
 
     /// `> 1. question`, or the row that sends.
-    fn review_row(&mut self, row: usize, text: String) {
+    fn review_row(&mut self, row: usize, number: &str, text: &str) {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
-        let bar = bar_at(Start::Line, self.theme);
-        let room = self.room(INDENT + 2);
-        for (i, range) in wrap(&text, room, room.saturating_sub(width(&bar.content))).into_iter().enumerate() {
-            let cursor = if focused && i == 0 { self.theme.signs.cursor } else { " " };
-            let mut row = vec![Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
-            // No line of a question passes for a question of its own.
-            row.extend((i > 0).then(|| bar.clone()));
-            row.push(Span::styled(text[range].trim_end_matches(' ').to_owned(), style));
-            let line = self.bordered(INDENT, row);
+        let cursor = if focused { self.theme.signs.cursor } else { " " };
+        let lead = [Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
+        // No line of a question passes for a question of its own.
+        let further = [Span::raw("  "), bar_at(Start::Line, self.theme)];
+        let words = match markdown::inline(text).filter(|_| self.prompt.wording() == Wording::Prose) {
+            Some(pieces) => markdown::words(&pieces, style, self.theme),
+            None => vec![(text.to_owned(), style)],
+        };
+        let words = words.iter().map(|(text, style)| (text.as_str(), *style));
+        for row in wrap_styled([(number, style)].into_iter().chain(words), &lead, &further, self.room(INDENT)) {
+            let line = self.bordered(INDENT, row.spans);
             self.lines.body.push(line);
         }
     }
