@@ -369,7 +369,7 @@ fn the_terminal_does_not_look_closed_while_questions_are_handed_over() {
         "options": [{"label": "A", "description": "a", "preview": "x"}, {"label": "B", "description": "b"}]});
     let stage = Stage::new()
         .file("in.json", serde_json::json!({"questions": [question]}).to_string())
-        .file("askuser-services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\n");
+        .file("askuser-services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\nexit 0\n");
     std::fs::copy(env!("CARGO_BIN_EXE_askuser"), stage.path("askuser")).expect("a copy");
     let ended = stage.shell("chmod +x askuser-services; exec ./askuser ask - <in.json >out 2>err").finish();
     assert_eq!(ended.code, Some(0));

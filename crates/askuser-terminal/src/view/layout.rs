@@ -35,7 +35,8 @@ impl<'a> Layout<'a, '_> {
             None => (Vec::new(), 0),
         };
         let list = match &preview {
-            Some(Preview { place: Place::Beside(list), .. }) => *list,
+            // A column stays free between the two.
+            Some(Preview { place: Place::Beside(list), .. }) => list.saturating_sub(1),
             _ => self.columns,
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);

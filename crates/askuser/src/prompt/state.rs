@@ -552,7 +552,11 @@ impl Prompt {
 
     /// The help page: keys and what they do here.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.bindings().filter(|row| !row.spelled.is_empty()).map(|row| (row.spelled, row.does))
+        let is_put_aside = self.occasion != Occasion::Asked && self.context() != KeyContext::Typing;
+        self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
+            Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
+            _ => (row.spelled, row.does),
+        })
     }
 
     /// The keys that mean something here.

@@ -1166,6 +1166,16 @@ fn a_single_question_speaks_of_no_others() {
     assert!(Prompt::new(auth(), ARMED).help().any(|(_, does)| does == "earlier and later question"));
 }
 
+#[test]
+fn a_prompt_that_somebody_opened_is_left_for_later_and_not_cancelled() {
+    for occasion in [Occasion::Opened, Occasion::Unbidden] {
+        let prompt = Prompt::new(database(), ARMED).on(occasion);
+        assert!(prompt.hints().any(|(key, does)| key == "esc" && does == "later"), "{occasion:?}");
+        assert!(prompt.help().any(|(keys, does)| keys == "Esc" && does == "leave it for later"), "{occasion:?}");
+    }
+    assert!(Prompt::new(database(), ARMED).help().any(|(keys, does)| keys == "Esc" && does == "cancel"));
+}
+
 // ---- properties ----
 
 /// A question set of hostile text, as it would come from a model.

@@ -1,13 +1,13 @@
 //! The review page: all answers before they are sent.
 
 use super::{Composer, INDENT};
-use crate::markdown;
+use crate::markdown::{self, Fences};
 use crate::view::barred::bar_at;
 use crate::view::theme::Role;
 use crate::view::wrap::{Start, width, wrap, wrap_styled};
 use askuser::prompt::{Occasion, Wording};
 use askuser::report;
-use ratatui_core::text::Span;
+use ratatui_core::text::{Line, Span};
 
 impl Composer<'_, '_> {
     pub(super) fn review(&mut self) {
@@ -55,12 +55,26 @@ impl Composer<'_, '_> {
         let lead = [Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
         // No line of a question passes for a question of its own.
         let further = [Span::raw("  "), bar_at(Start::Line, self.theme)];
-        let words = match markdown::inline(text).filter(|_| self.prompt.wording() == Wording::Prose) {
-            Some(pieces) => markdown::words(&pieces, style, self.theme),
-            None => vec![(text.to_owned(), style)],
+        let is_read = self.prompt.wording() == Wording::Prose;
+        let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
+            let taken = 2 + width(number).max(width(&further[1].content));
+            let room = self.room(INDENT).saturating_sub(taken);
+            let rows = markdown::render_as(&blocks, self.theme, room, Fences::Boxed, style).into_iter().enumerate();
+            let number = Span::styled(number.to_owned(), style);
+            let row = |(i, row): (usize, Line<'static>)| match i {
+                0 => Line::from_iter(lead.iter().cloned().chain([number.clone()]).chain(row.spans)),
+                _ => Line::from_iter(further.iter().cloned().chain(row.spans)),
+            };
+            rows.map(row).collect()
+        } else {
+            let words = match markdown::inline(text).filter(|_| is_read) {
+                Some(pieces) => markdown::words(&pieces, style, self.theme),
+                None => vec![(text.to_owned(), style)],
+            };
+            let words = words.iter().map(|(text, style)| (text.as_str(), *style));
+            wrap_styled([(number, style)].into_iter().chain(words), &lead, &further, self.room(INDENT))
         };
-        let words = words.iter().map(|(text, style)| (text.as_str(), *style));
-        for row in wrap_styled([(number, style)].into_iter().chain(words), &lead, &further, self.room(INDENT)) {
+        for row in rows {
             let line = self.bordered(INDENT, row.spans);
             self.lines.body.push(line);
         }

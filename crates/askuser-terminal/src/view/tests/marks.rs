@@ -26,7 +26,7 @@ fn lists_and_code_blocks_in_a_question_and_in_a_description_are_shown_as_such() 
 
 #[test]
 fn marks_are_read_on_the_review_page_too() {
-    let questions = ["Use **Rust** and `cargo`?", "Really?"];
+    let questions = ["Use **Rust** and `cargo`?", "Really?\n- now\n```\nmake\n```"];
     let set = set_of(&questions.map(|text| question(text, "Plan", false, &[("Yes", "Go"), ("No", "Stop")])));
     let mut prompt = Prompt::new(set, ARMED);
     for event in events("11") {
@@ -36,6 +36,8 @@ fn marks_are_read_on_the_review_page_too() {
     let screen = rows(&buffer);
     let (y, row) = screen.iter().enumerate().find(|(_, row)| row.contains("1. Use")).expect("the review");
     assert_eq!(row.trim_end(), "│    1. Use Rust and cargo?");
+    let listed = ["│    2. Really?", "│    ┃ • now", "│    ┃ │ make "];
+    assert!(listed.iter().all(|start| screen.iter().any(|row| row.starts_with(start))), "{screen:#?}");
     let x = row.chars().position(|c| c == 'R').expect("bold");
     assert!(buffer[(x as u16, y as u16)].modifier.contains(Modifier::BOLD));
 }
