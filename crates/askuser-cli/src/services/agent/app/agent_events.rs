@@ -1,18 +1,20 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
+use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
-use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
-use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
-use super::update::FULL_LINES;
+use super::state::{Effect, Event, LastPrinted, State, Streamed, TurnEnd};
+use super::tool_calls::{
+    self, CallStatus, CallSummary, RunningCall, WaitingFor, about, diff, failure_output, is_shown_by_prompt,
+};
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
 use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Lines shown of a failed call's output, unless in full.
+/// Lines shown of a failed call's output.
 const FAILURE_LINES: usize = 5;
-/// Lines shown of a diff, unless in full.
+/// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
 /// How many messages of a resumed conversation are shown.
 const RECALLED_MESSAGES: usize = 6;
@@ -57,7 +59,13 @@ impl State {
             return;
         }
         let turn = self.turn.take();
-        self.calls.clear();
+        for call in std::mem::take(&mut self.calls) {
+            if let Some(output) = call.output {
+                let ending = Some("stopped".to_owned());
+                let summary = CallSummary { status: CallStatus::Failed, ending, ..call.running() };
+                self.outputs.end(output, Heading::Call(summary), "");
+            }
+        }
         match self.turn_end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
                 let waiting: Vec<String> = self.queue.drain(..).collect();
@@ -108,9 +116,6 @@ impl State {
                     self.close_text(out);
                 }
                 // A subagent's text is for the agent that started it.
-                Some(_) if self.detail == Detail::Full => {
-                    self.print(Item::Output { text, role: Role::Muted, max_lines: FULL_LINES }, out);
-                }
                 Some(_) => {}
             },
             AgentEvent::ToolStart { id, name, input } => {
@@ -118,6 +123,7 @@ impl State {
                 self.calls.push(RunningCall::new(id, name, &input, task, now));
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
+            AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text, task),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
@@ -140,7 +146,6 @@ impl State {
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
             | AgentEvent::ThoughtDelta { .. }
-            | AgentEvent::ToolOutput { .. }
             | AgentEvent::Compacting
             | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
@@ -177,41 +182,44 @@ impl State {
         if is_shown_by_prompt(&name) && result.success {
             return;
         }
-        let asked_first = call.waited > Duration::ZERO;
+        let (asked_first, written) = (call.waited > Duration::ZERO, call.output);
         let summary = call.finish(&result, now);
-        let status = summary.status;
         self.print(Item::Call(summary.clone()), out);
-        let (full, output) = (self.detail == Detail::Full, result.output.trim_end());
         let changed = diff(&result);
         let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
         if is_known || asked_first {
             self.shown_diff = None;
         }
-        // The text of which not all was shown.
-        let mut rest = None;
+        let output = match summary.status {
+            CallStatus::Failed => failure_output(&result, summary.ending.as_deref()),
+            _ => result.output.trim_end(),
+        };
         match changed {
             Some(_) if is_known => {}
-            Some(text) => {
-                let max_lines = if full { FULL_LINES } else { DIFF_LINES };
-                rest = (text.lines().count() > max_lines).then_some(text);
-                self.print(Item::Diff { text: text.to_owned(), max_lines }, out);
+            Some(text) => self.print(Item::Diff { text: text.to_owned(), max_lines: DIFF_LINES }, out),
+            None if summary.status == CallStatus::Failed && !sanitize::is_blank(output) => {
+                let text = output.to_owned();
+                self.print(Item::Output { text, role: Role::Danger, max_lines: FAILURE_LINES }, out);
             }
-            None if status == CallStatus::Failed => {
-                let max_lines = if full { FULL_LINES } else { FAILURE_LINES };
-                rest = (output.lines().count() > max_lines).then_some(output);
-                self.print(Item::Output { text: output.to_owned(), role: Role::Danger, max_lines }, out);
-            }
-            None if sanitize::is_blank(output) => {}
-            None if full => {
-                self.print(Item::Output { text: output.to_owned(), role: Role::Secondary, max_lines: FULL_LINES }, out);
-            }
-            None => rest = Some(output),
+            None => {}
         }
-        // Ctrl-O shows the last output that was cut; one that was shown in full does not replace it.
-        match rest {
-            Some(text) if !full => self.last_output = Some((summary, text.to_owned())),
-            None if !full => {}
-            Some(_) | None => self.last_output = None,
+        let heading = Heading::Call(summary);
+        match (written, changed) {
+            (Some(written), _) => self.outputs.end(written, heading, output),
+            (None, Some(diff)) => self.outputs.add(heading, OutputKind::Diff, diff),
+            (None, None) if sanitize::is_blank(output) => {}
+            (None, None) => self.outputs.add(heading, OutputKind::Text, output),
+        }
+    }
+
+    /// A running call has written something.
+    fn tool_output(&mut self, id: &str, text: &str, task: Option<&str>) {
+        let its = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
+        if let Some(call) = self.calls.iter_mut().find(its) {
+            let heading = || Heading::Call(call.running());
+            let output = call.output.unwrap_or_else(|| self.outputs.begin(heading()));
+            call.output = Some(output);
+            self.outputs.append(output, text);
         }
     }
 
@@ -300,11 +308,11 @@ impl State {
         let Some(result) = result else { return };
         if is_shown_by_prompt(&call.name) {
             let words = sanitize::block(&result.output).into_owned();
-            return self.print(Item::Output { text: words, role: Role::Muted, max_lines: FULL_LINES }, out);
+            return self.print(Item::Output { text: words, role: Role::Muted, max_lines: usize::MAX }, out);
         }
         let status = if result.is_error { CallStatus::Failed } else { CallStatus::Succeeded };
         let (name, about) = (call.name.clone(), about(&call.input));
-        let summary = tool_calls::CallSummary { name, about, task: None, status, took: None, facts: Vec::new() };
+        let summary = CallSummary { name, about, task: None, status, ending: None, took: None, facts: Vec::new() };
         self.print(Item::Call(summary), out);
     }
 }

@@ -65,6 +65,7 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
         about: about.into(),
         task,
         status: CallStatus::Asking,
+        ending: None,
         took: None,
         facts: Vec::new(),
     })
@@ -121,28 +122,28 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
 }
 
 #[test]
-fn control_o_shows_the_last_result_that_was_not_shown_whole() {
-    let mut state = working();
-    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
-    agent_event(&mut state, result("1", "Bash", ToolResult::ok("a\nb")), 1);
-    agent_event(&mut state, start("2", "Read", json!({"path": "x"})), 1);
-    agent_event(&mut state, result("2", "Read", ToolResult::error("x is not there")), 1);
-    let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
-    let [Item::Call(call), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
-    assert_eq!((call.about.as_str(), text.as_str()), ("make", "a\nb"));
-}
-
-#[test]
-fn a_long_failure_and_a_long_difference_can_be_seen_whole() {
+fn every_output_and_every_difference_can_be_read_in_full() {
     let long = "x\n".repeat(60);
     let failed = ToolResult::error(&*long);
     let changed = ToolResult::ok("Written.").with_details(json!({"diff": long}));
-    for outcome in [failed, changed] {
+    for outcome in [ToolResult::ok(&*long), failed, changed] {
         let mut state = working();
         agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
         agent_event(&mut state, result("1", "Write", outcome), 1);
-        let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
-        let [Item::Call(_), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
-        assert_eq!(text.lines().count(), 60);
+        state.update(Event::Key(Key::ctrl('o')), at(2));
+        let shown = state.pager.as_ref().expect("a page").shown;
+        assert_eq!(state.outputs.get(shown).expect("an output").lines().len(), 60);
     }
+}
+
+#[test]
+fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: "so far".into() }, 1);
+    state.update(Event::CommandDone, at(2));
+    let last = state.outputs.last().and_then(|last| state.outputs.get(last)).expect("an output");
+    let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
+    assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));
+    assert_eq!(last.lines(), ["so far"]);
 }

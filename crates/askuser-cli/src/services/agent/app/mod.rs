@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
-//! direction and nothing else. `state`, `update`, `agent_events` and `view` do no IO and read no clock.
+//! direction and nothing else. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -16,6 +16,9 @@ mod driver;
 #[cfg(test)]
 mod fixtures;
 mod history;
+mod outputs;
+mod page_view;
+mod pager;
 mod scrollback;
 mod send;
 mod session_choice;

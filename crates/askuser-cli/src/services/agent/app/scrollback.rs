@@ -24,13 +24,13 @@ pub(crate) enum Item {
     /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
     Call(CallSummary),
-    /// A tool's output, truncated to `max_lines`.
+    /// The last lines of what a call wrote, at most `max_lines`.
     Output {
         text: String,
         role: Role,
         max_lines: usize,
     },
-    /// A diff, truncated to `max_lines`.
+    /// The first lines of a diff, at most `max_lines`.
     Diff {
         text: String,
         max_lines: usize,
@@ -119,17 +119,21 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
 }
 
 /// A call in one row: its name in any case, then as much as fits of its input, status and facts.
-fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
+pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
     let (sign, role) = match call.status {
         CallStatus::Succeeded => (theme.signs.done, Role::Success),
         CallStatus::Failed => (theme.signs.not_done, Role::Danger),
         CallStatus::Asking => ("?", Role::Warning),
+        CallStatus::Running => (theme.signs.ellipsis, Role::Muted),
     };
     let took = call.took.filter(|took| took.as_millis() >= 50).map(format_duration);
-    let facts = took.into_iter().chain(call.facts.iter().cloned());
+    let facts = call.ending.clone().into_iter().chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);
     let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
-    let facts = join_fitting(facts, room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1), theme);
+    // How it failed comes before what ran.
+    let ending = call.ending.as_deref().map_or(0, width);
+    let facts_room = room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1).max(ending.min(room));
+    let facts = join_fitting(facts, facts_room, theme);
     let facts = if facts.is_empty() { facts } else { format!(" {facts}") };
     let mut spans = with_about(start, &call.about, theme, room.saturating_sub(width(&facts)));
     spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
@@ -188,48 +192,57 @@ pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usi
     words
 }
 
+/// The end of an output: what went wrong stands there.
 fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    limited(text, max_lines, theme, columns, |_| (role, "    "))
+    let clean = sanitize::block(text.trim_end());
+    let skipped = clean.lines().count().saturating_sub(max_lines);
+    let mut lines = Vec::new();
+    if skipped > 0 {
+        lines.push(left_out(skipped, "earlier", theme, columns));
+    }
+    for line in clean.lines().skip(skipped) {
+        lines.extend(indented(line, role, "    ", theme, columns));
+    }
+    lines
+}
+
+/// The role of a line of a diff.
+pub(crate) fn diff_role(line: &str) -> Role {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
+        [b'+', ..] => Role::Success,
+        [b'-', ..] => Role::Danger,
+        [b'@', b'@', ..] => Role::Primary,
+        _ => Role::Muted,
+    }
 }
 
 /// Wrapped lines are indented past the `+` and `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    limited(text, max_lines, theme, columns, |line| {
-        let role = match line.as_bytes() {
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
-            [b'+', ..] => Role::Success,
-            [b'-', ..] => Role::Danger,
-            [b'@', b'@', ..] => Role::Primary,
-            _ => Role::Muted,
-        };
-        (role, "     ")
-    })
-}
-
-/// Indented, wrapped lines, at most `max_lines` of them. `look` gives a line's role and the indent of its continuation.
-fn limited(
-    text: &str,
-    max_lines: usize,
-    theme: &Theme,
-    columns: usize,
-    look: impl Fn(&str) -> (Role, &'static str),
-) -> Vec<Line<'static>> {
     let clean = sanitize::block(text.trim_end());
-    let total = clean.lines().count();
-    let mut lines = Vec::new();
-    for line in clean.lines().take(max_lines) {
-        let (role, further) = look(line);
-        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
-        let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
-        let style = theme.style(role);
-        let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
-        lines.extend(wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns));
-    }
-    if total > max_lines {
-        let more = format!("{} {} more lines", theme.signs.ellipsis, total - max_lines);
-        lines.push(Line::styled(more, theme.style(Role::Muted)));
+    let rows = |line: &str| indented(line, diff_role(line), "     ", theme, columns);
+    let mut lines: Vec<Line<'static>> = clean.lines().take(max_lines).flat_map(rows).collect();
+    let more = clean.lines().count().saturating_sub(max_lines);
+    if more > 0 {
+        lines.push(left_out(more, "more", theme, columns));
     }
     lines
+}
+
+/// A line of others, wrapped; what goes on is indented by `further`.
+fn indented(line: &str, role: Role, further: &'static str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
+    let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
+    let style = theme.style(role);
+    let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
+    wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns)
+}
+
+/// Says how many lines are not shown, and how to see them.
+fn left_out(count: usize, which: &str, theme: &Theme, columns: usize) -> Line<'static> {
+    let words = format!("{} {count} {which} line{}", theme.signs.ellipsis, if count == 1 { "" } else { "s" });
+    let hint = format!("{words}, Ctrl-O shows all");
+    Line::styled(if width(&hint) < columns { hint } else { words }, theme.style(Role::Muted))
 }
 
 fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -252,7 +265,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
     ("Tab", "open a question that waits; complete a command"),
     ("Esc", "stop the agent"),
-    ("Ctrl-O", "show results in full, or short again"),
+    ("Ctrl-O", "read the last outputs in full"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),
     ("Ctrl-C", "stop the agent, clear the line; twice: quit"),
     ("Ctrl-D", "quit, with nothing typed"),

@@ -4,8 +4,10 @@
 
 use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
+use super::outputs::Outputs;
+use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
-use super::tool_calls::{self, RunningCall, WaitingFor};
+use super::tool_calls::{RunningCall, WaitingFor};
 use askuser::{Key, Request, RequestKey};
 use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
 use askuser_terminal::markdown::Stream;
@@ -43,9 +45,10 @@ pub(crate) struct State {
     /// Whether the person was notified of the first of them.
     pub(super) notified: Notified,
     pub(crate) notice: Option<Notice>,
-    pub(crate) detail: Detail,
-    /// The last call whose output was not shown in full, for Ctrl-O.
-    pub(super) last_output: Option<(tool_calls::CallSummary, String)>,
+    /// What was not shown in full, for Ctrl-O.
+    pub(crate) outputs: Outputs,
+    /// The page on which it is read.
+    pub(crate) pager: Option<Pager>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
     /// When a question was last answered: a sign that the person is there.
@@ -96,7 +99,8 @@ pub(super) enum Streamed {
 pub(crate) enum OpenTrigger {
     /// The draft is empty: once the keyboard has been idle.
     WhenIdle,
-    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode.
+    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode. Or they read an output:
+    /// when they have closed it.
     OnRequest,
 }
 
@@ -113,13 +117,6 @@ pub(crate) struct Notice {
     pub(crate) role: Role,
     pub(crate) text: String,
     pub(crate) until: Option<Duration>,
-}
-
-/// How much of a tool's output is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    Short,
-    Full,
 }
 
 /// How the last turn ended.
@@ -247,8 +244,8 @@ impl State {
             pending_questions: VecDeque::new(),
             notified: Notified::Yes,
             notice: None,
-            detail: Detail::Short,
-            last_output: None,
+            outputs: Outputs::default(),
+            pager: None,
             focus: None,
             last_key: None,
             last_seen: None,
@@ -276,7 +273,7 @@ impl State {
                 .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        let moves = self.presentation == Presentation::Screen && !self.is_paused();
+        let moves = self.presentation == Presentation::Screen && !self.is_paused() && self.pager.is_none();
         let frame = self.turn.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
@@ -303,7 +300,8 @@ impl State {
 
     /// When a pending question opens.
     pub(crate) fn open_trigger(&self) -> OpenTrigger {
-        if self.draft.is_blank() { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
+        let idle = self.draft.is_blank() && self.pager.is_none();
+        if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
     }
 
     /// Whether a pending question may open now.

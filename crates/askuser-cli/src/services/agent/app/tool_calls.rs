@@ -1,5 +1,6 @@
 //! Tool calls as shown to the person: one line each with what it is about, how it ended and how long it took.
 
+use super::outputs::OutputId;
 use askuser::{sanitize, tool};
 use askuser_agent::ToolResult;
 use serde_json::Value;
@@ -19,6 +20,8 @@ pub(crate) struct RunningCall {
     pub(crate) waiting_for: WaitingFor,
     /// How long it has waited for the person so far.
     pub(crate) waited: Duration,
+    /// What it has written so far, if anything.
+    pub(crate) output: Option<OutputId>,
 }
 
 /// Whether a result's subtitle can add to what is shown already.
@@ -45,6 +48,8 @@ pub(crate) struct CallSummary {
     pub(crate) about: String,
     pub(crate) task: Option<String>,
     pub(crate) status: CallStatus,
+    /// How it failed, where there is a short word for it: its exit code.
+    pub(crate) ending: Option<String>,
     /// `None` for calls of an earlier process.
     pub(crate) took: Option<Duration>,
     /// The size of its output and its subtitle.
@@ -57,6 +62,7 @@ pub(crate) enum CallStatus {
     Failed,
     /// Not finished: the person is being asked first.
     Asking,
+    Running,
 }
 
 /// Whether a tool needs no line of its own, because the prompt and its confirmation show everything.
@@ -96,6 +102,7 @@ impl RunningCall {
             since: now,
             waiting_for: WaitingFor::Nothing,
             waited: Duration::ZERO,
+            output: None,
         }
     }
 
@@ -120,7 +127,20 @@ impl RunningCall {
     pub(crate) fn asking(&self, about: Option<String>) -> CallSummary {
         let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { self.name.clone() };
         let about = about.unwrap_or_else(|| self.about.clone());
-        CallSummary { name, about, task: self.task.clone(), status: CallStatus::Asking, took: None, facts: Vec::new() }
+        CallSummary { name, about, status: CallStatus::Asking, ..self.running() }
+    }
+
+    /// As long as it runs.
+    pub(crate) fn running(&self) -> CallSummary {
+        CallSummary {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            task: self.task.clone(),
+            status: CallStatus::Running,
+            ending: None,
+            took: None,
+            facts: Vec::new(),
+        }
     }
 
     pub(crate) fn finish(self, result: &ToolResult, now: Duration) -> CallSummary {
@@ -140,7 +160,31 @@ impl RunningCall {
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
         let took = Some(self.working_time(now));
-        CallSummary { name: self.name, about: self.about, task: self.task, status, took, facts }
+        CallSummary { status, ending: ending(result), took, facts, ..self.running() }
+    }
+}
+
+/// How a command failed, if that is what the result is about.
+fn ending(result: &ToolResult) -> Option<String> {
+    let details = result.metadata.as_ref()?.details.as_ref()?;
+    match (details["exit_code"].as_i64(), details["signal"].as_i64()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("exit code {code}")),
+        (None, Some(signal)) => Some(format!("killed by signal {signal}")),
+        (None, None) => (details["timed_out"] == true).then(|| "timed out".to_owned()),
+    }
+}
+
+/// What a failed call wrote, without the words about its end that [`ending`] stands for.
+pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> &'a str {
+    let output = result.output.trim_end();
+    let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
+    match (output.split_once('\n'), output.rsplit_once('\n')) {
+        (Some((first, after)), _) if is_ending(first) => after.trim_start_matches('\n'),
+        // Sessions of earlier versions have it at the end.
+        (_, Some((before, last))) if is_ending(last) => before.trim_end(),
+        (None, None) if is_ending(output) => "",
+        _ => output,
     }
 }
 
@@ -231,6 +275,18 @@ mod tests {
         assert_eq!([&own, &other].map(|call| call.working_time(secs(61))), [secs(4), secs(60)]);
         own.question_closed(secs(55));
         assert_eq!(own.working_time(secs(71)), secs(20));
+    }
+
+    #[test]
+    fn how_a_command_failed_is_said_once() {
+        let check = |output: &str, shown: &str| {
+            let result = ToolResult::error(output).with_details(json!({"exit_code": 2}));
+            assert_eq!(failure_output(&result, ending(&result).as_deref()), shown);
+        };
+        check("Exit code 2\n\nno such file\n", "no such file");
+        check("no such file\n\nExit code 2", "no such file");
+        check("Exit code 2", "");
+        check("Exit code 3\nx", "Exit code 3\nx");
     }
 
     #[test]

@@ -451,28 +451,84 @@ fn text_is_printed_block_by_block_and_once() {
     assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\n\ntwo".into() }, 4), []);
 }
 
-#[test]
-fn a_failed_call_shows_its_first_lines() {
-    let mut state = working();
-    let result = ToolResult::error("it broke");
-    let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 1);
-    let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&effects)[..] else {
-        panic!("{effects:?}")
-    };
-    assert_eq!((ended.status, text.as_str()), (CallStatus::Failed, "it broke"));
+fn start(state: &mut State, name: &str, input: serde_json::Value) {
+    agent_event(state, AgentEvent::ToolStart { id: "1".into(), name: name.into(), input }, 0);
+}
+
+fn result(result: ToolResult) -> AgentEvent {
+    AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }
 }
 
 #[test]
-fn control_o_shows_the_last_result_and_the_following_ones_in_full() {
+fn a_failed_command_shows_its_exit_code_first_and_the_end_of_its_output() {
     let mut state = working();
-    let result =
-        |text: &str| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result: ToolResult::ok(text) };
-    assert!(matches!(printed(&agent_event(&mut state, result("a\nb"), 1))[..], [Item::Call(_)]));
-    let expanded = press(&mut state, Key::ctrl('o'), 2);
-    assert!(matches!(printed(&expanded)[..], [Item::Call(_), Item::Output { .. }]), "{expanded:?}");
-    assert!(matches!(printed(&agent_event(&mut state, result("c"), 3))[..], [Item::Call(_), Item::Output { .. }]));
-    press(&mut state, Key::ctrl('o'), 4);
-    assert!(matches!(printed(&agent_event(&mut state, result("d"), 5))[..], [Item::Call(_)]));
+    start(&mut state, "Bash", json!({"command": "make"}));
+    let output: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let failed = ToolResult::error(format!("{output}\nExit code 2")).with_details(json!({"exit_code": 2}));
+    let effects = agent_event(&mut state, result(failed), 1);
+    let [Item::Call(ended), shown @ Item::Output { role: Role::Danger, .. }] = printed(&effects)[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!((ended.status, ended.ending.as_deref()), (CallStatus::Failed, Some("exit code 2")));
+    let lines = crate::agent::app::scrollback::lines(shown, &askuser_terminal::Theme::default(), 80);
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert_eq!(lines[0], "… 55 earlier lines, Ctrl-O shows all");
+    assert_eq!((lines.len(), lines[5].as_str()), (6, "    line 60"));
+}
+
+#[test]
+fn what_a_running_call_writes_is_kept_until_it_is_read() {
+    let mut state = working();
+    start(&mut state, "Bash", json!({"command": "make"}));
+    for part in ["one\n", "two\n"] {
+        assert_eq!(agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: part.into() }, 1), []);
+    }
+    let output = state.calls[0].output.expect("an output");
+    assert_eq!(state.outputs.get(output).map(|output| output.lines()), Some(vec!["one".into(), "two".into()]));
+    agent_event(&mut state, result(ToolResult::ok("one\n…")), 2);
+    assert_eq!(state.outputs.last(), Some(output));
+    assert_eq!(state.outputs.get(output).map(|output| output.lines().len()), Some(2));
+}
+
+#[test]
+fn control_o_opens_the_last_output_and_q_goes_back() {
+    let mut state = working();
+    press(&mut state, Key::ctrl('o'), 1);
+    assert!(state.pager.is_none() && state.notice.is_some());
+    agent_event(&mut state, result(ToolResult::ok("a\nb")), 1);
+    write(&mut state, "draft", 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    assert!(state.pager.is_some());
+    // What is typed meanwhile is for the page; what is pasted is not lost.
+    write(&mut state, "gG", 3);
+    state.update(Event::Paste("!".into()), at(3));
+    assert_eq!(state.draft.as_str(), "draft!");
+    press(&mut state, KeyCode::Char('q'), 4);
+    assert!(state.pager.is_none());
+}
+
+#[test]
+fn a_question_that_comes_while_an_output_is_read_waits_and_opens_afterwards() {
+    let mut state = working();
+    state.motion = Motion::Reduced;
+    agent_event(&mut state, result(ToolResult::ok("a")), 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(3));
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
+    assert!(matches!(state.update(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
+    // Nothing wakes for it, and no spinner turns where none is seen.
+    assert_eq!(state.next_change(at(60_000)), None);
+    press(&mut state, KeyCode::Esc, 61_000);
+    assert_eq!(state.update(Event::Tick, at(61_700)), [ask()]);
+}
+
+#[test]
+fn control_c_closes_the_page_and_stops_nothing() {
+    let mut state = working();
+    agent_event(&mut state, result(ToolResult::ok("a")), 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 3), []);
+    assert!(state.pager.is_none());
 }
 
 #[test]

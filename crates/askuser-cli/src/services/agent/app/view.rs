@@ -3,7 +3,7 @@
 
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text};
 use super::slash_commands;
-use super::state::{Detail, State, Stopping};
+use super::state::{State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
 use crate::truncate::truncate;
 use askuser::sanitize;
@@ -23,12 +23,14 @@ const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
 /// How many queued messages and how many running calls are shown.
 const MAX_LISTED: usize = 4;
+/// How many lines are shown of what a running call writes.
+const OUTPUT_LINES: usize = 5;
 
 /// Lays the live region out for a terminal of this size.
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
-    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, columns, now));
+    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
     let caret_in_box = caret;
     // If rows are short: the input box comes first, then the activity, then the status lines.
     let room = rows.saturating_sub(input.len());
@@ -58,7 +60,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
 }
 
 /// Running calls, the spinner, queued messages, and the pending question.
-fn activity(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Line<'static>> {
+fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: Duration) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let clock = state.clock(now);
     let muted = theme.style(Role::Muted);
@@ -71,6 +73,10 @@ fn activity(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));
+        let written = call.output.and_then(|output| state.outputs.get(output));
+        let last = written.map(|output| output.last_lines(OUTPUT_LINES.min(rows / 4))).unwrap_or_default();
+        let row = |line: &String| format!("    {}", truncate(line, columns.saturating_sub(4), theme));
+        lines.extend(last.iter().map(|line| Line::styled(row(line), muted)));
     }
     if hidden > 0 {
         lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
@@ -275,9 +281,6 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     if state.turn.is_none() {
         facts.extend(tokens(state, theme));
-    }
-    if state.detail == Detail::Full {
-        facts.push("full results".into());
     }
     facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
