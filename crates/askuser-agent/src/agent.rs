@@ -92,6 +92,11 @@ impl Agent {
         self.change(|shared| shared.max_requests = Some(max))
     }
 
+    /// Taking the model's context to have this many tokens, whatever is known about the model.
+    pub fn with_context_window(self, tokens: Option<u64>) -> Agent {
+        self.change(|shared| shared.windows.set = tokens)
+    }
+
     /// Making a failed request again at most this often, waiting this long before the first time and longer each time.
     pub fn with_retries(self, max: u32, pause: Duration) -> Agent {
         self.change(|shared| shared.retries = Retries { max, pause })
@@ -155,7 +160,15 @@ impl Agent {
         Run::new(Box::pin(work), events, taken, abort)
     }
 
-    /// The conversation so far.
+    /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.
+    pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
+        let (events, receiver) = EventSender::channel();
+        let (taken, abort) = (events.taken(), CancellationToken::new());
+        let work = turn::compact(self, wish, events, abort.clone());
+        Run::new(Box::pin(work), receiver, taken, abort)
+    }
+
+    /// The conversation so far, as the model reads it: where it was summarised, it begins with the summary.
     pub fn messages(&self) -> &[Message] {
         &self.history.messages
     }
@@ -175,14 +188,17 @@ impl Agent {
         self.shared.permissions().mode
     }
 
+    /// Changes what needs permission from elsewhere, also while it works.
+    pub fn mode_switch(&self) -> ModeSwitch {
+        ModeSwitch { shared: self.shared.clone() }
+    }
+
     /// Changes what needs permission.
     ///
     /// # Errors
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
-        self.shared.permissions().mode = mode;
-        Ok(())
+        self.mode_switch().set(mode)
     }
 
     /// Which model answers.
@@ -233,6 +249,29 @@ impl Agent {
                 self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
+        Ok(())
+    }
+}
+
+/// Changes what needs permission while an agent works: the next call minds it. A question that is open stays open.
+#[derive(Clone)]
+pub struct ModeSwitch {
+    shared: Arc<Shared>,
+}
+
+impl ModeSwitch {
+    /// What needs permission now.
+    pub fn mode(&self) -> PermissionMode {
+        self.shared.permissions().mode
+    }
+
+    /// Changes it.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing has changed then.
+    pub fn set(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
+        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
+        self.shared.permissions().mode = mode;
         Ok(())
     }
 }

@@ -80,6 +80,14 @@ pub enum AgentEvent {
         /// About how many it has now.
         after_tokens: u64,
     },
+    /// How full the model's context is.
+    Context {
+        /// About how many tokens the next request has.
+        tokens: u64,
+        /// How many it may have, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+    },
     /// What the last request to the model cost.
     Usage {
         /// The tokens.

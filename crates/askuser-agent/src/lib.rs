@@ -40,6 +40,8 @@ mod agent;
 mod asking;
 pub mod atomic_file;
 mod calls;
+mod compaction;
+mod context;
 mod conversation;
 mod event;
 mod event_channel;
@@ -58,7 +60,8 @@ pub mod tools;
 mod transcript;
 mod turn;
 
-pub use agent::Agent;
+pub use agent::{Agent, ModeSwitch};
+pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
@@ -70,4 +73,4 @@ pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError};
+pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError, Verbatim};

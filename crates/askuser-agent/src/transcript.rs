@@ -9,7 +9,7 @@ mod questions;
 mod repair;
 
 use entry::Line;
-pub use entry::{Entry, Halt};
+pub use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 

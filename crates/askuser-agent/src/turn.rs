@@ -2,6 +2,8 @@
 
 use crate::agent::Agent;
 use crate::calls::run_calls;
+use crate::compaction::{self, Tail};
+use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
@@ -31,19 +33,35 @@ pub(crate) async fn drive<'a>(
         Ok(()) => turn(agent, &events, &abort).await,
         Err(stop) => Err(stop),
     };
-    let last = match ended {
+    events.send(last_event(agent, ended));
+}
+
+/// The person wants the conversation to be summarised.
+pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
+    let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
+    events.send(match ended {
+        Ok(()) => AgentEvent::Done { text: String::new() },
+        Err(Stop::Failed(error)) => AgentEvent::Error { error },
+        // Nothing was stopped but the summary.
+        Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
+    });
+}
+
+fn interrupted() -> Failure {
+    Failure { kind: FailureKind::Interrupted, message: "interrupted".into() }
+}
+
+fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
+    match ended {
         Ok(text) => AgentEvent::Done { text },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
         Err(Stop::Interrupted) => {
             match withdraw_questions(agent).keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
-                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error {
-                    error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() },
-                },
+                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
                 Err(Stop::Failed(error)) => AgentEvent::Error { error },
             }
         }
-    };
-    events.send(last);
+    }
 }
 
 /// The turn was stopped for good: nobody needs the answers to what it still asks.
@@ -70,6 +88,7 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
                     return Err(Stop::Failed(Failure { kind: FailureKind::TooManyRequests, message }));
                 }
                 requests += 1;
+                compaction::make_room(agent, events, abort).await?;
                 respond(agent, events, abort).await?;
             }
         }
@@ -133,7 +152,7 @@ impl Response {
 
 async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let shared = agent.shared.clone();
-    let mut attempt = 0;
+    let (mut attempt, mut compactions) = (0, [Tail::Kept, Tail::Summarised].into_iter());
     loop {
         let mut response = Response::default();
         let answered = tokio::select! {
@@ -154,7 +173,10 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     let message = "the answer was cut off at the limit of its length; max_tokens raises it".to_owned();
                     events.send(AgentEvent::Notice { message });
                 }
-                return agent.record(&Entry::Assistant { content: response.content, usage: response.usage });
+                agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
+                let ContextUse { tokens, window } = agent.context();
+                events.send(AgentEvent::Context { tokens, window });
+                return Ok(());
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
@@ -165,6 +187,18 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
                 }
                 return Err(Stop::Interrupted);
+            }
+            Some(Err(error)) if error.kind == FailureKind::ContextTooLong => {
+                let Some(tail) = compactions.next() else { return Err(Stop::Failed(too_long(error))) };
+                let tokens = agent.context().tokens;
+                shared.windows.learn(&*shared.model(), error.context_window, tokens);
+                match compaction::compact(agent, tail, None, events, abort).await {
+                    // What it said before does not help whoever has to do something about it.
+                    Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
+                        return Err(Stop::Failed(too_long(error)));
+                    }
+                    done => done?,
+                }
             }
             Some(Err(error)) => {
                 let Some(pause) = pause(&error, attempt, shared.retries) else {
@@ -222,8 +256,14 @@ async fn read(
     Ok(())
 }
 
+/// What is left to do where a summary does not help.
+fn too_long(error: ModelError) -> Failure {
+    let message = format!("{}; what is left after a summary is still too long: begin anew with less", error.message);
+    Failure { kind: error.kind, message }
+}
+
 /// How long to wait before the request is made again; `None` if it is not.
-fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
+pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
     if !error.is_transient() || attempt >= retries.max {
         return None;
     }
@@ -250,7 +290,7 @@ fn given_up(error: ModelError) -> Failure {
 
 impl Shared {
     /// What the model is told, with what is true only now.
-    fn system_now(&self) -> String {
+    pub(crate) fn system_now(&self) -> String {
         match self.permissions().mode {
             PermissionMode::Plan => {
                 let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };

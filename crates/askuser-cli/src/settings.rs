@@ -19,6 +19,7 @@ impl Setting {
     pub fn flag(&self) -> &'static str {
         match self.name {
             "base_url" => "base-url",
+            "context_window" => "context-window",
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
             "pass_env" => "pass-env",
@@ -161,6 +162,26 @@ pub const SETTINGS: &[Setting] = &[
             "none",
             Anybody,
             "How long an answer of the model may get; none is the provider's own limit",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting(
+            "context_window",
+            "N",
+            "auto",
+            User,
+            "How many tokens the model takes before the conversation is summarised; auto is what is known of the model",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting(
+            "price",
+            "IN/OUT",
+            "none",
+            User,
+            "What a million tokens cost in dollars, read and written, such as 3/15; the conversation shows what it has cost",
         ),
     ),
     of(

@@ -1,6 +1,8 @@
 //! A conversation, made from what happened, and what comes next in it.
 
-use super::{Entry, Halt};
+use super::{Entry, Halt, Verbatim};
+use crate::compaction;
+use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
@@ -20,6 +22,14 @@ pub(crate) struct History {
     ids: HashSet<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
+    /// The summary in the first message, if there is one.
+    summary: Option<String>,
+    /// What no summary replaces, of all that was replaced so far.
+    verbatim: Vec<Verbatim>,
+    /// The calls that the person did not allow.
+    refused: HashSet<String>,
+    /// How many tokens the provider counted, and up to which message.
+    pub(crate) measured: Option<(u64, usize)>,
 }
 
 /// What comes next.
@@ -61,7 +71,7 @@ impl History {
                 self.stopped = false;
                 self.messages.push(Message::User { text: text.clone() });
             }
-            Entry::Assistant { content, .. } => {
+            Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
                 self.halts.clear();
@@ -69,9 +79,13 @@ impl History {
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.messages.push(message);
+                let Usage { input_tokens, output_tokens } = usage;
+                // Not every provider counts.
+                self.measured = (*input_tokens > 0).then(|| (input_tokens + output_tokens, self.messages.len()));
             }
             Entry::Result { id, result, halt, .. } => {
                 self.halts.extend(halt.map(|halt| (id.clone(), halt)));
+                self.refused.extend((*halt == Some(Halt::NotAllowed)).then(|| id.clone()));
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
@@ -80,6 +94,13 @@ impl History {
                 self.stopped = true;
             }
             Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
+            Entry::Compacted { summary, verbatim, kept, budget } => {
+                self.verbatim.extend(verbatim.iter().cloned());
+                let dropped = self.messages.len().saturating_sub(*kept);
+                self.messages.splice(..dropped, [compaction::message(summary, &self.verbatim, *budget)]);
+                self.summary = Some(summary.clone());
+                self.measured = None;
+            }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
         }
@@ -108,6 +129,21 @@ impl History {
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
+    }
+
+    /// The summary with which the conversation begins, if it does.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+
+    /// Whether it begins with a summary of what came before.
+    pub(crate) fn is_summarised(&self) -> bool {
+        self.summary.is_some()
+    }
+
+    /// Whether the person did not allow a call.
+    pub(crate) fn was_refused(&self, call: &str) -> bool {
+        self.refused.contains(call)
     }
 
     /// Whether the person stopped it.

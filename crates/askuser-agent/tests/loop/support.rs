@@ -351,6 +351,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         AgentEvent::TextDelta { .. }
         | AgentEvent::ThoughtDelta { .. }
         | AgentEvent::ToolOutput { .. }
+        | AgentEvent::Context { .. }
         | AgentEvent::Usage { .. } => None,
         AgentEvent::Compacting => Some("compacting".into()),
         AgentEvent::Compacted { .. } => Some("compacted".into()),

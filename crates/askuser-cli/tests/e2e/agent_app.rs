@@ -795,3 +795,46 @@ fn a_page_is_gone_while_the_process_is_stopped_and_back_with_it() {
     terminal.wait_for(BOX);
     assert!(terminal.screen().contains("Done."), "{}", terminal.screen());
 }
+
+#[test]
+fn thoughts_are_one_line_while_they_last_and_afterwards() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let thought = format!("{}at the end a decision.", "I think about it at length. ".repeat(20));
+        let script = json!({"pace_ms": 5, "turns": [{"thought": thought, "text": "Done it is."}]});
+        let stage = stage(json!([])).size(columns, rows).file("script.json", script.to_string());
+        let mut terminal = start(&stage, &["go"]);
+        terminal.wait_for("Thinking");
+        terminal.wait_for("Done it is.");
+        terminal.wait_for(BOX);
+        let screen = terminal.screen();
+        assert!(screen.contains("• Thought for ") && !screen.contains("at length"), "{screen}");
+        terminal.keys("<c-o>");
+        terminal.wait_for("at the end a decision.");
+        terminal.keys("q");
+        terminal.wait_for(BOX);
+    }
+}
+
+#[test]
+fn shift_tab_changes_what_needs_permission_in_the_middle_of_a_turn() {
+    let write = |path: &str| json!({"name": "Write", "input": {"path": path, "content": "x\n"}});
+    let stage = stage(json!([
+        {"wait_ms": 1_500, "calls": [write("one.txt")]},
+        {"wait_ms": 1_500, "calls": [write("two.txt")]},
+        {"text": "Done."},
+    ]));
+    let mut terminal = start(&stage, &["go"]);
+    terminal.wait_for("asks first (Shift-Tab)");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("╭─ accepts edits ─");
+    terminal.wait_for("● Write one.txt  ✔");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("╭─ plan mode ─");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("asks first (Shift-Tab)");
+    terminal.wait_for("╭─ Write ─╮");
+    assert!(!stage.path("two.txt").exists());
+    terminal.keys("1");
+    terminal.wait_for("Done.");
+    assert!(stage.path("two.txt").exists());
+}

@@ -21,28 +21,30 @@ fn user(stage: Stage, toml: &str) -> Stage {
 #[test]
 fn without_anything_every_setting_has_its_default() {
     let expected = "\
-timeout       none            default
-answers       none            default
-headless      none            default
-via           policy,terminal default
-store         auto            default
-on_question   none            default
-popup         auto            default
-notify        true            default
-plain         false           default
-repair        false           default
-key_delay     250ms           default
-success_flash 80ms            default
-confirm       inline          default
-theme         auto            default
-color         auto            default
-format        auto            default
-model         none            default
-base_url      none            default
-max_tokens    none            default
-permissions   ask             default
-pass_env      none            default
-mcp_limit     auto            default
+timeout         none            default
+answers         none            default
+headless        none            default
+via             policy,terminal default
+store           auto            default
+on_question     none            default
+popup           auto            default
+notify          true            default
+plain           false           default
+repair          false           default
+key_delay       250ms           default
+success_flash   80ms            default
+confirm         inline          default
+theme           auto            default
+color           auto            default
+format          auto            default
+model           none            default
+base_url        none            default
+max_tokens      none            default
+context_window  auto            default
+price           none            default
+permissions     ask             default
+pass_env        none            default
+mcp_limit       auto            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));

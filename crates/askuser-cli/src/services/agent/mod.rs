@@ -55,6 +55,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .keeping_from_tools(secrets(&settings))
         .supervised_by(supervisor())
         .with_deadline(settings.timeout)
+        .with_context_window(settings.context_window)
         .with_origin(inbox::origin("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);

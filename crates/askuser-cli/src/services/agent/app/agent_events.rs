@@ -2,12 +2,14 @@
 
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
-use super::state::{Effect, Event, LastPrinted, State, Streamed, TurnEnd};
+use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
 use super::tool_calls::{
     self, CallStatus, CallSummary, RunningCall, WaitingFor, about, diff, failure_output, is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{AgentEvent, Block, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult};
+use askuser_agent::{
+    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
+};
 use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
 use std::time::Duration;
@@ -24,6 +26,7 @@ impl State {
         match event {
             Event::SessionOpened(session, messages) => {
                 self.session = Some(session.clone());
+                self.context = session.context;
                 self.turn_end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
                     self.mode_before_plan = session.mode;
@@ -33,6 +36,7 @@ impl State {
             }
             Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
+                self.context = session.context;
                 if before.as_ref().is_none_or(|before| before.model != session.model) {
                     self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
                 }
@@ -41,6 +45,7 @@ impl State {
                 }
             }
             Event::Cleared => {
+                self.context = None;
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
@@ -58,6 +63,7 @@ impl State {
         if self.pending_commands > 0 {
             return;
         }
+        self.end_thought(now, out);
         let turn = self.turn.take();
         for call in std::mem::take(&mut self.calls) {
             if let Some(output) = call.output {
@@ -95,7 +101,12 @@ impl State {
     }
 
     fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+        if task.is_none() && !matches!(event, AgentEvent::ThoughtDelta { .. }) {
+            self.end_thought(now, out);
+        }
         match event {
+            // A subagent's thoughts are for nobody but itself.
+            AgentEvent::ThoughtDelta { text } if task.is_none() => self.think(&text, now),
             AgentEvent::TextDelta { text } if task.is_none() => {
                 self.streamed = Streamed::Parts;
                 let mut rows = self.stream.push(&text);
@@ -124,7 +135,27 @@ impl State {
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
             AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text, task),
-            AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::Usage { usage } => {
+                self.usage += usage;
+                self.spent += usage;
+            }
+            AgentEvent::Context { tokens, window } if task.is_none() => {
+                self.context = Some(ContextUse { tokens, window });
+            }
+            AgentEvent::Compacting if task.is_none() => {
+                self.close_text(out);
+                self.print(Item::Note(Role::Muted, "Summarising the conversation…".into()), out);
+            }
+            AgentEvent::Compacted { before_tokens, after_tokens } if task.is_none() => {
+                let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
+                let words = format!(
+                    "The conversation was summarised: about {before} tokens before, {after} now. What you said and answered \
+                     is kept word for word."
+                );
+                self.print(Item::Note(Role::Muted, words), out);
+            }
+            // A subagent's context is its own.
+            AgentEvent::Context { .. } | AgentEvent::Compacting | AgentEvent::Compacted { .. } => {}
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
                 self.close_text(out);
@@ -146,10 +177,23 @@ impl State {
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
             | AgentEvent::ThoughtDelta { .. }
-            | AgentEvent::Compacting
-            | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
+        }
+    }
+
+    fn think(&mut self, text: &str, now: Duration) {
+        let begin = || Thought { since: now, output: self.outputs.begin(Heading::Thoughts(Duration::ZERO)) };
+        let thought = *self.thought.get_or_insert_with(begin);
+        self.outputs.append(thought.output, text);
+    }
+
+    /// The model has thought; how long stays in the conversation, and Ctrl-O shows what.
+    fn end_thought(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        if let Some(Thought { since, output }) = self.thought.take() {
+            let took = now.saturating_sub(since);
+            self.outputs.end(output, Heading::Thoughts(took), "");
+            self.print(Item::Thought(took), out);
         }
     }
 

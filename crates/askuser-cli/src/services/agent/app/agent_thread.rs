@@ -1,12 +1,12 @@
 //! The thread that runs the agent: takes commands, runs one turn at a time, and sends updates to the UI thread.
 //!
-//! Commands sent during a turn are queued until the turn is over, except `Stop` and `Quit`. `Quit` cuts the turn off as a
+//! Commands sent during a turn are queued until the turn is over, except `Stop`, `SetMode` and `Quit`. `Quit` cuts the turn off as a
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
 use crate::agent::session;
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, Message, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, ContextUse, Message, ModeSwitch, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -28,6 +28,8 @@ pub(crate) enum AgentCommand {
     SetModel(String),
     /// Start a new conversation.
     Clear,
+    /// Summarise the conversation, minding this.
+    Compact(Option<String>),
     /// Switch to another session of the same folder.
     OpenSession(String),
     /// Stop the turn.
@@ -65,6 +67,8 @@ pub(crate) struct Session {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
+    /// How full the model's context is, where anything has been said yet.
+    pub(crate) context: Option<ContextUse>,
 }
 
 /// Connects to a model by its name.
@@ -151,7 +155,8 @@ impl AgentLoop {
             let next = match command {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
-                    self.run_turn(agent.run(text)).await
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.run(text), mode).await
                 }
                 AgentCommand::Resume => self.resume(&mut agent).await,
                 AgentCommand::OpenSession(id) => match open(&id, &agent) {
@@ -166,13 +171,21 @@ impl AgentLoop {
                     }
                 },
                 AgentCommand::SetMode(mode) => {
-                    self.report(agent.set_mode(mode).map_err(|error| error.to_string()), &agent);
+                    if let Err(error) = agent.set_mode(mode) {
+                        self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
+                    }
+                    // Also where it failed: the UI may show another one.
+                    self.ui.send(AgentUpdate::SessionChanged(about(&agent)));
                     Next::Command
                 }
                 AgentCommand::SetModel(name) => {
                     let model = (self.connect)(&name).map(|model| agent.set_model(model));
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
+                }
+                AgentCommand::Compact(wish) => {
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.compact(wish), mode).await
                 }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
@@ -203,18 +216,28 @@ impl AgentLoop {
         });
     }
 
+    /// Changes the mode in the middle of a turn. The UI shows the new one already.
+    fn switch_mode(&self, switch: &ModeSwitch, mode: PermissionMode) {
+        if let Err(error) = switch.set(mode) {
+            self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
+            self.ui.send(AgentUpdate::Event(AgentEvent::Mode { mode: switch.mode() }));
+        }
+        self.ui.send(AgentUpdate::CommandDone);
+    }
+
     async fn resume(&mut self, agent: &mut Agent) -> Next {
+        let mode = agent.mode_switch();
         match agent.resume() {
             Some(run) => {
                 self.ui.send(AgentUpdate::TurnStarted);
-                self.run_turn(run).await
+                self.run_turn(run, mode).await
             }
             None => Next::Command,
         }
     }
 
     /// Forwards the events of a turn until it ends.
-    async fn run_turn(&mut self, mut run: Run<'_>) -> Next {
+    async fn run_turn(&mut self, mut run: Run<'_>, mode_switch: ModeSwitch) -> Next {
         let stopper = run.stopper();
         loop {
             tokio::select! {
@@ -227,6 +250,8 @@ impl AgentLoop {
                         return Next::End;
                     }
                     Some(AgentCommand::Quit) | None => return Next::End,
+                    // What a person takes back, or allows, counts from now on.
+                    Some(AgentCommand::SetMode(mode)) => self.switch_mode(&mode_switch, mode),
                     Some(command) => self.queue.push_back(command),
                 },
                 event = run.next() => match event {
@@ -256,5 +281,6 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
 
 fn about(agent: &Agent) -> Session {
     let transcript = agent.transcript();
-    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd() }
+    let context = (!agent.messages().is_empty()).then(|| agent.context());
+    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
 }

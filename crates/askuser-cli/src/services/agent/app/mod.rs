@@ -95,6 +95,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         Err(_) => (None, Vec::new()),
     };
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
+    state.price = settings.price;
     state.queue.extend(opening);
     let connect_settings = settings.clone();
     let connect = Box::new(move |name: &str| crate::agent::connect(name, &connect_settings));

@@ -2,9 +2,8 @@
 
 use super::outputs::{Heading, OutputKind};
 use super::pager::{Pager, Search, VisibleRow};
-use super::scrollback::{call_line, diff_role, join_fitting};
+use super::scrollback::{call_line, diff_role, join_fitting, thought_words};
 use super::state::State;
-use super::tool_calls::format_duration;
 use crate::truncate::truncate;
 use askuser_terminal::text::{Line, Modifier, Span, Style};
 use askuser_terminal::{Role, Theme, width};
@@ -45,16 +44,11 @@ fn heading(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<
     let room = columns.saturating_sub(width(&place));
     let mut line = match state.outputs.get(pager.shown).map(|output| &output.heading) {
         Some(Heading::Call(call)) => call_line(call, theme, room),
-        Some(Heading::Thoughts(took)) => Line::styled(thoughts(*took), theme.style(Role::Text)),
+        Some(Heading::Thoughts(took)) => Line::styled(thought_words(*took), theme.style(Role::Text)),
         None => Line::default(),
     };
     line.spans.push(Span::styled(place, theme.style(Role::Muted)));
     line
-}
-
-/// How long the model has thought, in words.
-pub(crate) fn thoughts(took: std::time::Duration) -> String {
-    format!("Thought for {}", format_duration(took))
 }
 
 fn text_row(row: &VisibleRow<'_>, kind: OutputKind, theme: &Theme) -> Line<'static> {

@@ -12,6 +12,7 @@ use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{Presentation, Role, Signs, Theme, width, wrap_styled};
+use std::time::Duration;
 
 /// Something printed into the scrollback.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub(crate) enum Item {
     /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
     Call(CallSummary),
+    /// The model has thought, for so long.
+    Thought(Duration),
     /// The last lines of what a call wrote, at most `max_lines`.
     Output {
         text: String,
@@ -63,6 +66,7 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Call(call) => vec![call_line(call, theme, columns)],
         Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
+        Item::Thought(took) => note(Role::Muted, &thought_words(*took), theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help(presentation) => help(*presentation, theme, columns),
     }
@@ -83,6 +87,11 @@ pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usi
         }
     }
     lines
+}
+
+/// How long the model has thought, in words.
+pub(crate) fn thought_words(took: Duration) -> String {
+    format!("Thought for {}", format_duration(took))
 }
 
 fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -264,6 +273,7 @@ const KEYS: &[(&str, &str)] = &[
     ("Alt-Enter, Ctrl-J", "new line"),
     ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
     ("Tab", "open a question that waits; complete a command"),
+    ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),
     ("Ctrl-O", "read the last outputs in full"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),

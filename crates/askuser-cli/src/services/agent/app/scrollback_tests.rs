@@ -1,5 +1,4 @@
 use super::*;
-use std::time::Duration;
 
 fn show(item: &Item, columns: usize) -> Vec<String> {
     let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();

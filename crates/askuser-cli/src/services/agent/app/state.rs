@@ -4,12 +4,13 @@
 
 use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
-use super::outputs::Outputs;
+use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{RunningCall, WaitingFor};
 use askuser::{Key, Request, RequestKey};
-use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
+use askuser_agent::{AgentEvent, ContextUse, Message, PermissionMode, Usage};
+use askuser_cli::config::Price;
 use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
@@ -34,12 +35,20 @@ pub(crate) struct State {
     /// How many commands the agent thread has not finished yet.
     pub(crate) pending_commands: usize,
     pub(crate) turn: Option<Turn>,
+    /// What the model is thinking before it says or does something.
+    pub(crate) thought: Option<Thought>,
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
     pub(super) streamed: Streamed,
     pub(crate) calls: Vec<RunningCall>,
     /// Tokens used by the current turn, or the last one.
     pub(crate) usage: Usage,
+    /// Tokens used by all turns of this process.
+    pub(crate) spent: Usage,
+    /// What tokens cost, where the person has said so.
+    pub(crate) price: Option<Price>,
+    /// How full the model's context is, once anything has been said.
+    pub(crate) context: Option<ContextUse>,
     /// Questions not opened yet, in the order of the driver's queue.
     pub(crate) pending_questions: VecDeque<Arc<Request>>,
     /// Whether the person was notified of the first of them.
@@ -73,6 +82,13 @@ pub(crate) struct Turn {
     /// On the clock that stops while a question is open, see [`State::clock`].
     pub(crate) since: Duration,
     pub(crate) stopping: Stopping,
+}
+
+/// Thoughts that are not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thought {
+    pub(crate) since: Duration,
+    pub(crate) output: OutputId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,10 +253,14 @@ impl State {
             queue: VecDeque::new(),
             pending_commands: 1,
             turn: None,
+            thought: None,
             stream: Stream::default(),
             streamed: Streamed::Nothing,
             calls: Vec::new(),
             usage: Usage::default(),
+            spent: Usage::default(),
+            price: None,
+            context: None,
             pending_questions: VecDeque::new(),
             notified: Notified::Yes,
             notice: None,

@@ -161,7 +161,7 @@ impl State {
             Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
             }
-            Item::Gap | Item::Header(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
+            Item::Gap | Item::Header(_) | Item::Thought(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
                 (LastPrinted::Other, self.last_printed != LastPrinted::Nothing)
             }
         };
@@ -219,9 +219,9 @@ impl State {
             return self.interrupt(now, out);
         }
         self.quit_armed_until = None;
-        // Meant for the question that just closed, it would send half a draft or stop the turn.
+        // Meant for the question that just closed, it would send half a draft, stop the turn or change the mode.
         let stray = self.stray_until.is_some_and(|until| now < until);
-        if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
+        if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::BackTab) {
             // A held key repeats: ignore it until it is released.
             self.stray_until = Some(now + STRAY_KEY_WINDOW);
             return;
@@ -234,6 +234,7 @@ impl State {
             _ if key == Key::ctrl('o') => self.read_outputs(out),
             _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.as_str().to_owned())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
+            Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
             Key { code: KeyCode::Tab, .. } if !self.pending_questions.is_empty() => self.open_question(out),
             Key { code: KeyCode::Tab, .. } => {
                 if let Some(completed) = slash_commands::complete(self.draft.as_str()) {

@@ -15,7 +15,7 @@ fn at(millis: u64) -> Duration {
 }
 
 fn session(mode: PermissionMode) -> Session {
-    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into() }
+    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
 }
 
 /// Ready for the person, with two earlier messages.
@@ -532,6 +532,28 @@ fn control_c_closes_the_page_and_stops_nothing() {
 }
 
 #[test]
+fn thoughts_are_folded_and_can_be_read_in_full() {
+    let mut state = working();
+    let thought = |text: &str| AgentEvent::ThoughtDelta { text: text.into() };
+    assert_eq!(agent_event(&mut state, thought("First I look. "), 1_000), []);
+    assert_eq!(agent_event(&mut state, thought("Then I leap."), 3_000), []);
+    assert!(state.thought.is_some());
+    let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
+    assert_eq!(printed(&effects), [&Item::Thought(at(6_000))]);
+    press(&mut state, Key::ctrl('o'), 8_000);
+    let shown = state.pager.as_ref().and_then(|pager| state.outputs.get(pager.shown)).expect("an output");
+    assert_eq!(shown.lines(), ["First I look. Then I leap."]);
+}
+
+#[test]
+fn a_subagents_thoughts_are_not_shown() {
+    let mut state = working();
+    let event = Box::new(AgentEvent::ThoughtDelta { text: "hm".into() });
+    agent_event(&mut state, AgentEvent::Task { id: "t".into(), description: "audit".into(), event }, 1);
+    assert_eq!((state.thought, state.outputs.last()), (None, None));
+}
+
+#[test]
 fn a_text_that_is_made_again_is_said_not_to_count() {
     let mut state = working();
     agent_event(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
@@ -580,6 +602,41 @@ fn command(state: &mut State, line: &str) -> Vec<Effect> {
     let mut effects = press(state, KeyCode::Enter, 0);
     effects.retain(|effect| !matches!(effect, Effect::SaveHistory(_)));
     effects
+}
+
+#[test]
+fn shift_tab_goes_through_the_modes_and_never_to_the_one_that_asks_nothing() {
+    let mut state = ready();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let effects = press(&mut state, KeyCode::BackTab, 0);
+        assert_eq!(effects, [Effect::Command(AgentCommand::SetMode(state.mode()))]);
+        seen.push(state.mode());
+    }
+    use PermissionMode::{AcceptEdits, Allow, Ask, Plan};
+    assert_eq!(seen, [AcceptEdits, Plan, Ask, AcceptEdits]);
+    let mut state = ready();
+    state.update(Event::SessionChanged(session(Allow)), at(0));
+    press(&mut state, KeyCode::BackTab, 0);
+    assert_eq!(state.mode(), Ask);
+}
+
+#[test]
+fn shift_tab_that_was_meant_for_a_question_changes_no_mode() {
+    let mut state = working();
+    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(5_500));
+    assert_eq!(press(&mut state, KeyCode::BackTab, 5_600), []);
+    assert_eq!(state.mode(), PermissionMode::Ask);
+}
+
+#[test]
+fn a_mode_that_could_not_be_changed_is_shown_as_it_is() {
+    let mut state = working();
+    press(&mut state, KeyCode::BackTab, 0);
+    state.update(Event::CommandFailed("the disk is full".into()), at(1));
+    agent_event(&mut state, AgentEvent::Mode { mode: PermissionMode::Ask }, 1);
+    assert_eq!(state.mode(), PermissionMode::Ask);
 }
 
 #[test]

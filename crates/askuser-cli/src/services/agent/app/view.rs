@@ -2,12 +2,14 @@
 //! function of state, size and time.
 
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text};
+use super::send::context_percent;
 use super::slash_commands;
 use super::state::{State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
 use crate::truncate::truncate;
 use askuser::sanitize;
-use askuser_agent::PermissionMode;
+use askuser_agent::{PermissionMode, Usage};
+use askuser_cli::config::Price;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
@@ -66,6 +68,11 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     let muted = theme.style(Role::Muted);
     let frames = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
     let spinner = frames[state.frame(now) % frames.len()];
+    if let Some(output) = state.thought.and_then(|thought| state.outputs.get(thought.output)) {
+        let last = output.last_lines(1).pop().unwrap_or_default();
+        let words = last_words(&last, columns.saturating_sub(MODEL_INDENT), theme);
+        lines.push(Line::styled(format!("{}{words}", " ".repeat(MODEL_INDENT)), muted));
+    }
     let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
     let hidden = calls.len().saturating_sub(MAX_LISTED);
     for call in &calls[hidden..] {
@@ -84,6 +91,7 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
         let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
         let words = match turn.stopping {
+            Stopping::No if state.thought.is_some() => "Thinking",
             Stopping::No => "Working",
             Stopping::Yes => "Stopping",
         };
@@ -133,12 +141,24 @@ fn whole_seconds(time: Duration) -> Duration {
     if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
 }
 
+/// The end of a line that is too wide, from the beginning of a word.
+fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let ellipsis = theme.signs.ellipsis;
+    let room = columns.saturating_sub(width(ellipsis));
+    let starts = line.char_indices().map(|(at, _)| at).filter(|at| width(&line[*at..]) <= room);
+    let words = starts.clone().find(|at| line[..*at].ends_with(' ')).or(starts.clone().next());
+    format!("{ellipsis}{}", &line[words.unwrap_or(line.len())..])
+}
+
 fn tokens(state: &State, theme: &Theme) -> Option<String> {
     let usage = state.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let signs = theme.signs;
         format!(
-            "{} {} {} {}",
+            "{} {} {} {} tokens",
             signs.up,
             format_count(usage.input_tokens),
             signs.down,
@@ -247,12 +267,27 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
 }
 
+/// On the box, where it is not the usual one.
 fn mode_label(mode: PermissionMode) -> Option<&'static str> {
+    (mode != PermissionMode::Ask).then(|| mode_words(mode))
+}
+
+fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
-        PermissionMode::Ask => None,
-        PermissionMode::Plan => Some("plan mode"),
-        PermissionMode::AcceptEdits => Some("accepts edits"),
-        PermissionMode::Allow => Some("asks no permission"),
+        PermissionMode::Ask => "asks first",
+        PermissionMode::Plan => "plan mode",
+        PermissionMode::AcceptEdits => "accepts edits",
+        PermissionMode::Allow => "asks no permission",
+    }
+}
+
+/// What the tokens of this process have cost, at most: those from a cache may be cheaper.
+fn cost(price: Price, spent: Usage) -> Option<String> {
+    let cost = price.of(spent.input_tokens, spent.output_tokens);
+    match cost {
+        cost if cost <= 0.0 => None,
+        cost if cost < 0.01 => Some("<$0.01".into()),
+        cost => Some(format!("${cost:.2}")),
     }
 }
 
@@ -279,9 +314,13 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(session) = &state.session {
         facts.push(sanitize::line(&session.model).into_owned());
     }
+    let percent = state.context.and_then(context_percent);
+    facts.extend(percent.map(|percent| format!("context {percent}%")));
     if state.turn.is_none() {
         facts.extend(tokens(state, theme));
     }
+    facts.extend(state.price.and_then(|price| cost(price, state.spent)));
+    facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
     facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);

@@ -2,13 +2,19 @@ use super::*;
 use crate::agent::app::agent_thread::Session;
 use crate::agent::app::fixtures::request;
 use crate::agent::app::state::{Event, Motion, Notice};
-use askuser_agent::{AgentEvent, Usage};
+use askuser_agent::AgentEvent;
 use askuser_terminal::Presentation;
 use askuser_terminal::markdown::Stream;
 use serde_json::json;
 
 fn session(mode: PermissionMode) -> Session {
-    Session { id: "0199-1".into(), model: "anthropic/some-model".into(), mode, cwd: "/home/ada/notes".into() }
+    Session {
+        id: "0199-1".into(),
+        model: "anthropic/some-model".into(),
+        mode,
+        cwd: "/home/ada/notes".into(),
+        context: None,
+    }
 }
 
 fn idle() -> State {
@@ -197,4 +203,30 @@ fn pages_of_an_output() {
     state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
     screens.push(format!("a question\n{}", show_page(&mut state, 80, 8)));
     insta::assert_snapshot!("page", screens.join("\n"));
+}
+
+#[test]
+fn screens_of_a_model_that_thinks() {
+    let mut state = idle();
+    state.update(Event::TurnStarted, Duration::ZERO);
+    let words: Vec<String> = (1..=40).map(|n| format!("word{n}")).collect();
+    let text = format!("An earlier paragraph.\n\n{}", words.join(" "));
+    state.update(Event::Agent(AgentEvent::ThoughtDelta { text }), Duration::from_secs(2));
+    check("thinking", &state);
+}
+
+#[test]
+fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
+    let mut state = idle();
+    let usage = Usage { input_tokens: 12_300, output_tokens: 1_200 };
+    state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
+    state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
+    state.price = Some(Price { input: 3.0, output: 15.0 });
+    let shown = show(&state, &Theme::default(), 120, 24);
+    let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";
+    assert!(shown.contains(words), "{shown}");
+    state.price = Some(Price { input: 0.1, output: 0.1 });
+    assert!(show(&state, &Theme::default(), 120, 24).contains("<$0.01"));
+    state.price = Some(Price { input: 0.0, output: 0.0 });
+    assert!(!show(&state, &Theme::default(), 120, 24).contains('$'));
 }
