@@ -4,7 +4,7 @@
 //! which the work goes on. The whole conversation stays in the transcript; only what the model reads becomes shorter.
 
 use crate::agent::Agent;
-use crate::context::{self, ContextUse};
+use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
@@ -75,18 +75,23 @@ pub(crate) async fn compact(
         () = abort.cancelled() => return Err(Stop::Interrupted),
         summary = summarise(&agent.shared, &agent.history, dropped, wish, before.window, events) => summary?,
     };
-    let entry = Entry::Compacted {
-        summary,
+    let compacted = |after_tokens| Entry::Compacted {
+        summary: summary.clone(),
         verbatim: verbatim(&agent.shared, &agent.history, dropped),
         kept: agent.history.messages.len() - dropped,
         // A quarter of the window, at three bytes to a token.
         budget: before.window.map_or(60_000, |window| (window * 3 / 4) as usize),
+        before_tokens: before.tokens,
+        after_tokens,
     };
+    let mut after = agent.history.clone();
+    after.apply(&compacted(0));
+    let after_tokens = after.tokens(|| agent.shared.overhead());
+    let entry = compacted(after_tokens);
     agent.record(&entry)?;
     agent.shared.transcript.sync()?;
-    let after = agent.context();
-    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens: after.tokens });
-    events.send(AgentEvent::Context { tokens: after.tokens, window: after.window });
+    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens });
+    events.send(AgentEvent::Context { tokens: after_tokens, window: before.window });
     Ok(())
 }
 
@@ -95,7 +100,7 @@ impl Agent {
     pub fn context(&self) -> ContextUse {
         let shared = &self.shared;
         let window = shared.windows.of(&*shared.model());
-        ContextUse { tokens: self.history.tokens(shared.overhead()), window }
+        ContextUse { tokens: self.history.tokens(|| shared.overhead()), window }
     }
 
     /// How many messages a summary would replace; `None` if it would gain nothing.
@@ -287,14 +292,5 @@ impl Verbatim {
             Verbatim::Said { text } => format!("User: {text}"),
             Verbatim::Asked { name, input, outcome } => format!("{name} {input}\n{outcome}"),
         }
-    }
-}
-
-impl History {
-    /// About how many tokens the next request has, of which so many come before the messages.
-    fn tokens(&self, overhead: u64) -> u64 {
-        let (counted, from) = self.measured.unwrap_or((overhead, 0));
-        let since = self.messages.iter().skip(from).map(context::bytes).sum();
-        counted + context::estimate(since)
     }
 }

@@ -54,6 +54,11 @@ pub enum AgentEvent {
         /// Why.
         error: Failure,
     },
+    /// The person said something. It is told of a conversation that is taken up again; who says it now knows it.
+    User {
+        /// The text.
+        text: String,
+    },
     /// A part of a text that is still being written.
     TextDelta {
         /// The part.

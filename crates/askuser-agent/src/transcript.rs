@@ -7,6 +7,7 @@ mod entry;
 mod history;
 mod questions;
 mod repair;
+mod replay;
 
 use entry::Line;
 pub use entry::{Entry, Halt, Verbatim};

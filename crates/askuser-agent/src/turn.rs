@@ -174,8 +174,11 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     events.send(AgentEvent::Notice { message });
                 }
                 agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
-                let ContextUse { tokens, window } = agent.context();
-                events.send(AgentEvent::Context { tokens, window });
+                // A subagent's context is its own.
+                if !shared.is_subagent() {
+                    let ContextUse { tokens, window } = agent.context();
+                    events.send(AgentEvent::Context { tokens, window });
+                }
                 return Ok(());
             }
             None => {

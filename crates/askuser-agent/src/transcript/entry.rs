@@ -59,6 +59,9 @@ pub enum Entry {
         kept: usize,
         /// How many bytes of it, and of what was kept word for word earlier, the model reads.
         budget: usize,
+        /// About how many tokens the conversation had before, and has since.
+        before_tokens: u64,
+        after_tokens: u64,
     },
     /// The mode has changed.
     Mode { mode: PermissionMode },

@@ -74,7 +74,7 @@ impl Small {
         if tokens > self.window {
             self.counts.lock().unwrap().rejected += 1;
             let mut error = ModelError::new(FailureKind::ContextTooLong, "prompt is too long");
-            error.context_window = (tokens % 2 == 0).then_some(self.window as u64);
+            error.context_window = tokens.is_multiple_of(2).then_some(self.window as u64);
             return vec![Err(error)];
         }
         if is_for_a_summary(request) {
@@ -196,7 +196,7 @@ async fn many_turns(tells: bool) -> Counts {
     while turn < TURNS {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // About one turn in thirty ends early, anywhere.
-        let patience = if (chance >> 33) % 30 == 0 { (chance >> 40) as usize % 12 } else { usize::MAX };
+        let patience = if (chance >> 33).is_multiple_of(30) { (chance >> 40) as usize % 12 } else { usize::MAX };
         let mut run = current.run(format!("turn {turn}"));
         let mut seen = 0;
         let killed = loop {
@@ -234,8 +234,7 @@ async fn many_turns(tells: bool) -> Counts {
     for answer in model.answers.lock().unwrap().iter() {
         assert!(conversation.contains(answer), "{answer:?} is lost");
     }
-    let counts = *model.counts.lock().unwrap();
-    counts
+    *model.counts.lock().unwrap()
 }
 
 fn too_long(window: Option<u64>) -> Part {

@@ -353,6 +353,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         | AgentEvent::ToolOutput { .. }
         | AgentEvent::Context { .. }
         | AgentEvent::Usage { .. } => None,
+        AgentEvent::User { text } => Some(format!("user {text}")),
         AgentEvent::Compacting => Some("compacting".into()),
         AgentEvent::Compacted { .. } => Some("compacted".into()),
         AgentEvent::Text { text } => Some(format!("text {text}")),

@@ -838,3 +838,66 @@ fn shift_tab_changes_what_needs_permission_in_the_middle_of_a_turn() {
     terminal.wait_for("Done.");
     assert!(stage.path("two.txt").exists());
 }
+
+#[test]
+fn a_command_that_was_allowed_is_one_line_and_what_it_writes_is_seen() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let bash = json!({"name": "Bash", "input": {"command": "seq 1 9; until test -e go; do sleep 0.05; done"}});
+        let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}])).size(columns, rows);
+        let mut terminal = start(&stage, &["hello"]);
+        terminal.wait_for("╭─ Bash ─╮");
+        terminal.keys("1");
+        terminal.wait_for("\n    9\n");
+        let screen = terminal.screen();
+        assert!(screen.contains("\n    5\n    6\n    7\n    8\n    9\n") && !screen.contains("    4\n"), "{screen}");
+        // The page follows what is still being written.
+        terminal.keys("<c-o>");
+        terminal.wait_for("  1\n");
+        std::fs::write(stage.path("go"), "").expect("a file");
+        terminal.wait_for("✔");
+        terminal.keys("q");
+        terminal.wait_for("Done.");
+        terminal.wait_for(BOX);
+        let history = terminal.history();
+        let lines: Vec<&str> = history.lines().filter(|line| line.contains("Bash")).collect();
+        assert!(
+            matches!(lines[..], [line] if line.starts_with("● Bash seq 1 9;") && line.contains("✔ Allow once")),
+            "{history}"
+        );
+        assert!(!history.contains("    9"), "{history}");
+    }
+}
+
+#[test]
+fn a_session_that_is_taken_up_shows_answers_as_answers() {
+    let bash = json!({"name": "Bash", "input": {"command": "echo out; exit 3"}});
+    let stage = stage(json!([
+        {"text": "I ask.", "calls": [question("Database")]},
+        {"text": "I run.", "calls": [bash]},
+        {"text": "It failed."},
+    ]));
+    let mut first = start(&stage, &["hello"]);
+    first.wait_for("╭─ Database ─╮");
+    first.keys("2");
+    first.wait_for("╭─ Bash ─╮");
+    first.keys("1");
+    first.wait_for("It failed.");
+    first.wait_for(BOX);
+    first.keys("<c-d>");
+    first.finish();
+    let again = start(&stage, &["--continue"]);
+    again.wait_for("It failed.");
+    again.wait_for(BOX);
+    let screen = again.screen();
+    let expected = [
+        "> hello",
+        "  I ask.",
+        "✔ Database: SQLite",
+        "  I run.",
+        "● Bash echo out; exit 3  ✘ exit code 3",
+        "  It failed.",
+    ];
+    let places = expected.map(|line| screen.find(line).unwrap_or_else(|| panic!("{line} in\n{screen}")));
+    assert!(places.is_sorted(), "{screen}");
+    assert!(!screen.contains("User answered"), "{screen}");
+}

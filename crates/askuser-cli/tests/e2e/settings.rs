@@ -76,7 +76,7 @@ fn the_projects_file_wins_over_the_users() {
 fn the_projects_file_is_found_from_a_folder_below() {
     let stage = Stage::new().file("askuser.toml", "theme = \"light\"\n").file("deep/er/x", "").file(".git/HEAD", "");
     stage.shell("cd deep/er && askuser config >../../config.txt").finish();
-    assert!(stage.read("config.txt").contains("theme         light "), "{}", stage.read("config.txt"));
+    assert!(stage.read("config.txt").contains("theme           light "), "{}", stage.read("config.txt"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod app;
 mod headless;
 mod protocol;
 mod session;
+mod sessions;
 mod system;
 
 use crate::inbox;
@@ -27,6 +28,9 @@ use std::sync::Arc;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
     let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
+    if let Some(("sessions", args)) = args.subcommand() {
+        return sessions::run(args);
+    }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();

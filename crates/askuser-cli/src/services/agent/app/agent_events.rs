@@ -4,13 +4,11 @@ use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
 use super::tool_calls::{
-    self, CallStatus, CallSummary, RunningCall, WaitingFor, about, diff, failure_output, is_shown_by_prompt,
+    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{
-    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
-};
-use askuser_terminal::{Presentation, Role, markdown};
+use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, PermissionMode, ToolResult};
+use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -18,13 +16,11 @@ use std::time::Duration;
 const FAILURE_LINES: usize = 5;
 /// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
-/// How many messages of a resumed conversation are shown.
-const RECALLED_MESSAGES: usize = 6;
 
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
         match event {
-            Event::SessionOpened(session, messages) => {
+            Event::SessionOpened(session, events) => {
                 self.session = Some(session.clone());
                 self.context = session.context;
                 self.turn_end = TurnEnd::Completed;
@@ -32,7 +28,7 @@ impl State {
                     self.mode_before_plan = session.mode;
                 }
                 self.print(Item::Header(session), out);
-                self.recall(&messages, out);
+                self.recall(events, out);
             }
             Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
@@ -66,7 +62,9 @@ impl State {
         self.end_thought(now, out);
         let turn = self.turn.take();
         for call in std::mem::take(&mut self.calls) {
-            if let Some(output) = call.output {
+            if call.ended.is_some() {
+                self.show_ended(call, out);
+            } else if let Some(output) = call.output {
                 let ending = Some("stopped".to_owned());
                 let summary = CallSummary { status: CallStatus::Failed, ending, ..call.running() };
                 self.outputs.end(output, Heading::Call(summary), "");
@@ -100,7 +98,7 @@ impl State {
         }
     }
 
-    fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
         if task.is_none() && !matches!(event, AgentEvent::ThoughtDelta { .. }) {
             self.end_thought(now, out);
         }
@@ -176,6 +174,7 @@ impl State {
             // A question arrives through the queue; a subagent's end is reported by its call's result.
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
+            | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
@@ -218,16 +217,40 @@ impl State {
         now: Duration,
         out: &mut Vec<Effect>,
     ) {
-        let same = |call: &RunningCall| call.id == id && call.task.as_deref() == task;
-        let call = match self.calls.iter().position(same) {
-            Some(at) => self.calls.remove(at),
-            None => RunningCall::new(id.to_owned(), name.clone(), &Value::Null, task, now),
-        };
-        if is_shown_by_prompt(&name) && result.success {
+        let same = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
+        match self.calls.iter_mut().find(same) {
+            Some(call) => {
+                let summary = call.finish(&result, now);
+                call.ended = Some(Box::new(EndedCall { summary, result }));
+            }
+            None => {
+                let call = RunningCall::new(id.to_owned(), name, &Value::Null, task, now);
+                let summary = call.finish(&result, now);
+                self.show_result(&call, EndedCall { summary, result }, out);
+            }
+        }
+        // Calls that run beside each other are shown in the order in which they were made.
+        while let Some(first) = self.calls.iter().position(|call| call.task.as_deref() == task)
+            && self.calls[first].ended.is_some()
+        {
+            let call = self.calls.remove(first);
+            self.show_ended(call, out);
+        }
+    }
+
+    fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
+        if let Some(ended) = call.ended.take() {
+            self.show_result(&call, *ended, out);
+        }
+    }
+
+    /// Prints what came of a call.
+    fn show_result(&mut self, call: &RunningCall, ended: EndedCall, out: &mut Vec<Effect>) {
+        let EndedCall { summary, result } = ended;
+        if is_shown_by_prompt(&call.name) && result.success {
             return;
         }
         let (asked_first, written) = (call.waited > Duration::ZERO, call.output);
-        let summary = call.finish(&result, now);
         self.print(Item::Call(summary.clone()), out);
         let changed = diff(&result);
         let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
@@ -267,7 +290,7 @@ impl State {
         }
     }
 
-    /// Marks the call that asks, and prints a line above its question that says whose it is.
+    /// Marks the call that asks, and prints a line above a subagent's question that says whose it is.
     pub(super) fn ask_user(&mut self, request: &Request, now: Duration, out: &mut Vec<Effect>) {
         let task = request.origin().task.as_deref();
         let asks = match request.key().purpose() {
@@ -278,13 +301,20 @@ impl State {
         let Some(call) = self.calls.iter_mut().find(is_its) else { return };
         call.waiting_for = asks;
         let words = || Some(sanitize::line(request.set().questions()[0].text()).into_owned());
-        let item = match (asks, task) {
-            (WaitingFor::Permission(_), _) => call.asking(None),
-            (_, Some(_)) => call.asking(words()),
-            // The agent's own question follows its text directly.
-            (_, None) => return,
-        };
-        self.print(Item::Call(item), out);
+        // A permission is told with its call; the agent's own question follows its text directly.
+        if let (WaitingFor::Question(_), Some(_)) = (asks, task) {
+            let item = call.asking(words());
+            self.print(Item::Call(item), out);
+        }
+    }
+
+    /// The person has said whether a call may run.
+    pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
+        let task = request.origin().task.as_deref();
+        let its = |call: &&mut RunningCall| call.task.as_deref() == task && call.id == request.key().call();
+        if let Some(call) = self.calls.iter_mut().find(its) {
+            call.permission = Some(words);
+        }
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
@@ -306,6 +336,10 @@ impl State {
 
     fn turn_failed(&mut self, error: &Failure, out: &mut Vec<Effect>) {
         self.close_text(out);
+        // What has ended is told before the turn's end.
+        let (ended, open): (Vec<_>, Vec<_>) = self.calls.drain(..).partition(|call| call.ended.is_some());
+        self.calls = open;
+        ended.into_iter().for_each(|call| self.show_ended(call, out));
         if error.kind == FailureKind::Interrupted {
             self.turn_end = TurnEnd::Stopped;
             return self.print(Item::Note(Role::Muted, "Stopped.".into()), out);
@@ -313,51 +347,6 @@ impl State {
         self.turn_end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
-    }
-
-    /// Prints the last messages of a resumed conversation.
-    fn recall(&mut self, messages: &[Message], out: &mut Vec<Effect>) {
-        self.message_count = messages.len();
-        let start = messages.len().saturating_sub(RECALLED_MESSAGES);
-        if start > 0 {
-            let words = format!("{start} earlier message{}", if start == 1 { "" } else { "s" });
-            self.print(Item::Note(Role::Muted, words), out);
-        }
-        for (i, message) in messages.iter().enumerate().skip(start) {
-            match message {
-                Message::User { text } => self.print(Item::UserMessage(text.clone()), out),
-                Message::Results { .. } => {}
-                Message::Assistant { content } => {
-                    for block in content {
-                        match block {
-                            Block::Text { text } => {
-                                self.print(Item::ModelText(markdown::rows(text)), out);
-                                self.last_printed = LastPrinted::Other;
-                            }
-                            Block::Call(call) => self.recall_call(call, messages.get(i + 1), out),
-                            Block::Opaque { .. } => {}
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn recall_call(&mut self, call: &ToolCall, next: Option<&Message>, out: &mut Vec<Effect>) {
-        let result = match next {
-            Some(Message::Results { results }) => results.iter().find(|result| result.id == call.id),
-            _ => None,
-        };
-        // A call without a result is about to run again.
-        let Some(result) = result else { return };
-        if is_shown_by_prompt(&call.name) {
-            let words = sanitize::block(&result.output).into_owned();
-            return self.print(Item::Output { text: words, role: Role::Muted, max_lines: usize::MAX }, out);
-        }
-        let status = if result.is_error { CallStatus::Failed } else { CallStatus::Succeeded };
-        let (name, about) = (call.name.clone(), about(&call.input));
-        let summary = CallSummary { name, about, task: None, status, ending: None, took: None, facts: Vec::new() };
-        self.print(Item::Call(summary), out);
     }
 }
 

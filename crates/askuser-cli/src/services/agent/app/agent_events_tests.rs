@@ -67,17 +67,41 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
         task,
         status: CallStatus::Asking,
         ending: None,
+        permission: None,
         took: None,
         facts: Vec::new(),
     })
 }
 
 #[test]
-fn a_permission_is_told_with_the_command_and_whose_it_is() {
+fn a_permission_and_what_came_of_the_call_are_one_line() {
     let mut state = working();
     agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
     let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
-    assert_eq!(told, [asking("Bash", "rm -r build", Some("audit deps"))]);
+    assert_eq!(told, []);
+    let origin = Origin::default().with_task("audit deps");
+    let asked = Request::clone(&request("Run this command?", Purpose::Permission, None)).with_origin(origin);
+    state.permission_answered(&asked, "Allow once".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
+    let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
+    let told = (call.about.as_str(), call.task.as_deref(), call.permission.as_deref());
+    assert_eq!(told, ("rm -r build", Some("audit deps"), Some("Allow once")));
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let refused = ToolResult::error("The user did not allow this.")
+        .titled("Write", "Not allowed")
+        .with_details(json!({"permission": {}}));
+    let shown = agent_event(&mut state, result("1", "Write", refused), 3);
+    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not allowed"), 0));
 }
 
 #[test]

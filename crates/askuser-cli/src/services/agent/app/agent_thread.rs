@@ -6,7 +6,7 @@
 use super::asker::UiSender;
 use crate::agent::session;
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, ContextUse, Message, ModeSwitch, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, ContextUse, FailureKind, ModeSwitch, Model, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -40,8 +40,8 @@ pub(crate) enum AgentCommand {
 /// From the agent thread to the UI thread.
 #[derive(Debug)]
 pub(crate) enum AgentUpdate {
-    /// A session was started or resumed; with its messages so far.
-    SessionOpened(Session, Vec<Message>),
+    /// A session was started or resumed; with what has happened in it so far.
+    SessionOpened(Session, Vec<AgentEvent>),
     Event(AgentEvent),
     Question(Arc<Request>),
     /// A question does not wait any more.
@@ -156,7 +156,7 @@ impl AgentLoop {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
                     let mode = agent.mode_switch();
-                    self.run_turn(agent.run(text), mode).await
+                    self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
                 }
                 AgentCommand::Resume => self.resume(&mut agent).await,
                 AgentCommand::OpenSession(id) => match open(&id, &agent) {
@@ -185,7 +185,7 @@ impl AgentLoop {
                 }
                 AgentCommand::Compact(wish) => {
                     let mode = agent.mode_switch();
-                    self.run_turn(agent.compact(wish), mode).await
+                    self.run_turn(agent.compact(wish), mode, of_compaction).await
                 }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
@@ -206,7 +206,7 @@ impl AgentLoop {
     }
 
     fn send_session(&self, agent: &Agent) {
-        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.messages().to_vec()));
+        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.transcript().replay()));
     }
 
     fn report(&self, done: Result<(), String>, agent: &Agent) {
@@ -230,14 +230,19 @@ impl AgentLoop {
         match agent.resume() {
             Some(run) => {
                 self.ui.send(AgentUpdate::TurnStarted);
-                self.run_turn(run, mode).await
+                self.run_turn(run, mode, AgentUpdate::Event).await
             }
             None => Next::Command,
         }
     }
 
     /// Forwards the events of a turn until it ends.
-    async fn run_turn(&mut self, mut run: Run<'_>, mode_switch: ModeSwitch) -> Next {
+    async fn run_turn(
+        &mut self,
+        mut run: Run<'_>,
+        mode_switch: ModeSwitch,
+        update: fn(AgentEvent) -> AgentUpdate,
+    ) -> Next {
         let stopper = run.stopper();
         loop {
             tokio::select! {
@@ -255,11 +260,21 @@ impl AgentLoop {
                     Some(command) => self.queue.push_back(command),
                 },
                 event = run.next() => match event {
-                    Some(event) => self.ui.send(AgentUpdate::Event(event)),
+                    Some(event) => self.ui.send(update(event)),
                     None => return Next::Command,
                 },
             }
         }
+    }
+}
+
+/// A summary that failed leaves nothing behind that could be resumed.
+fn of_compaction(event: AgentEvent) -> AgentUpdate {
+    match event {
+        AgentEvent::Error { error } if error.kind != FailureKind::Interrupted => {
+            AgentUpdate::CommandFailed(error.message)
+        }
+        event => AgentUpdate::Event(event),
     }
 }
 

@@ -252,7 +252,7 @@ impl Driver {
     fn take_updates(&mut self) -> io::Result<Option<End>> {
         while let Ok((sent_at, updates)) = self.updates.try_recv() {
             let event = match updates {
-                AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
+                AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),

@@ -19,12 +19,13 @@ mod history;
 mod outputs;
 mod page_view;
 mod pager;
+mod recall;
 mod scrollback;
 mod send;
 mod session_choice;
 mod slash_commands;
 mod state;
-mod tool_calls;
+pub(crate) mod tool_calls;
 mod update;
 mod view;
 

@@ -5,17 +5,18 @@
 //! broken here: the terminal would go on in the first column.
 
 use super::agent_thread::Session;
+use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration};
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Presentation, Role, Signs, Theme, width, wrap_styled};
+use askuser_terminal::{Confirm, Presentation, Role, Signs, Theme, closing_lines, context_lines, width, wrap_styled};
 use std::time::Duration;
 
 /// Something printed into the scrollback.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     /// A blank line.
     Gap,
@@ -39,6 +40,8 @@ pub(crate) enum Item {
         max_lines: usize,
     },
     Note(Role, String),
+    /// What came of a question of an earlier process.
+    Closing(Box<Closing>),
     Help(Presentation),
 }
 
@@ -66,6 +69,7 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Call(call) => vec![call_line(call, theme, columns)],
         Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
+        Item::Closing(closing) => closing_of(closing, theme, columns),
         Item::Thought(took) => note(Role::Muted, &thought_words(*took), theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help(presentation) => help(*presentation, theme, columns),
@@ -87,6 +91,12 @@ pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usi
         }
     }
     lines
+}
+
+fn closing_of(closing: &Closing, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let columns = u16::try_from(columns).unwrap_or(u16::MAX);
+    let context = closing.context.iter().flat_map(|context| context_lines(context, theme, columns));
+    context.chain(closing_lines(&closing.set, &closing.outcome, Confirm::Inline, theme, columns)).collect()
 }
 
 /// How long the model has thought, in words.
@@ -136,7 +146,8 @@ pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Li
         CallStatus::Running => (theme.signs.ellipsis, Role::Muted),
     };
     let took = call.took.filter(|took| took.as_millis() >= 50).map(format_duration);
-    let facts = call.ending.clone().into_iter().chain(took).chain(call.facts.iter().cloned());
+    let facts =
+        call.ending.clone().into_iter().chain(call.permission.clone()).chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);
     let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
     // How it failed comes before what ran.

@@ -12,6 +12,7 @@ fn ended(about: &str, task: Option<&str>, facts: &[&str]) -> Item {
         task: task.map(str::to_owned),
         status: CallStatus::Succeeded,
         ending: None,
+        permission: None,
         took: Some(Duration::from_millis(400)),
         facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
     })

@@ -9,7 +9,7 @@ use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{RunningCall, WaitingFor};
 use askuser::{Key, Request, RequestKey};
-use askuser_agent::{AgentEvent, ContextUse, Message, PermissionMode, Usage};
+use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
 use askuser_cli::config::Price;
 use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
@@ -173,7 +173,7 @@ pub(crate) enum Event {
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
-    SessionOpened(Session, Vec<Message>),
+    SessionOpened(Session, Vec<AgentEvent>),
     SessionChanged(Session),
     Cleared,
     CommandFailed(String),
@@ -307,7 +307,8 @@ impl State {
 
     /// Whether all running calls wait for the person; subagents may go on beside a question.
     pub(crate) fn is_paused(&self) -> bool {
-        !self.pending_questions.is_empty() && self.calls.iter().all(|call| call.waiting_for != WaitingFor::Nothing)
+        let works = |call: &RunningCall| call.waiting_for == WaitingFor::Nothing && call.ended.is_none();
+        !self.pending_questions.is_empty() && !self.calls.iter().any(works)
     }
 
     /// Which frame of the spinner to show.

@@ -7,10 +7,11 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// A call that is running.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningCall {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) input: Value,
     /// Its input in one line, see [`about`].
     pub(crate) about: String,
     /// The subagent it belongs to, if any.
@@ -22,6 +23,17 @@ pub(crate) struct RunningCall {
     pub(crate) waited: Duration,
     /// What it has written so far, if anything.
     pub(crate) output: Option<OutputId>,
+    /// What the person chose when they were asked whether it may run.
+    pub(crate) permission: Option<String>,
+    /// What came of it, while an earlier call still runs.
+    pub(crate) ended: Option<Box<EndedCall>>,
+}
+
+/// A call that has ended, with what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EndedCall {
+    pub(crate) summary: CallSummary,
+    pub(crate) result: ToolResult,
 }
 
 /// Whether a result's subtitle can add to what is shown already.
@@ -50,6 +62,8 @@ pub(crate) struct CallSummary {
     pub(crate) status: CallStatus,
     /// How it failed, where there is a short word for it: its exit code.
     pub(crate) ending: Option<String>,
+    /// What the person chose when they were asked whether it may run.
+    pub(crate) permission: Option<String>,
     /// `None` for calls of an earlier process.
     pub(crate) took: Option<Duration>,
     /// The size of its output and its subtitle.
@@ -96,6 +110,7 @@ impl RunningCall {
         RunningCall {
             id,
             name,
+            input: input.clone(),
             about,
             task,
             subtitle,
@@ -103,6 +118,8 @@ impl RunningCall {
             waiting_for: WaitingFor::Nothing,
             waited: Duration::ZERO,
             output: None,
+            permission: None,
+            ended: None,
         }
     }
 
@@ -138,12 +155,13 @@ impl RunningCall {
             task: self.task.clone(),
             status: CallStatus::Running,
             ending: None,
+            permission: None,
             took: None,
             facts: Vec::new(),
         }
     }
 
-    pub(crate) fn finish(self, result: &ToolResult, now: Duration) -> CallSummary {
+    pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {
         let mut facts = Vec::new();
         let lines = result.output.lines().count();
         if lines > 1 {
@@ -160,12 +178,23 @@ impl RunningCall {
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
         let took = Some(self.working_time(now));
-        CallSummary { status, ending: ending(result), took, facts, ..self.running() }
+        let ending = ending(result);
+        facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
+        let permission = self.permission.clone().filter(|_| !was_refused(result));
+        CallSummary { status, ending, permission, took, facts, ..self.running() }
     }
 }
 
-/// How a command failed, if that is what the result is about.
+fn was_refused(result: &ToolResult) -> bool {
+    let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
+    details.is_some_and(|details| details.get("permission").is_some())
+}
+
+/// How a call failed, where there is a short word for it.
 fn ending(result: &ToolResult) -> Option<String> {
+    if was_refused(result) {
+        return Some("not allowed".to_owned());
+    }
     let details = result.metadata.as_ref()?.details.as_ref()?;
     match (details["exit_code"].as_i64(), details["signal"].as_i64()) {
         (Some(0), _) => None,
@@ -239,14 +268,14 @@ mod tests {
     }
 
     fn facts(call: &RunningCall, result: &ToolResult) -> Vec<String> {
-        call.clone().finish(result, Duration::from_secs(3)).facts
+        call.finish(result, Duration::from_secs(3)).facts
     }
 
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
         let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
-        let ended = read.clone().finish(&result, Duration::from_secs(3));
+        let ended = read.finish(&result, Duration::from_secs(3));
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
         let refused = ToolResult::error("no").titled("Read", "not allowed");
         let ended = read.finish(&refused, Duration::from_secs(1));

@@ -161,9 +161,13 @@ impl State {
             Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
             }
-            Item::Gap | Item::Header(_) | Item::Thought(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
-                (LastPrinted::Other, self.last_printed != LastPrinted::Nothing)
-            }
+            Item::Gap
+            | Item::Header(_)
+            | Item::Thought(_)
+            | Item::Closing(_)
+            | Item::UserMessage(_)
+            | Item::Note(..)
+            | Item::Help(_) => (LastPrinted::Other, self.last_printed != LastPrinted::Nothing),
         };
         if with_gap {
             out.push(Effect::Print(Item::Gap));

@@ -4,9 +4,7 @@ use crate::agent::app::fixtures::request;
 use crate::agent::app::state::{Motion, Presence};
 use crate::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
-use askuser_agent::{
-    AgentEvent, Block, CallResult, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
-};
+use askuser_agent::{AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -577,22 +575,120 @@ fn a_subagents_calls_are_shown_with_its_name() {
     assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
 }
 
-#[test]
-fn the_end_of_an_earlier_conversation_is_shown_again() {
+/// What is printed of a conversation that is taken up again, as text.
+fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let call = ToolCall { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}), extra: None };
-    let result = CallResult { id: "1".into(), name: "Bash".into(), output: "x".into(), is_error: false };
-    let messages = vec![
-        Message::User { text: "look".into() },
-        Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
-        Message::Results { results: vec![result] },
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
+    assert_eq!((state.calls.len(), state.spent), (0, askuser_agent::Usage::default()));
+    let theme = askuser_terminal::Theme::default();
+    let items = printed(&effects).into_iter().skip(1);
+    let lines = items.flat_map(|item| crate::agent::app::scrollback::lines(item, &theme, 80));
+    lines.map(|line| line.to_string().trim_end().to_owned()).collect()
+}
+
+fn said(text: &str) -> AgentEvent {
+    AgentEvent::User { text: text.into() }
+}
+
+fn called(id: &str, name: &str, input: serde_json::Value, result: ToolResult) -> [AgentEvent; 2] {
+    let (id, name) = (id.to_owned(), name.to_owned());
+    [AgentEvent::ToolStart { id: id.clone(), name: name.clone(), input }, AgentEvent::ToolResult { id, name, result }]
+}
+
+#[test]
+fn a_conversation_that_is_taken_up_looks_as_it_did() {
+    let answer = |label: &str| json!({"question": "Which?", "header": "Database", "selectedOptions": [label]});
+    let answered = json!({"status": "answered", "answers": [answer("SQLite")], "via": "terminal"});
+    let question = ToolResult::ok("User answered the following questions: …").with_details(answered);
+    let planned = json!({"status": "answered", "via": "terminal", "answers": [
+        {"question": "Go ahead with this plan?", "header": "Plan", "selectedOptions": ["Go ahead, accept edits"], "note": "soon"}]});
+    let planned = ToolResult::ok("The user approved the plan.").with_details(planned);
+    let failed = ToolResult::error("Exit code 2\n\nno rule").with_details(json!({"exit_code": 2}));
+    let mut events = vec![said("look"), AgentEvent::Text { text: "I look.".into() }];
+    events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
+    events.extend(called("2", "Bash", json!({"command": "make"}), failed));
+    events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
+    events.push(AgentEvent::Usage { usage: askuser_agent::Usage { input_tokens: 5, output_tokens: 5 } });
+    events.push(AgentEvent::ToolStart { id: "4".into(), name: "Bash".into(), input: json!({}) });
+    let expected = [
+        "> look",
+        "  I look.",
+        "✔ Database: SQLite",
+        "● Bash make  ✘ exit code 2 · 3 lines",
+        "    no rule",
+        "┃ Leap",
+        "✔ Plan: Go ahead, accept edits (note: soon)",
     ];
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), messages), at(0));
-    let items = printed(&effects);
-    assert!(
-        matches!(items[..], [Item::Header(_), Item::UserMessage(_), Item::ModelText(_), Item::Call(_)]),
-        "{items:?}"
-    );
+    assert_eq!(recalled(events), expected);
+}
+
+#[test]
+fn a_question_that_was_not_answered_is_recalled_as_that() {
+    for (details, shown) in [
+        (json!({"status": "cancelled", "answers": [], "via": "terminal"}), "✘ Cancelled"),
+        (json!({"status": "declined", "reason": "not now", "answers": [], "via": "terminal"}), "✘ Declined: not now"),
+    ] {
+        let result = ToolResult::ok("…").with_details(details);
+        let events = called("1", "AskUserQuestion", json!({"questions": []}), result).to_vec();
+        assert_eq!(recalled(events), [shown]);
+    }
+}
+
+#[test]
+fn several_answers_are_recalled_and_what_cannot_be_read_is_shown_as_the_model_read_it() {
+    let answers = json!([
+        {"question": "Which ones?", "header": "Checks", "selectedOptions": ["A", "Lint", "Tests"], "customInput": "more"},
+        {"question": "Where?", "header": "Place", "selectedOptions": [], "customInput": "here"},
+    ]);
+    let result = ToolResult::ok("x").with_details(json!({"status": "answered", "answers": answers, "via": "terminal"}));
+    let events = called("1", "AskUserQuestion", json!({}), result).to_vec();
+    assert_eq!(recalled(events), ["✔ Checks: A, Lint, Tests, more", "✔ Place: here"]);
+    let events = called("1", "AskUserQuestion", json!({}), ToolResult::ok("You said: yes")).to_vec();
+    assert_eq!(recalled(events), ["    You said: yes"]);
+}
+
+#[test]
+fn of_a_long_conversation_the_last_turns_are_shown() {
+    let mut events = Vec::new();
+    for n in 0..10 {
+        events.push(said(&format!("message {n}")));
+        events.extend(called("1", "Read", json!({"path": "x"}), ToolResult::ok("x")));
+    }
+    let shown = recalled(events);
+    assert_eq!(shown[..3], ["• 7 earlier messages of yours", "> message 7", "● Read x  ✔"]);
+    assert_eq!(shown.len(), 7);
+}
+
+#[test]
+fn calls_that_run_beside_each_other_are_shown_in_the_order_they_were_made() {
+    let mut state = working();
+    let begin = |id: &str| AgentEvent::ToolStart { id: id.into(), name: "Read".into(), input: json!({"path": id}) };
+    let end = |id: &str| AgentEvent::ToolResult { id: id.into(), name: "Read".into(), result: ToolResult::ok("x") };
+    for id in ["a", "b", "c"] {
+        agent_event(&mut state, begin(id), 1);
+    }
+    assert_eq!(agent_event(&mut state, end("c"), 2), []);
+    assert_eq!(agent_event(&mut state, end("b"), 3), []);
+    let shown = agent_event(&mut state, end("a"), 4);
+    let about = |item: &&Item| match item {
+        Item::Call(call) => (call.about.clone(), call.took),
+        other => panic!("{other:?}"),
+    };
+    let shown: Vec<_> = printed(&shown).iter().map(about).collect();
+    assert_eq!(shown, [("a".into(), Some(at(3))), ("b".into(), Some(at(2))), ("c".into(), Some(at(1)))]);
+}
+
+#[test]
+fn what_has_ended_is_shown_though_the_turn_is_stopped_before_an_earlier_call_has() {
+    let mut state = working();
+    for id in ["a", "b"] {
+        let input = json!({"path": id});
+        agent_event(&mut state, AgentEvent::ToolStart { id: id.into(), name: "Read".into(), input }, 1);
+    }
+    let result = ToolResult::ok("x");
+    agent_event(&mut state, AgentEvent::ToolResult { id: "b".into(), name: "Read".into(), result }, 2);
+    let effects = agent_event(&mut state, error(FailureKind::Interrupted), 3);
+    assert!(matches!(printed(&effects)[..], [Item::Call(_), Item::Note(..)]), "{effects:?}");
 }
 
 // ---- commands ----
@@ -732,4 +828,32 @@ fn in_line_mode_what_is_wrong_is_printed() {
     let effects = state.update(Event::Line("/x".into()), at(0));
     assert!(matches!(printed(&effects)[..], [Item::Note(Role::Danger, _)]), "{effects:?}");
     assert_eq!(state.draft.as_str(), "");
+}
+
+#[test]
+fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
+    let mut state = ready();
+    let context = |state: &mut State| {
+        write(state, "/context", 0);
+        let effects = press(state, KeyCode::Enter, 0);
+        match printed(&effects)[..] {
+            [Item::Note(_, words)] => words.clone(),
+            ref other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(context(&mut state), "Nothing has been said yet.");
+    agent_event(&mut state, AgentEvent::Context { tokens: 84_000, window: Some(200_000) }, 0);
+    let words = "The context has about 84.0k of 200.0k tokens (42%). It is summarised at 80%; /compact does it now.";
+    assert_eq!(context(&mut state), words);
+    write(&mut state, "/compact the tests", 0);
+    let effects = press(&mut state, KeyCode::Enter, 0);
+    assert!(effects.contains(&Effect::Command(AgentCommand::Compact(Some("the tests".into())))), "{effects:?}");
+    assert!(state.turn.is_some(), "Esc stops it");
+    let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000 };
+    let effects = agent_event(&mut state, compacted, 0);
+    let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
+                 for word.";
+    assert_eq!(printed(&effects), [&Item::Note(Role::Muted, words.into())]);
+    agent_event(&mut state, AgentEvent::Context { tokens: 9_000, window: None }, 0);
+    assert!(context(&mut state).starts_with("The context has about 9.0k tokens. How many the model takes is unknown"));
 }

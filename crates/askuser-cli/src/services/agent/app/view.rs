@@ -1,7 +1,7 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
-use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text};
+use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
 use super::send::context_percent;
 use super::slash_commands;
 use super::state::{State, Stopping};
@@ -76,6 +76,10 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
     let hidden = calls.len().saturating_sub(MAX_LISTED);
     for call in &calls[hidden..] {
+        if let Some(ended) = &call.ended {
+            lines.push(call_line(&ended.summary, theme, columns));
+            continue;
+        }
         let time = format_duration(whole_seconds(call.working_time(now)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
