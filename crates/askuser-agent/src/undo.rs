@@ -49,6 +49,8 @@ pub struct Undone {
     pub path: String,
     /// What came of it.
     pub state: UndoneState,
+    /// How many edits are left to take back.
+    pub left: usize,
 }
 
 /// What a file is now.
@@ -124,8 +126,9 @@ impl UndoLog {
     /// Takes the last edit back that has not been.
     pub(crate) fn undo_last(&self) -> Result<Undone, UndoError> {
         let _lock = file_change::change_lock();
-        let last = self.edits().into_iter().rev().find(|(_, undone)| !undone);
-        let Some((edit, _)) = last else { return Err(UndoError::Nothing) };
+        let mut edits: Vec<Edit> =
+            self.edits().into_iter().filter(|(_, undone)| !undone).map(|(edit, _)| edit).collect();
+        let Some(edit) = edits.pop() else { return Err(UndoError::Nothing) };
         let path = edit.path.display();
         let failed = |fact: String| UndoError::File { path: path.clone(), fact };
         let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
@@ -145,7 +148,7 @@ impl UndoLog {
         };
         // Where that cannot be written, it is found to be as it was the next time.
         let _ = self.mark_undone(edit.number);
-        Ok(Undone { path, state })
+        Ok(Undone { path, state, left: edits.len() })
     }
 
     /// What the edits that have not been taken back have changed, file by file.
