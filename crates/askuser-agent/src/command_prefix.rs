@@ -130,6 +130,7 @@ const PACKAGE_MANAGER: &[&str] = &[
     "prefix",
     "userconfig",
     "globalconfig",
+    "use-yarnrc",
     "config",
     "dir",
     "cwd",
