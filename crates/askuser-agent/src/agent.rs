@@ -95,6 +95,11 @@ impl Agent {
         self.change(|shared| shared.max_requests = Some(max))
     }
 
+    /// Taking the model's context to have this many tokens, whatever is known about the model.
+    pub fn with_context_window(self, tokens: Option<u64>) -> Agent {
+        self.change(|shared| shared.windows.set = tokens)
+    }
+
     /// Making a failed request again at most this often, waiting this long before the first time and longer each time.
     pub fn with_retries(self, max: u32, pause: Duration) -> Agent {
         self.change(|shared| shared.retries = Retries { max, pause })
@@ -167,7 +172,15 @@ impl Agent {
         Run::new(Box::pin(work), events, taken, abort)
     }
 
-    /// The conversation so far.
+    /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.
+    pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
+        let (events, receiver) = EventSender::channel();
+        let (taken, abort) = (events.taken(), CancellationToken::new());
+        let work = turn::compact(self, wish, events, abort.clone());
+        Run::new(Box::pin(work), receiver, taken, abort)
+    }
+
+    /// The conversation so far, as the model reads it: where it was summarised, it begins with the summary.
     pub fn messages(&self) -> &[Message] {
         &self.history.messages
     }

@@ -54,6 +54,11 @@ pub enum AgentEvent {
         /// Why.
         error: Failure,
     },
+    /// The person said something. It is told of a conversation that is taken up again; who says it now knows it.
+    User {
+        /// The text.
+        text: String,
+    },
     /// A part of a text that is still being written.
     TextDelta {
         /// The part.
@@ -79,6 +84,14 @@ pub enum AgentEvent {
         before_tokens: u64,
         /// About how many it has now.
         after_tokens: u64,
+    },
+    /// How full the model's context is.
+    Context {
+        /// About how many tokens the next request has.
+        tokens: u64,
+        /// How many it may have, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
     },
     /// What the last request to the model cost.
     Usage {

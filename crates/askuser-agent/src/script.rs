@@ -2,6 +2,7 @@
 //!
 //! It is stateless: the next response follows from the conversation, as with any model, so a session can be resumed.
 
+use crate::compaction;
 use crate::event::{FailureKind, Usage};
 use crate::message::{Message, ToolCall};
 use crate::model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
@@ -28,6 +29,9 @@ pub struct Script {
     #[serde(default)]
     pace_ms: u64,
 }
+
+/// How a summary begins; the number of responses it stands for follows.
+const SUMMARY: &str = "Responses of the script so far: ";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +75,9 @@ impl Script {
             None => &self.responses,
             Some(task) => self.tasks.get(task)?,
         };
+        let before = summarised(request.messages);
         let mut unused = responses.iter();
+        unused.by_ref().take(before).for_each(drop);
         let mut choose = |before: &[Message]| {
             let applies = |text: &str| before.last().is_some_and(|last| contains(last, text));
             let mut rest = unused.clone();
@@ -88,6 +94,13 @@ impl Script {
     }
 }
 
+/// How many responses the summary at the beginning of a conversation stands for.
+fn summarised(messages: &[Message]) -> usize {
+    let Some(Message::User { text }) = messages.first() else { return 0 };
+    let number = text.split_once(SUMMARY).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+    number.flatten().and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
 fn contains(message: &Message, text: &str) -> bool {
     match message {
         Message::User { text: said } => said.contains(text),
@@ -102,12 +115,21 @@ impl Model for Script {
     }
 
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
+        if request.system == compaction::INSTRUCTIONS {
+            let retold = match request.messages {
+                [Message::User { text }] => text.matches(compaction::AGENT).count(),
+                _ => 0,
+            };
+            let summary = format!("{SUMMARY}{}.", summarised(request.messages) + retold);
+            return Box::pin(stream::iter([Ok(ModelEvent::Text(summary))]));
+        }
         let Some(response) = self.response_to(&request) else {
             let of_task = request.task.map(|task| format!(" of task {task:?}")).unwrap_or_default();
             let error = ModelError::new(FailureKind::Script, format!("the script{of_task} ends here"));
             return Box::pin(stream::iter([Err(error)]));
         };
-        let response_number = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count() + 1;
+        let answered = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count();
+        let response_number = summarised(request.messages) + answered + 1;
         let words = response.text.split_inclusive(' ').map(|word| (self.pace_ms, ModelEvent::Text(word.to_owned())));
         let calls = response.calls.iter().enumerate().map(move |(i, call)| {
             let id = format!("call_{response_number}_{}", i + 1);

@@ -1,5 +1,6 @@
 //! What an agent, its tools and its subagents have in common, and where each of them stands among the tasks of the session.
 
+use crate::context::Windows;
 use crate::model::Model;
 use crate::permission::Permissions;
 use crate::secrets::Secrets;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) tasks: Vec<String>,
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
+    pub(crate) windows: Windows,
     /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
     /// open, and no two tools act at once. First come, first served.
     pub(crate) exclusive: Arc<AsyncMutex<()>>,
@@ -63,6 +65,7 @@ impl Shared {
             tasks: Vec::new(),
             retries: Retries { max: 6, pause: Duration::from_millis(500) },
             max_requests: None,
+            windows: Windows::default(),
             exclusive: Arc::default(),
         }
     }

@@ -7,9 +7,10 @@ mod entry;
 mod history;
 mod questions;
 mod repair;
+mod replay;
 
 use entry::Line;
-pub use entry::{Entry, Halt};
+pub use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 

@@ -1,7 +1,9 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
 use crate::agent::Agent;
-use crate::calls::run_calls;
+use crate::calls::{leave_out, run_calls};
+use crate::compaction::{self, Tail};
+use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
@@ -10,6 +12,7 @@ use crate::permission::PermissionMode;
 use crate::shared::{Retries, Shared};
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
+use crate::truncated_call;
 use askuser::{Closed, Request};
 use futures_util::stream::StreamExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,19 +34,35 @@ pub(crate) async fn drive<'a>(
         Ok(()) => turn(agent, &events, &abort).await,
         Err(stop) => Err(stop),
     };
-    let last = match ended {
+    events.send(last_event(agent, ended));
+}
+
+/// The person wants the conversation to be summarised.
+pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
+    let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
+    events.send(match ended {
+        Ok(()) => AgentEvent::Done { text: String::new() },
+        Err(Stop::Failed(error)) => AgentEvent::Error { error },
+        // Nothing was stopped but the summary.
+        Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
+    });
+}
+
+fn interrupted() -> Failure {
+    Failure { kind: FailureKind::Interrupted, message: "interrupted".into() }
+}
+
+fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
+    match ended {
         Ok(text) => AgentEvent::Done { text },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
         Err(Stop::Interrupted) => {
             match withdraw_questions(agent).keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
-                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error {
-                    error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() },
-                },
+                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
                 Err(Stop::Failed(error)) => AgentEvent::Error { error },
             }
         }
-    };
-    events.send(last);
+    }
 }
 
 /// The turn was stopped for good: nobody needs the answers to what it still asks.
@@ -70,6 +89,7 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
                     return Err(Stop::Failed(Failure { kind: FailureKind::TooManyRequests, message }));
                 }
                 requests += 1;
+                compaction::make_room(agent, events, abort).await?;
                 respond(agent, events, abort).await?;
             }
         }
@@ -85,6 +105,8 @@ struct Response {
     /// How much of it there is, in bytes.
     size: usize,
     completion: Completion,
+    /// The last call, if it was cut off.
+    truncated_call: Option<ToolCall>,
 }
 
 /// How an answer ends.
@@ -133,7 +155,7 @@ impl Response {
 
 async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let shared = agent.shared.clone();
-    let mut attempt = 0;
+    let (mut attempt, mut compactions) = (0, [Tail::Kept, Tail::Summarised].into_iter());
     loop {
         let mut response = Response::default();
         let answered = tokio::select! {
@@ -151,10 +173,20 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     return Err(Stop::Failed(Failure { kind: FailureKind::Protocol, message }));
                 }
                 if response.completion == Completion::Truncated {
-                    let message = "the answer was cut off at the limit of its length; max_tokens raises it".to_owned();
+                    let message = "the answer was cut off at the limit of its length: ask for the rest, or raise \
+                                   max_tokens"
+                        .to_owned();
                     events.send(AgentEvent::Notice { message });
                 }
-                return agent.record(&Entry::Assistant { content: response.content, usage: response.usage });
+                agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
+                // A subagent's context is its own.
+                if !shared.is_subagent() {
+                    let ContextUse { tokens, window } = agent.context();
+                    events.send(AgentEvent::Context { tokens, window });
+                }
+                let Some(call) = response.truncated_call else { return Ok(()) };
+                leave_out(agent, &call, truncated_call::result(response.usage.output_tokens), events, abort)?;
+                return truncated_call::check_progress(&agent.history.messages);
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
@@ -165,6 +197,18 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
                 }
                 return Err(Stop::Interrupted);
+            }
+            Some(Err(error)) if error.kind == FailureKind::ContextTooLong => {
+                let Some(tail) = compactions.next() else { return Err(Stop::Failed(too_long(error))) };
+                let tokens = agent.context().tokens;
+                shared.windows.learn(&*shared.model(), error.context_window, tokens);
+                match compaction::compact(agent, tail, None, events, abort).await {
+                    // What it said before does not help whoever has to do something about it.
+                    Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
+                        return Err(Stop::Failed(too_long(error)));
+                    }
+                    done => done?,
+                }
             }
             Some(Err(error)) => {
                 let Some(pause) = pause(&error, attempt, shared.retries) else {
@@ -216,15 +260,29 @@ async fn read(
                 response.content.push(block);
             }
             ModelEvent::Usage(usage) => response.usage = usage,
+            ModelEvent::TruncatedCall(call) => {
+                response.grow(call.input.to_string().len())?;
+                response.close_text();
+                let call = ToolCall { id: history.free_id(&call.id, &response.content), ..call };
+                response.content.push(Block::Call(call.clone()));
+                response.truncated_call = Some(call);
+            }
             ModelEvent::Truncated => response.completion = Completion::Truncated,
         }
     }
     Ok(())
 }
 
+/// What is left to do where a summary does not help.
+fn too_long(error: ModelError) -> Failure {
+    let message = format!("{}; what is left after a summary is still too long: begin anew with less", error.message);
+    Failure { kind: error.kind, message }
+}
+
 /// How long to wait before the request is made again; `None` if it is not.
-fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
-    if !error.is_transient() || attempt >= retries.max {
+pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
+    let max_retries = error.max_retries.map_or(retries.max, |max| max.min(retries.max));
+    if !error.is_transient() || attempt >= max_retries {
         return None;
     }
     match error.retry_after {
@@ -250,7 +308,7 @@ fn given_up(error: ModelError) -> Failure {
 
 impl Shared {
     /// What the model is told, with what is true only now.
-    fn system_now(&self) -> String {
+    pub(crate) fn system_now(&self) -> String {
         match self.permissions().mode {
             PermissionMode::Plan => {
                 let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };

@@ -287,7 +287,18 @@ pub fn agent() -> Command {
         )
         .after_help(AGENT_EXIT_CODES)
         .max_term_width(MAX_WIDTH)
+        .subcommand(sessions())
+        .disable_help_subcommand(true)
+        .args_conflicts_with_subcommands(true)
         .defer(agent_arguments)
+}
+
+fn sessions() -> Command {
+    Command::new("sessions")
+        .about("List the sessions of this folder, the last one first; with a text, those that mention it")
+        .arg(Arg::new("text").value_name("TEXT").help("Only sessions in which this was said or answered"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Of every folder"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
 }
 
 const AGENT_EXIT_CODES: &str = "\

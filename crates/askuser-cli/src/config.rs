@@ -188,6 +188,7 @@ impl Layers {
             let must = match (name, setting.value) {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
+                ("context_window", _) => "a whole number of at least 1000, or auto",
                 ("via", _) => "policy, terminal or inbox, or several of them with commas",
                 ("success_flash", _) => "a duration of at most 1s",
                 ("answers", _) => "a JSON or TOML file",
@@ -259,6 +260,10 @@ impl Layers {
             max_tokens: self.read("max_tokens", |v| match v {
                 "none" => Some(None),
                 v => v.parse().ok().filter(|max| *max > 0).map(Some),
+            })?,
+            context_window: self.read("context_window", |v| match v {
+                "auto" => Some(None),
+                v => v.parse().ok().filter(|tokens| *tokens >= 1_000).map(Some),
             })?,
             permissions: self.read("permissions", |v| match v {
                 "ask" => Some(Permit::Ask),
@@ -383,6 +388,8 @@ pub struct Settings {
     pub model: Option<String>,
     pub base_url: Option<String>,
     pub max_tokens: Option<u32>,
+    /// How many tokens the model takes, instead of what is known of it.
+    pub context_window: Option<u64>,
     pub permissions: Permit,
     pub on_question: Option<String>,
     /// Variables with keys that commands get all the same.

@@ -37,7 +37,7 @@ pub(crate) fn schema(args: &ArgMatches) -> Result<u8, Failure> {
 pub(crate) fn config(layers: Layers) -> Result<u8, Failure> {
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
-        out.push_str(&sanitize::line(&format!("{:<14}{value:<15} {origin}", setting.name)));
+        out.push_str(&sanitize::line(&format!("{:<16}{value:<15} {origin}", setting.name)));
         out.push('\n');
     }
     write(&out)?;

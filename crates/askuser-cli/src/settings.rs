@@ -19,6 +19,7 @@ impl Setting {
     pub fn flag(&self) -> &'static str {
         match self.name {
             "base_url" => "base-url",
+            "context_window" => "context-window",
             "max_tokens" => "max-tokens",
             "on_question" => "on-question",
             "pass_env" => "pass-env",
@@ -161,6 +162,16 @@ pub const SETTINGS: &[Setting] = &[
             "none",
             Anybody,
             "How long an answer of the model may get; none is the provider's own limit",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting(
+            "context_window",
+            "N",
+            "auto",
+            User,
+            "How many tokens the model takes before the conversation is summarised; auto is what is known of the model",
         ),
     ),
     of(

@@ -53,6 +53,19 @@ pub enum Entry {
     Interrupted,
     /// The conversation begins anew.
     Cleared,
+    /// The older part of the conversation was replaced, for the model, by a summary that it wrote.
+    Compacted {
+        summary: String,
+        /// What of that part the model still reads word for word, beside what it read so before.
+        verbatim: Vec<Verbatim>,
+        /// How many of the last messages stayed as they were.
+        kept: usize,
+        /// How many bytes of it, and of what was kept word for word earlier, the model reads.
+        budget: usize,
+        /// About how many tokens the conversation had before, and has since.
+        before_tokens: u64,
+        after_tokens: u64,
+    },
     /// The mode has changed.
     Mode { mode: PermissionMode },
 }
@@ -62,6 +75,17 @@ impl Entry {
     pub(super) fn has_effect(&self) -> bool {
         matches!(self, Entry::Asked { .. } | Entry::Started { .. })
     }
+}
+
+/// Something that no summary replaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Verbatim {
+    /// The person said something.
+    Said { text: String },
+    /// The person was asked something on behalf of a call, or did not allow it, and this came of it.
+    Asked { name: String, input: Value, outcome: String },
 }
 
 /// Why the later calls of a message do not run.

@@ -1,6 +1,9 @@
 //! A conversation, made from what happened, and what comes next in it.
 
-use super::{Entry, Halt};
+use super::{Entry, Halt, Verbatim};
+use crate::compaction;
+use crate::context;
+use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
@@ -22,6 +25,16 @@ pub(crate) struct History {
     asides: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
+    /// The summary in the first message, if there is one.
+    summary: Option<String>,
+    /// What no summary replaces, of all that was replaced so far.
+    verbatim: Vec<Verbatim>,
+    /// The calls that the person did not allow.
+    refused: HashSet<String>,
+    /// How many tokens the provider counted with the last response, if it counts.
+    counted: Option<u64>,
+    /// The size of the messages that are not counted.
+    uncounted: usize,
 }
 
 /// What comes next.
@@ -61,21 +74,30 @@ impl History {
             Entry::User { text } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
-                self.messages.extend(self.asides.drain(..).map(|text| Message::User { text }));
-                self.messages.push(Message::User { text: text.clone() });
+                for text in std::mem::take(&mut self.asides) {
+                    self.push(Message::User { text });
+                }
+                self.push(Message::User { text: text.clone() });
             }
             Entry::Aside { text } => self.asides.push(text.clone()),
-            Entry::Assistant { content, .. } => {
+            Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
                 self.halts.clear();
                 self.begun.clear();
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
-                self.messages.push(message);
+                self.push(message);
+                let Usage { input_tokens, output_tokens } = usage;
+                // Not every provider counts.
+                if *input_tokens > 0 {
+                    self.counted = Some(input_tokens + output_tokens);
+                    self.uncounted = 0;
+                }
             }
             Entry::Result { id, result, halt, .. } => {
                 self.halts.extend(halt.map(|halt| (id.clone(), halt)));
+                self.refused.extend((*halt == Some(Halt::NotAllowed)).then(|| id.clone()));
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
@@ -84,6 +106,14 @@ impl History {
                 self.stopped = true;
             }
             Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
+            Entry::Compacted { summary, verbatim, kept, budget, .. } => {
+                self.verbatim.extend(verbatim.iter().cloned());
+                let dropped = self.messages.len().saturating_sub(*kept);
+                self.messages.splice(..dropped, [compaction::message(summary, &self.verbatim, *budget)]);
+                self.summary = Some(summary.clone());
+                self.counted = None;
+                self.uncounted = self.messages.iter().map(context::bytes).sum();
+            }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
         }
@@ -112,6 +142,26 @@ impl History {
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
+    }
+
+    /// About how many tokens the next request has; `overhead` says how many come before the messages.
+    pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
+        self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
+    }
+
+    /// The summary with which the conversation begins, if it does.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+
+    /// Whether it begins with a summary of what came before.
+    pub(crate) fn is_summarised(&self) -> bool {
+        self.summary.is_some()
+    }
+
+    /// Whether the person did not allow a call.
+    pub(crate) fn was_refused(&self, call: &str) -> bool {
+        self.refused.contains(call)
     }
 
     /// Whether the person stopped it.
@@ -148,7 +198,12 @@ impl History {
             CallResult { id, name, output: result.output.clone(), is_error: !result.success }
         };
         let results = message.calls().map(result).collect();
-        self.messages.push(Message::Results { results });
+        self.push(Message::Results { results });
+    }
+
+    fn push(&mut self, message: Message) {
+        self.uncounted += context::bytes(&message);
+        self.messages.push(message);
     }
 
     fn give_up_open_calls(&mut self, why: &GivenUp) {

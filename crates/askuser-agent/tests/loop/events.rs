@@ -16,8 +16,10 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
     ]}));
     let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([pick("SQLite")]));
     let events = told(&mut agent).await;
-    let mut proposed: Vec<Value> =
-        events.into_iter().filter(|event| event["type"] != "text_delta" && event["type"] != "usage").collect();
+    let mut proposed: Vec<Value> = events
+        .into_iter()
+        .filter(|event| !["text_delta", "usage", "context"].contains(&event["type"].as_str().unwrap()))
+        .collect();
     let request = proposed[2].as_object_mut().unwrap().remove("request").expect("the request");
     let request: askuser::Request = serde_json::from_value(request).expect("a request that is rebuilt");
     assert_eq!((request.key().call(), request.set().questions()[0].header()), ("call_1_1", "Database"));
@@ -56,7 +58,10 @@ async fn the_rest_has_names_of_its_own() {
         "tasks": {"one": [{"text": "1"}]},
     }));
     let mut agent = Agent::new(model).with_tools(tools::talking());
-    let events = told(&mut agent).await;
+    let mut events = told(&mut agent).await;
+    let contexts =
+        |event: &Value| event["type"] == "context" && event["tokens"].as_u64().is_some_and(|tokens| tokens > 0);
+    assert_eq!(events.extract_if(.., |event| contexts(event)).count(), 2, "one for each response of the agent itself");
     let task = |event: Value| json!({"type": "task", "id": "call_1_1", "description": "one", "event": event});
     let expected = json!([
         {"type": "usage", "input_tokens": 1, "output_tokens": 0},

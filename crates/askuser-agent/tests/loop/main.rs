@@ -1,6 +1,7 @@
 //! The loop, through its public face: a scripted model, tools that keep a log, and a person who answers from a list.
 
 mod asking;
+mod compaction;
 mod conversation;
 mod crash;
 mod events;

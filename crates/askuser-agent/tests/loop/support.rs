@@ -351,7 +351,9 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         AgentEvent::TextDelta { .. }
         | AgentEvent::ThoughtDelta { .. }
         | AgentEvent::ToolOutput { .. }
+        | AgentEvent::Context { .. }
         | AgentEvent::Usage { .. } => None,
+        AgentEvent::User { text } => Some(format!("user {text}")),
         AgentEvent::Compacting => Some("compacting".into()),
         AgentEvent::Compacted { .. } => Some("compacted".into()),
         AgentEvent::Text { text } => Some(format!("text {text}")),

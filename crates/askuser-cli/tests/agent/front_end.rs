@@ -19,7 +19,7 @@ fn the_events_are_those_of_the_proposals_with_their_fields() {
         if event["type"] == "ask_user" {
             driver.pick(&event["id"], "SQLite");
         }
-        if !["session", "text_delta", "usage"].contains(&event["type"].as_str().unwrap()) {
+        if !["session", "text_delta", "usage", "context"].contains(&event["type"].as_str().unwrap()) {
             events.push(event);
         }
     }
@@ -118,6 +118,7 @@ fn told_to_end_it_leaves_the_question_open_for_the_next_time() {
     let mut driver = start(&place, &one_question());
     driver.until("ask_user");
     driver.signal(Signal::TERM);
+    assert_eq!(driver.until("error")["error"], json!({"kind": "signal", "message": "told to end"}));
     assert_eq!(driver.exit(), 143);
     let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
     let id = driver.until("ask_user")["id"].clone();
@@ -312,4 +313,26 @@ fn the_examples_run_to_their_end() {
         assert_eq!(driver.finish(), 0, "{}", path.display());
     }
     assert!(count >= 2);
+}
+
+#[test]
+fn whoever_takes_up_a_session_is_told_what_was_before() {
+    let place = Place::new();
+    let mut driver = start(&place, &one_question());
+    let id = driver.until("ask_user")["id"].clone();
+    driver.pick(&id, "SQLite");
+    assert_eq!(driver.finish(), 0);
+    let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
+    let mut replayed = Vec::new();
+    driver.until("session");
+    driver.hang_up();
+    while let Some(event) = driver.next() {
+        assert_eq!(event["type"], "replay", "nothing is left to do: {event}");
+        replayed.push(event["event"].clone());
+    }
+    assert_eq!(driver.exit(), 0);
+    let kinds: Vec<&str> = replayed.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["user", "text", "tool_start", "usage", "tool_result", "text", "usage"]);
+    assert_eq!(replayed[0]["text"], "hi");
+    assert_eq!(replayed[4]["result"]["metadata"]["details"]["answers"][0]["selectedOptions"], json!(["SQLite"]));
 }

@@ -125,9 +125,11 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let script = json!({"turns": [{"calls": [bash]}, {"text": "Done."}]});
     let answers = place.write("answers.json", r#"{"Other": "thing"}"#);
     let args = ["-p", "hi", "--output", "json", "--answers", answers.to_str().unwrap()];
-    let (code, stdout, _) = output(&mut place.agent(&script, &args));
+    let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
+    let said = "not run, because nobody was there to permit it: Bash touch made; --permissions accept-edits or allow lets it run";
+    assert!(stderr.contains(said), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
 }
@@ -207,4 +209,30 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
     askuser.get_envs().for_each(|(name, value)| _ = value.map(|value| shell.env(name, value)));
     let (code, _, stderr) = output(&mut shell);
     assert!(code == 2 && stderr.contains("the transcript cannot be written, so nothing more is done"), "{stderr}");
+}
+
+#[test]
+fn sessions_are_listed_and_found_by_what_was_said_in_them() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "The Borrow checker is right."}]});
+    for said in ["fix the parser", "mend the printer"] {
+        assert_eq!(output(&mut place.agent(&script, &["-p", said])).0, 0);
+    }
+    let (code, stdout, _) = output(&mut place.askuser(&["agent", "sessions"]));
+    let openings: Vec<&str> = stdout.lines().map(|line| line.rsplit("  ").next().unwrap()).collect();
+    assert_eq!((code, openings), (0, vec!["mend the printer", "fix the parser"]), "the last one first");
+    let (_, stdout, _) = output(&mut place.askuser(&["agent", "sessions", "PARSER", "--json"]));
+    let found: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&found["opening"], &found["mention"]), (&json!("fix the parser"), &json!("fix the parser")));
+    let (_, stdout, _) = output(&mut place.askuser(&["agent", "sessions", "borrow"]));
+    assert_eq!(stdout.matches("    The Borrow checker is right.").count(), 2, "{stdout}");
+    let (code, stdout, stderr) = output(&mut place.askuser(&["agent", "sessions", "lexer"]));
+    assert_eq!((code, stdout.as_str()), (0, ""));
+    assert!(stderr.contains("no session of this folder mentions \"lexer\"; --all looks in every folder"), "{stderr}");
+    let mut elsewhere = place.askuser(&["agent", "sessions"]);
+    let (_, stdout, _) = output(elsewhere.current_dir(place.state()));
+    assert_eq!(stdout, "", "those of another folder");
+    let mut elsewhere = place.askuser(&["agent", "sessions", "--all"]);
+    let (_, stdout, _) = output(elsewhere.current_dir(place.state()));
+    assert_eq!(stdout.lines().count(), 2);
 }

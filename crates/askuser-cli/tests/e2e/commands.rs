@@ -219,7 +219,7 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
     );
     assert!(!ended.stdout.contains('\u{1b}') && !stage.run(&["config"]).stderr.contains('\u{1b}'));
     let ended = stage.run(&["config", "--color", "16"]);
-    assert!(ended.stdout.contains("color         16              flag, --color\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("color           16              flag, --color\n"), "{}", ended.stdout);
     assert!(ended.code == Some(2) && ended.stderr.contains("unknown setting x\nhint: "), "{}", ended.stderr);
     let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
     assert!(ended.stdout.contains("soon") && ended.stderr.contains("key_delay: \"soon\""), "{}", ended.stdout);

@@ -21,28 +21,29 @@ fn user(stage: Stage, toml: &str) -> Stage {
 #[test]
 fn without_anything_every_setting_has_its_default() {
     let expected = "\
-timeout       none            default
-answers       none            default
-headless      none            default
-via           policy,terminal default
-store         auto            default
-on_question   none            default
-popup         auto            default
-notify        true            default
-plain         false           default
-repair        false           default
-key_delay     250ms           default
-success_flash 80ms            default
-confirm       inline          default
-theme         auto            default
-color         auto            default
-format        auto            default
-model         none            default
-base_url      none            default
-max_tokens    none            default
-permissions   ask             default
-pass_env      none            default
-mcp_limit     auto            default
+timeout         none            default
+answers         none            default
+headless        none            default
+via             policy,terminal default
+store           auto            default
+on_question     none            default
+popup           auto            default
+notify          true            default
+plain           false           default
+repair          false           default
+key_delay       250ms           default
+success_flash   80ms            default
+confirm         inline          default
+theme           auto            default
+color           auto            default
+format          auto            default
+model           none            default
+base_url        none            default
+max_tokens      none            default
+context_window  auto            default
+permissions     ask             default
+pass_env        none            default
+mcp_limit       auto            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));
@@ -74,7 +75,7 @@ fn the_projects_file_wins_over_the_users() {
 fn the_projects_file_is_found_from_a_folder_below() {
     let stage = Stage::new().file("askuser.toml", "theme = \"light\"\n").file("deep/er/x", "").file(".git/HEAD", "");
     stage.shell("cd deep/er && askuser config >../../config.txt").finish();
-    assert!(stage.read("config.txt").contains("theme         light "), "{}", stage.read("config.txt"));
+    assert!(stage.read("config.txt").contains("theme           light "), "{}", stage.read("config.txt"));
 }
 
 #[test]

@@ -76,5 +76,5 @@ fn the_arming_delay_is_on_by_default() {
     // Written right behind the first frame, in the hope to be early; if the machine was too slow for that, Enter counts.
     let stage = Stage::new();
     let row = stage.run(&["config"]).stdout;
-    assert!(row.lines().any(|line| line.starts_with("key_delay     250ms ")), "{row}");
+    assert!(row.lines().any(|line| line.starts_with("key_delay       250ms ")), "{row}");
 }

@@ -1,5 +1,6 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
+use crate::agent::app::tool_calls::about;
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::inbox;
 use crate::signals::{Signal, Signals};
@@ -13,7 +14,7 @@ use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -127,6 +128,10 @@ struct Tally {
     usage: Usage,
     /// Outcomes of questions, with their ids.
     questions: Vec<Value>,
+    /// What calls that still run are about, by their ids.
+    running: HashMap<String, String>,
+    /// The calls that nobody was there to permit.
+    not_permitted: Vec<String>,
 }
 
 async fn converse(
@@ -137,13 +142,16 @@ async fn converse(
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
-    if output == Output::Stream {
-        let cwd = agent.transcript().cwd();
-        lines.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await.map_err(unwritable)?;
-    }
     let one_turn = wanted.prompt.is_some();
     let said = VecDeque::from_iter(wanted.prompt);
     let mut talk = Talk { output, said, requests, lines, signals, tally: Tally::default() };
+    if output == Output::Stream {
+        let cwd = agent.transcript().cwd();
+        talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
+        for event in agent.transcript().replay() {
+            talk.emit(&json!({"type": "replay", "event": event})).await?;
+        }
+    }
     // What was cut off comes first.
     if let Some(run) = agent.resume() {
         talk.follow(run).await?;
@@ -172,6 +180,28 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
+    /// Prints a line. Whoever does not read it can be told to end like any other.
+    async fn emit(&mut self, line: &Value) -> Result<(), Failure> {
+        tokio::select! {
+            signal = self.signals.next() => Err(self.ended_by(signal)),
+            written = self.lines.emit(line) => written.map_err(unwritable),
+        }
+    }
+
+    /// The process is told to end: a front end that still reads is told why the events stop.
+    fn ended_by(&self, signal: Signal) -> Failure {
+        let failure = signal.failure();
+        if self.output == Output::Stream {
+            let kind = match signal {
+                Signal::Interrupt => FailureKind::Interrupted,
+                Signal::End => FailureKind::Signal,
+            };
+            let error = Broken { kind, message: failure.message.clone() };
+            self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
+        }
+        failure
+    }
+
     /// What to say next. With `-p` one turn is all.
     async fn next(&mut self, one_turn: bool) -> Result<Option<String>, Failure> {
         loop {
@@ -181,7 +211,7 @@ impl Talk<'_> {
             let Some(requests) = self.requests.as_mut().filter(|_| !one_turn) else { return Ok(None) };
             tokio::select! {
                 biased;
-                signal = self.signals.next() => return Err(signal.failure()),
+                signal = self.signals.next() => return Err(self.ended_by(signal)),
                 request = requests.recv() => match request {
                     Some(FrontEndRequest::Say(text)) => return Ok(Some(text)),
                     // Nothing runs.
@@ -203,8 +233,8 @@ impl Talk<'_> {
                         stopper.cancel();
                         continue;
                     }
-                    // Nothing is written: the session can be taken up where it was.
-                    return Err(signal.failure());
+                    // Nothing is recorded: the session can be taken up where it was.
+                    return Err(self.ended_by(signal));
                 }
                 request = next_request(&mut self.requests) => {
                     match request {
@@ -218,14 +248,7 @@ impl Talk<'_> {
             };
             let Some(event) = event else { return Ok(()) };
             match &event {
-                event if self.output == Output::Stream => {
-                    let line = json!(event);
-                    tokio::select! {
-                        // A front end that does not read is told to end like any other.
-                        signal = self.signals.next() => return Err(signal.failure()),
-                        written = self.lines.emit(&line) => written.map_err(unwritable)?,
-                    }
-                }
+                event if self.output == Output::Stream => self.emit(&json!(event)).await?,
                 // Whoever waits should know for what.
                 AgentEvent::Retry { error, after_ms } => {
                     let seconds = after_ms.div_ceil(1000);
@@ -248,8 +271,15 @@ impl Tally {
             }
             AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
-            AgentEvent::ToolResult { id, result, .. } => {
+            AgentEvent::ToolStart { id, input, .. } => {
+                self.running.insert(id, about(&input));
+            }
+            AgentEvent::ToolResult { id, name, result } => {
                 let details = result.metadata.and_then(|metadata| metadata.details).unwrap_or_default();
+                let about = self.running.remove(&id).unwrap_or_default();
+                if details["permission"]["status"] == "unavailable" {
+                    self.not_permitted.push(format!("{name} {about}").trim_end().to_owned());
+                }
                 for (outcome, purpose) in [(&details, Purpose::Question), (&details["permission"], Purpose::Permission)]
                 {
                     if outcome["status"].is_string() {
@@ -273,6 +303,15 @@ impl Tally {
 
     fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
         let code = self.code();
+        if !self.not_permitted.is_empty() {
+            let what = self.not_permitted.join(", ");
+            failure::notice(
+                "askuser",
+                &format!(
+                    "not run, because nobody was there to permit it: {what}; --permissions accept-edits or allow lets it run"
+                ),
+            );
+        }
         if output == Output::Json {
             let mut result = json!({
                 "session": session, "model": model, "text": self.text, "usage": self.usage, "questions": self.questions,

@@ -7,6 +7,7 @@ mod headless;
 mod permissions_command;
 mod protocol;
 mod session;
+mod sessions;
 mod system;
 
 use crate::inbox;
@@ -28,6 +29,9 @@ use std::sync::Arc;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
     let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
+    if let Some(("sessions", args)) = args.subcommand() {
+        return sessions::run(args);
+    }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();
@@ -56,6 +60,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .keeping_from_tools(secrets(&settings))
         .supervised_by(supervisor())
         .with_deadline(settings.timeout)
+        .with_context_window(settings.context_window)
         .with_origin(inbox::origin("askuser agent").with_folder(cwd.display().to_string()))
         .in_folder(cwd)
         .with_transcript(transcript);

@@ -65,8 +65,12 @@ impl Lines {
     /// Says that a line was not taken. The question it was meant for still waits.
     fn refuse(&self, id: Option<&str>, message: String) {
         let line = json!({"type": "rejected", "id": id, "error": {"message": message}});
-        // A front end that does not read has gone, or will find that it was not told.
-        let _ = self.0.try_send(Out::Line(harmless(&line)));
+        self.emit_if_read(&line);
+    }
+
+    /// Without waiting: a front end that does not read has gone, or will find that it was not told.
+    pub(crate) fn emit_if_read(&self, line: &Value) {
+        let _ = self.0.try_send(Out::Line(harmless(line)));
     }
 }
 

@@ -32,9 +32,19 @@ pub(crate) fn new(cwd: &Path) -> Result<Transcript, Failure> {
     Transcript::create(&folder()?, cwd).map_err(|error| Failure::new(format!("cannot keep the session: {error}")))
 }
 
+/// Every session, the last one first.
+pub(crate) fn all() -> Result<Vec<Session>, Failure> {
+    Ok(Transcript::list(&folder()?))
+}
+
+/// Where a session mentions a text.
+pub(crate) fn mention(id: &str, text: &str) -> Option<String> {
+    Transcript::mention(&folder().ok()?, id, text)
+}
+
 /// The sessions of a folder, the last one first.
 pub(crate) fn of_folder(cwd: &Path) -> Result<Vec<Session>, Failure> {
-    Ok(Transcript::list(&folder()?).into_iter().filter(|session| session.cwd == cwd).collect())
+    Ok(all()?.into_iter().filter(|session| session.cwd == cwd).collect())
 }
 
 pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {

@@ -8,7 +8,7 @@ pub(crate) mod log;
 mod reach;
 pub(crate) mod wait;
 pub(crate) mod withdraw;
-mod words;
+pub(crate) mod words;
 
 use crate::agent::announce::announced;
 

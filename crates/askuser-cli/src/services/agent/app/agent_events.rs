@@ -6,7 +6,7 @@ use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, 
 use super::update::FULL_LINES;
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{
-    AgentEvent, Block, Failure, FailureKind, Message, OWN_COMMAND, PermissionMode, ToolCall, ToolResult,
+    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, OWN_COMMAND, PermissionMode, ToolCall, ToolResult,
 };
 use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
@@ -24,6 +24,7 @@ impl State {
         match event {
             Event::SessionOpened(session, messages) => {
                 self.session = Some(session.clone());
+                self.context = session.context;
                 self.turn_end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
                     self.mode_before_plan = session.mode;
@@ -33,6 +34,7 @@ impl State {
             }
             Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
+                self.context = session.context;
                 if before.as_ref().is_none_or(|before| before.model != session.model) {
                     self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
                 }
@@ -41,6 +43,7 @@ impl State {
                 }
             }
             Event::Cleared => {
+                self.context = None;
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
@@ -126,6 +129,23 @@ impl State {
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
             AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::Context { tokens, window } if task.is_none() => {
+                self.context = Some(ContextUse { tokens, window });
+            }
+            AgentEvent::Compacting if task.is_none() => {
+                self.close_text(out);
+                self.print(Item::Note(Role::Muted, "Summarising the conversation…".into()), out);
+            }
+            AgentEvent::Compacted { before_tokens, after_tokens } if task.is_none() => {
+                let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
+                let words = format!(
+                    "The conversation was summarised: about {before} tokens before, {after} now. What you said and answered \
+                     is kept word for word."
+                );
+                self.print(Item::Note(Role::Muted, words), out);
+            }
+            // A subagent's context is its own.
+            AgentEvent::Context { .. } | AgentEvent::Compacting | AgentEvent::Compacted { .. } => {}
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
                 self.close_text(out);
@@ -146,10 +166,9 @@ impl State {
             // A question arrives through the queue; a subagent's end is reported by its call's result.
             AgentEvent::AskUser { .. }
             | AgentEvent::TextDelta { .. }
+            | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
             | AgentEvent::ToolOutput { .. }
-            | AgentEvent::Compacting
-            | AgentEvent::Compacted { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
         }
@@ -285,12 +304,13 @@ impl State {
         }
         for (i, message) in messages.iter().enumerate().skip(start) {
             match message {
-                Message::User { text } if message.is_aside() => {
-                    let first = text.lines().next().unwrap_or_default();
-                    let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
-                    self.print(Item::Note(Role::Muted, words), out);
-                }
-                Message::User { text } => self.print(Item::UserMessage(text.clone()), out),
+                Message::User { text } => self.print(
+                    match message.aside() {
+                        Some(did) => Item::Note(Role::Muted, did.to_owned()),
+                        None => Item::UserMessage(text.clone()),
+                    },
+                    out,
+                ),
                 Message::Results { .. } => {}
                 Message::Assistant { content } => {
                     for block in content {

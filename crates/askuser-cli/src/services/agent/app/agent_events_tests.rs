@@ -14,7 +14,8 @@ fn at(millis: u64) -> Duration {
 /// At work, with nobody typing.
 fn working() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let session = Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into() };
+    let session =
+        Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into(), context: None };
     state.update(Event::SessionOpened(session, Vec::new()), at(0));
     state.update(Event::TurnStarted, at(0));
     state

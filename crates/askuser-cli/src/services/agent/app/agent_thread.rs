@@ -7,8 +7,8 @@ use super::asker::UiSender;
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
 use askuser_agent::{
-    Agent, AgentEvent, FileDiff, Message, Model, PermissionMode, PermissionRules, Run, Transcript, UndoError, Undone,
-    UndoneState,
+    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, Message, Model, PermissionMode, PermissionRules, Run,
+    Transcript, UndoError, Undone, UndoneState,
 };
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
@@ -39,6 +39,8 @@ pub(crate) enum AgentCommand {
     Diff,
     /// Start a new conversation.
     Clear,
+    /// Summarise the conversation, minding this.
+    Compact(Option<String>),
     /// Switch to another session of the same folder.
     OpenSession(String),
     /// Stop the turn.
@@ -80,6 +82,8 @@ pub(crate) struct Session {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
+    /// How full the model's context is, where anything has been said yet.
+    pub(crate) context: Option<ContextUse>,
 }
 
 /// Connects to a model by its name.
@@ -168,7 +172,7 @@ impl AgentLoop {
             let next = match command {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
-                    self.run_turn(agent.run(text)).await
+                    self.run_turn(agent.run(text), AgentUpdate::Event).await
                 }
                 AgentCommand::Resume => self.resume(&mut agent).await,
                 AgentCommand::OpenSession(id) => match open(&id, &agent) {
@@ -197,7 +201,7 @@ impl AgentLoop {
                 }
                 AgentCommand::RunCommand(command) => {
                     self.ui.send(AgentUpdate::TurnStarted);
-                    self.run_turn(agent.run_command(command)).await
+                    self.run_turn(agent.run_command(command), AgentUpdate::Event).await
                 }
                 AgentCommand::Undo => {
                     self.ui.send(match agent.undo() {
@@ -213,6 +217,7 @@ impl AgentLoop {
                     });
                     Next::Command
                 }
+                AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish), of_compaction).await,
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -253,14 +258,14 @@ impl AgentLoop {
         match agent.resume() {
             Some(run) => {
                 self.ui.send(AgentUpdate::TurnStarted);
-                self.run_turn(run).await
+                self.run_turn(run, AgentUpdate::Event).await
             }
             None => Next::Command,
         }
     }
 
     /// Forwards the events of a turn until it ends.
-    async fn run_turn(&mut self, mut run: Run<'_>) -> Next {
+    async fn run_turn(&mut self, mut run: Run<'_>, update: fn(AgentEvent) -> AgentUpdate) -> Next {
         let stopper = run.stopper();
         loop {
             tokio::select! {
@@ -281,7 +286,7 @@ impl AgentLoop {
                     Some(command) => self.queue.push_back(command),
                 },
                 event = run.next() => match event {
-                    Some(event) => self.ui.send(AgentUpdate::Event(event)),
+                    Some(event) => self.ui.send(update(event)),
                     None => return Next::Command,
                 },
             }
@@ -321,6 +326,16 @@ fn sentence(error: &UndoError) -> String {
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
+/// A summary that failed leaves nothing behind that could be resumed.
+fn of_compaction(event: AgentEvent) -> AgentUpdate {
+    match event {
+        AgentEvent::Error { error } if error.kind != FailureKind::Interrupted => {
+            AgentUpdate::CommandFailed(error.message)
+        }
+        event => AgentUpdate::Event(event),
+    }
+}
+
 /// Opens another session; only one of the same folder.
 fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
     let own = agent.transcript();
@@ -339,5 +354,6 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
 
 fn about(agent: &Agent) -> Session {
     let transcript = agent.transcript();
-    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd() }
+    let context = (!agent.messages().is_empty()).then(|| agent.context());
+    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
 }

@@ -21,7 +21,7 @@ mod send;
 mod session_choice;
 mod slash_commands;
 mod state;
-mod tool_calls;
+pub(crate) mod tool_calls;
 mod update;
 mod view;
 

@@ -4,7 +4,8 @@ use super::agent_thread::AgentCommand;
 use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, State, Stopping, Turn, TurnEnd};
-use askuser_agent::PermissionMode;
+use super::tool_calls;
+use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ impl State {
             command,
             Some(Ok(SlashCommand::Help
                 | SlashCommand::Quit
+                | SlashCommand::Context
                 | SlashCommand::Model(None)
                 | SlashCommand::Permissions(_)))
         );
@@ -90,6 +92,14 @@ impl State {
             SlashCommand::Help => self.print(Item::Help(self.presentation), out),
             SlashCommand::Quit => out.push(Effect::Quit),
             SlashCommand::Clear => self.command(AgentCommand::Clear, out),
+            SlashCommand::Compact(wish) => {
+                self.begin_turn(now);
+                self.command(AgentCommand::Compact(wish), out);
+            }
+            SlashCommand::Context => {
+                let words = self.context.map_or_else(|| "Nothing has been said yet.".into(), context_words);
+                self.print(Item::Note(Role::Muted, words), out);
+            }
             SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name), out),
             SlashCommand::Model(None) => {
                 let model = self.session.as_ref().map(|session| session.model.clone()).unwrap_or_default();
@@ -129,4 +139,26 @@ impl State {
         self.pending_commands += 1;
         out.push(Effect::Command(command));
     }
+}
+
+/// How full the model's context is, in words.
+fn context_words(context: ContextUse) -> String {
+    let ContextUse { tokens, window } = context;
+    let tokens = tool_calls::format_count(tokens);
+    match window {
+        Some(window) => format!(
+            "The context has about {tokens} of {} tokens ({}%). It is summarised at 80%; /compact does it now.",
+            tool_calls::format_count(window),
+            context_percent(context).unwrap_or_default()
+        ),
+        None => format!(
+            "The context has about {tokens} tokens. How many the model takes is unknown until a request is too long; the \
+             setting context_window says it."
+        ),
+    }
+}
+
+/// How much of the model's context is used, where its size is known.
+pub(super) fn context_percent(context: ContextUse) -> Option<u64> {
+    context.window.map(|window| (context.tokens * 100).div_ceil(window.max(1)))
 }

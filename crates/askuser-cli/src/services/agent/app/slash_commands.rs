@@ -7,6 +7,8 @@ pub(crate) enum SlashCommand {
     Plan,
     Model(Option<String>),
     Clear,
+    Compact(Option<String>),
+    Context,
     Resume(Option<String>),
     Permissions(String),
     Undo,
@@ -17,7 +19,7 @@ pub(crate) enum SlashCommand {
 /// A row of the command table.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// The argument's placeholder; empty if there is none.
+    /// The argument's placeholder; empty if there is none. One with "…" takes several words.
     pub(crate) argument: &'static str,
     pub(crate) about: &'static str,
     make: fn(Option<String>) -> SlashCommand,
@@ -38,6 +40,13 @@ pub(crate) const TABLE: &[Row] = &[
         about: "begin a new conversation; the record stays",
         make: |_| SlashCommand::Clear,
     },
+    Row {
+        name: "compact",
+        argument: "[what to mind…]",
+        about: "let the model summarise the conversation and go on from that",
+        make: SlashCommand::Compact,
+    },
+    Row { name: "context", argument: "", about: "how full the model's context is", make: |_| SlashCommand::Context },
     Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: SlashCommand::Resume },
     Row {
         name: "permissions",
@@ -45,12 +54,7 @@ pub(crate) const TABLE: &[Row] = &[
         about: "what is not asked for; add or remove",
         make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
     },
-    Row {
-        name: "undo",
-        argument: "",
-        about: "take back the agent's last edit, then the one before",
-        make: |_| SlashCommand::Undo,
-    },
+    Row { name: "undo", argument: "", about: "take back the agent's last edit", make: |_| SlashCommand::Undo },
     Row { name: "diff", argument: "", about: "what the agent's edits have changed", make: |_| SlashCommand::Diff },
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
@@ -70,8 +74,7 @@ pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {
     if row.argument.is_empty() && !argument.is_empty() {
         return Some(Err(format!("/{name} takes nothing after it.")));
     }
-    // A placeholder of several words stands for several.
-    if argument.contains(char::is_whitespace) && !row.argument.contains(' ') {
+    if argument.contains(char::is_whitespace) && !row.argument.contains('…') {
         return Some(Err(format!("/{name} takes one word: {}.", row.argument)));
     }
     Some(Ok((row.make)((!argument.is_empty()).then(|| argument.to_owned()))))
@@ -103,6 +106,7 @@ mod tests {
         assert_eq!(read("/model  a/b "), Some(Ok(SlashCommand::Model(Some("a/b".into())))));
         assert_eq!(read("/resume"), Some(Ok(SlashCommand::Resume(None))));
         assert_eq!(read(" /help"), Some(Ok(SlashCommand::Help)));
+        assert_eq!(read("/compact the  tests"), Some(Ok(SlashCommand::Compact(Some("the  tests".into())))));
     }
 
     #[test]
@@ -114,8 +118,8 @@ mod tests {
 
     #[test]
     fn an_unknown_command_is_answered_with_those_there_are() {
-        let names = TABLE.iter().map(|row| format!(" /{}", row.name)).collect::<String>();
-        let message = format!("There is no command /hepl. The commands are{names}.");
+        let names: Vec<String> = TABLE.iter().map(|row| format!("/{}", row.name)).collect();
+        let message = format!("There is no command /hepl. The commands are {}.", names.join(" "));
         assert_eq!(read("/hepl me"), Some(Err(message)));
     }
 

@@ -7,7 +7,7 @@ use super::draft::Draft;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{self, RunningCall, WaitingFor};
 use askuser::{Key, Request, RequestKey};
-use askuser_agent::{AgentEvent, Message, PermissionMode, Usage};
+use askuser_agent::{AgentEvent, ContextUse, Message, PermissionMode, Usage};
 use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) calls: Vec<RunningCall>,
     /// Tokens used by the current turn, or the last one.
     pub(crate) usage: Usage,
+    /// How full the model's context is, once anything has been said.
+    pub(crate) context: Option<ContextUse>,
     /// Questions not opened yet, in the order of the driver's queue.
     pub(crate) pending_questions: VecDeque<Arc<Request>>,
     /// Whether the person was notified of the first of them.
@@ -248,6 +250,7 @@ impl State {
             streamed: Streamed::Nothing,
             calls: Vec::new(),
             usage: Usage::default(),
+            context: None,
             pending_questions: VecDeque::new(),
             notified: Notified::Yes,
             notice: None,

@@ -8,7 +8,13 @@ use askuser_terminal::markdown::Stream;
 use serde_json::json;
 
 fn session(mode: PermissionMode) -> Session {
-    Session { id: "0199-1".into(), model: "anthropic/some-model".into(), mode, cwd: "/home/ada/notes".into() }
+    Session {
+        id: "0199-1".into(),
+        model: "anthropic/some-model".into(),
+        mode,
+        cwd: "/home/ada/notes".into(),
+        context: None,
+    }
 }
 
 fn idle() -> State {

@@ -1,0 +1,104 @@
+//! How full the model's context is: what the provider counted last, and an estimate of what was added since.
+
+use crate::message::{Block, Message};
+use crate::model::Model;
+use crate::shared::Shared;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How full the model's context is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextUse {
+    /// About how many tokens the next request has.
+    pub tokens: u64,
+    /// How many it may have, where that is known.
+    pub window: Option<u64>,
+}
+
+impl ContextUse {
+    /// Whether the conversation should be summarised before it is too long. The rest is for the answer, and for an estimate
+    /// that is too low.
+    pub(crate) fn is_nearly_full(self) -> bool {
+        self.window.is_some_and(|window| self.tokens > window / 5 * 4)
+    }
+}
+
+/// About how many tokens a text has. Rather too many: English has more bytes to a token, other scripts and code have fewer.
+pub(crate) fn estimate(bytes: usize) -> u64 {
+    bytes.div_ceil(3) as u64
+}
+
+/// The size of what the model reads of a message.
+pub(crate) fn bytes(message: &Message) -> usize {
+    match message {
+        Message::User { text } => text.len(),
+        Message::Assistant { content } => content.iter().map(block_bytes).sum(),
+        Message::Results { results } => results.iter().map(|result| result.output.len()).sum(),
+    }
+}
+
+fn block_bytes(block: &Block) -> usize {
+    match block {
+        Block::Text { text } => text.len(),
+        Block::Call(call) => call.name.len() + call.input.to_string().len(),
+        Block::Opaque { value, .. } => value.to_string().len(),
+    }
+}
+
+/// What models turned out to take, by their names: some say so only when a request has more. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windows {
+    /// What the user says; it counts before anything else.
+    pub(crate) set: Option<u64>,
+    learned: Arc<Mutex<HashMap<String, u64>>>,
+}
+
+impl Windows {
+    pub(crate) fn of(&self, model: &dyn Model) -> Option<u64> {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        // A window that proved too large is not believed again.
+        self.set.or_else(|| learned.get(&model.name()).copied()).or_else(|| model.context_window())
+    }
+
+    /// A request of about this many tokens was too long.
+    pub(crate) fn learn(&self, model: &dyn Model, said: Option<u64>, tokens: u64) {
+        let window = said.unwrap_or(tokens).min(tokens).max(1);
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name(), window);
+    }
+}
+
+impl Shared {
+    /// About how many tokens a request has before its messages.
+    pub(crate) fn overhead(&self) -> u64 {
+        let tools = self.tools.offered(self.permissions().mode, self.asker.is_some());
+        let tools = tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());
+        estimate(self.system_now().len() + tools.sum::<usize>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::Script;
+
+    #[test]
+    fn a_window_is_nearly_full_at_four_fifths_and_an_unknown_one_never() {
+        let full = |tokens, window| ContextUse { tokens, window }.is_nearly_full();
+        assert!(!full(800, Some(1000)) && full(801, Some(1000)) && !full(u64::MAX, None));
+    }
+
+    #[test]
+    fn what_the_user_says_of_a_window_counts_first_then_what_was_learned() {
+        let model = Script::default();
+        let mut windows = Windows::default();
+        assert_eq!(windows.of(&model), None);
+        windows.learn(&model, None, 5_000);
+        assert_eq!(windows.of(&model), Some(5_000), "a provider that does not say it");
+        windows.learn(&model, Some(4_000), 5_000);
+        assert_eq!(windows.of(&model), Some(4_000));
+        windows.learn(&model, Some(9_000), 3_000);
+        assert_eq!(windows.of(&model), Some(3_000), "our estimate was too low, so the window is taken to be smaller");
+        windows.set = Some(10_000);
+        assert_eq!(windows.of(&model), Some(10_000));
+    }
+}

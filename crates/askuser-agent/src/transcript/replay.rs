@@ -1,0 +1,85 @@
+//! A session as the events it had: for a front end that comes back to it, and for whoever looks for one.
+
+use super::{Entry, Line, Transcript, entry};
+use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::message::{Block, aside};
+use std::fs;
+use std::path::Path;
+
+impl Transcript {
+    /// What happened in the conversation since it began, or began anew, as it was when the record was opened: whole texts, calls
+    /// and their results, what the person said. A question is in the result of its call; what subagents did is left out.
+    pub fn replay(&self) -> Vec<AgentEvent> {
+        let inner = self.inner();
+        let own: Vec<&Entry> =
+            inner.lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry).collect();
+        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).map_or(0, |cleared| cleared + 1);
+        own[begin..].iter().flat_map(|entry| events(entry)).collect()
+    }
+
+    /// Where a session of a folder mentions a text, in what the person or the model said or what was answered; upper and lower
+    /// case are the same.
+    pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
+        let bytes = fs::read(folder.join(format!("{id}.jsonl"))).ok()?;
+        let wanted = text.to_lowercase();
+        // Lines are looked at one by one: a damaged one hides no other.
+        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop());
+        let said = lines.flat_map(|Line { entry, .. }| said(entry));
+        said.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .find(|line| line.to_lowercase().contains(&wanted))
+    }
+}
+
+fn events(entry: &Entry) -> Vec<AgentEvent> {
+    match entry {
+        Entry::User { text } => vec![AgentEvent::User { text: text.clone() }],
+        Entry::Aside { text } => {
+            aside(text).map(|did| AgentEvent::Notice { message: did.to_owned() }).into_iter().collect()
+        }
+        Entry::Assistant { content, usage } => {
+            let shown = content.iter().filter_map(|block| match block {
+                Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),
+                Block::Call(call) => {
+                    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+                    Some(AgentEvent::ToolStart { id, name, input })
+                }
+                Block::Opaque { .. } => None,
+            });
+            shown.chain([AgentEvent::Usage { usage: *usage }]).collect()
+        }
+        Entry::Result { id, name, result, .. } => {
+            vec![AgentEvent::ToolResult { id: id.clone(), name: name.clone(), result: result.clone() }]
+        }
+        Entry::Interrupted => {
+            let error = Failure { kind: FailureKind::Interrupted, message: "interrupted".into() };
+            vec![AgentEvent::Error { error }]
+        }
+        Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],
+        Entry::Compacted { before_tokens, after_tokens, .. } => {
+            vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens }]
+        }
+        Entry::Session { .. }
+        | Entry::Asked { .. }
+        | Entry::Outcome { .. }
+        | Entry::Started { .. }
+        | Entry::Cleared => Vec::new(),
+    }
+}
+
+fn said(entry: Entry) -> Vec<String> {
+    match entry {
+        Entry::User { text } | Entry::Aside { text } => vec![text],
+        Entry::Assistant { content, .. } => {
+            let texts = content.into_iter().filter_map(|block| match block {
+                Block::Text { text } => Some(text),
+                Block::Call(_) | Block::Opaque { .. } => None,
+            });
+            texts.collect()
+        }
+        Entry::Result { result, .. } if result.metadata.as_ref().is_some_and(|m| m.details.is_some()) => {
+            vec![result.output]
+        }
+        Entry::Compacted { summary, .. } => vec![summary],
+        _ => Vec::new(),
+    }
+}
