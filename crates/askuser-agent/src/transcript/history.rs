@@ -74,8 +74,8 @@ impl History {
             Entry::User { text } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
-                for text in std::mem::take(&mut self.asides) {
-                    self.push(Message::User { text });
+                for aside in std::mem::take(&mut self.asides) {
+                    self.push(Message::User { text: aside });
                 }
                 self.push(Message::User { text: text.clone() });
             }

@@ -2,7 +2,7 @@
 
 use super::{Entry, Line, Transcript, entry};
 use crate::event::{AgentEvent, Failure, FailureKind};
-use crate::message::{Block, aside};
+use crate::message::Block;
 use std::fs;
 use std::path::Path;
 
@@ -33,9 +33,8 @@ impl Transcript {
 fn events(entry: &Entry) -> Vec<AgentEvent> {
     match entry {
         Entry::User { text } => vec![AgentEvent::User { text: text.clone() }],
-        Entry::Aside { text } => {
-            aside(text).map(|did| AgentEvent::Notice { message: did.to_owned() }).into_iter().collect()
-        }
+        // What they did beside the conversation: an edit taken back, a command of their own.
+        Entry::Aside { text } => vec![AgentEvent::Notice { message: text.clone() }],
         Entry::Assistant { content, usage } => {
             let shown = content.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),

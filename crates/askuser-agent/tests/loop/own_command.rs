@@ -82,7 +82,7 @@ async fn a_front_end_that_comes_back_is_told_what_the_person_did() {
     let mut talking = agent().with_transcript(transcript);
     collect(talking.run_command("echo out")).await;
     drop(talking);
-    let message = "The user ran a command of their own: echo out".to_owned();
+    let message = "[The user ran a command of their own: echo out]\n\nout".to_owned();
     assert_eq!(Transcript::open(folder.path(), &id).unwrap().replay(), [AgentEvent::Notice { message }]);
 }
 

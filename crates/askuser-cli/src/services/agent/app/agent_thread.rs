@@ -195,6 +195,7 @@ impl AgentLoop {
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
+                AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish), of_compaction).await,
                 AgentCommand::Permissions(words) => {
                     self.permissions(&words);
                     Next::Command
@@ -217,7 +218,6 @@ impl AgentLoop {
                     });
                     Next::Command
                 }
-                AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish), of_compaction).await,
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -294,6 +294,16 @@ impl AgentLoop {
     }
 }
 
+/// A summary that failed leaves nothing behind that could be resumed.
+fn of_compaction(event: AgentEvent) -> AgentUpdate {
+    match event {
+        AgentEvent::Error { error } if error.kind != FailureKind::Interrupted => {
+            AgentUpdate::CommandFailed(error.message)
+        }
+        event => AgentUpdate::Event(event),
+    }
+}
+
 fn undone_words(undone: &Undone) -> String {
     let Undone { path, state, left } = undone;
     let done = match state {
@@ -324,16 +334,6 @@ fn sentence(error: &UndoError) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
-}
-
-/// A summary that failed leaves nothing behind that could be resumed.
-fn of_compaction(event: AgentEvent) -> AgentUpdate {
-    match event {
-        AgentEvent::Error { error } if error.kind != FailureKind::Interrupted => {
-            AgentUpdate::CommandFailed(error.message)
-        }
-        event => AgentUpdate::Event(event),
-    }
 }
 
 /// Opens another session; only one of the same folder.

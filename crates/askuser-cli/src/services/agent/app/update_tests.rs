@@ -621,6 +621,34 @@ fn in_line_mode_what_is_wrong_is_printed() {
     assert_eq!(state.draft.as_str(), "");
 }
 
+#[test]
+fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
+    let mut state = ready();
+    let context = |state: &mut State| {
+        write(state, "/context", 0);
+        let effects = press(state, KeyCode::Enter, 0);
+        match printed(&effects)[..] {
+            [Item::Note(_, words)] => words.clone(),
+            ref other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(context(&mut state), "Nothing has been said yet.");
+    agent_event(&mut state, AgentEvent::Context { tokens: 84_000, window: Some(200_000) }, 0);
+    let words = "The context has about 84.0k of 200.0k tokens (42%). It is summarised at 80%; /compact does it now.";
+    assert_eq!(context(&mut state), words);
+    write(&mut state, "/compact the tests", 0);
+    let effects = press(&mut state, KeyCode::Enter, 0);
+    assert!(effects.contains(&Effect::Command(AgentCommand::Compact(Some("the tests".into())))), "{effects:?}");
+    assert!(state.turn.is_some(), "Esc stops it");
+    let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000 };
+    let effects = agent_event(&mut state, compacted, 0);
+    let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
+                 for word.";
+    assert_eq!(printed(&effects), [&Item::Note(Role::Muted, words.into())]);
+    agent_event(&mut state, AgentEvent::Context { tokens: 9_000, window: None }, 0);
+    assert!(context(&mut state).starts_with("The context has about 9.0k tokens. How many the model takes is unknown"));
+}
+
 // ---- commands of the person's own, permissions, undo ----
 
 #[test]
@@ -679,32 +707,4 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![Message::User { text }]), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     assert_eq!(printed(&effects).last(), Some(&&note));
-}
-
-#[test]
-fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
-    let mut state = ready();
-    let context = |state: &mut State| {
-        write(state, "/context", 0);
-        let effects = press(state, KeyCode::Enter, 0);
-        match printed(&effects)[..] {
-            [Item::Note(_, words)] => words.clone(),
-            ref other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!(context(&mut state), "Nothing has been said yet.");
-    agent_event(&mut state, AgentEvent::Context { tokens: 84_000, window: Some(200_000) }, 0);
-    let words = "The context has about 84.0k of 200.0k tokens (42%). It is summarised at 80%; /compact does it now.";
-    assert_eq!(context(&mut state), words);
-    write(&mut state, "/compact the tests", 0);
-    let effects = press(&mut state, KeyCode::Enter, 0);
-    assert!(effects.contains(&Effect::Command(AgentCommand::Compact(Some("the tests".into())))), "{effects:?}");
-    assert!(state.turn.is_some(), "Esc stops it");
-    let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000 };
-    let effects = agent_event(&mut state, compacted, 0);
-    let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
-                 for word.";
-    assert_eq!(printed(&effects), [&Item::Note(Role::Muted, words.into())]);
-    agent_event(&mut state, AgentEvent::Context { tokens: 9_000, window: None }, 0);
-    assert!(context(&mut state).starts_with("The context has about 9.0k tokens. How many the model takes is unknown"));
 }
