@@ -148,6 +148,21 @@ async fn a_line_that_was_cut_off_hides_no_other() {
 }
 
 #[tokio::test]
+async fn what_is_kept_is_not_written_over_where_it_cannot_be_listed() {
+    let (mut test, transcript) = kept();
+    test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let folder = log(&transcript).folder;
+    std::fs::rename(folder.join("edits.jsonl"), folder.join("elsewhere")).unwrap();
+    std::fs::create_dir(folder.join("edits.jsonl")).unwrap();
+    write(&test, "a", "three").await;
+    assert_eq!(std::fs::read(folder.join("1")).unwrap(), b"one");
+    assert_eq!(test.events().len(), 1, "and it is said");
+    assert!(matches!(log(&transcript).undo_last(), Err(UndoError::Refused(_))));
+    assert_eq!(test.text("a"), "three");
+}
+
+#[tokio::test]
 async fn damaged_content_is_not_put_back() {
     let (test, transcript) = kept();
     let test = test.with_file("a", "one");
