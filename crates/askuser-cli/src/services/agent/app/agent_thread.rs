@@ -331,13 +331,16 @@ fn of_compaction(event: AgentEvent) -> AgentUpdate {
 }
 
 fn undone_words(undone: &Undone) -> String {
-    let path = &undone.path;
-    match undone.state {
-        UndoneState::Restored => format!("{path} is as it was before its last edit. /undo takes back the one before."),
-        UndoneState::Removed => {
-            format!("{path} is gone, as before the agent made it. /undo takes back the edit before.")
-        }
-        UndoneState::Unchanged => format!("{path} was already as before that edit. /undo takes back the one before."),
+    let Undone { path, state, left } = undone;
+    let done = match state {
+        UndoneState::Restored => format!("{path} is as it was before its last edit."),
+        UndoneState::Removed => format!("{path} is gone, as before the agent made it."),
+        UndoneState::Unchanged => format!("{path} was already as before its last edit."),
+    };
+    match left {
+        0 => done,
+        1 => format!("{done} One more edit can be taken back."),
+        left => format!("{done} {left} more edits can be taken back."),
     }
 }
 
