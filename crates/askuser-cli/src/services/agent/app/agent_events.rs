@@ -1,5 +1,6 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
+use super::model_choice;
 use super::scrollback::Item;
 use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
 use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
@@ -46,6 +47,13 @@ impl State {
                 self.context = None;
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
+            }
+            Event::ModelsListed(offered) => {
+                self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
+                // Whoever has gone on writing is not interrupted.
+                if self.draft.is_blank() {
+                    out.push(Effect::ChooseModel(offered));
+                }
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),

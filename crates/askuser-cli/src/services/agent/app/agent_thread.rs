@@ -4,9 +4,10 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
+use crate::agent::models::{Models, Offered};
 use crate::agent::session;
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, ContextUse, FailureKind, Message, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{Agent, AgentEvent, ContextUse, FailureKind, Message, PermissionMode, Run, Transcript};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -26,6 +27,8 @@ pub(crate) enum AgentCommand {
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
+    /// Find out which models there are.
+    ListModels,
     /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
@@ -48,6 +51,8 @@ pub(crate) enum AgentUpdate {
     QuestionGone(RequestKey),
     /// `SetModel` or `SetMode` has taken effect.
     SessionChanged(Session),
+    /// The models to choose from.
+    ModelsListed(Offered),
     /// A new conversation was started.
     Cleared,
     /// A command failed.
@@ -71,9 +76,6 @@ pub(crate) struct Session {
     pub(crate) context: Option<ContextUse>,
 }
 
-/// Connects to a model by its name.
-pub(crate) type Connect = Box<dyn Fn(&str) -> Result<Arc<dyn Model>, Failure> + Send>;
-
 /// Handle to the agent thread.
 pub(crate) struct AgentThread {
     commands: UnboundedSender<AgentCommand>,
@@ -84,13 +86,13 @@ pub(crate) struct AgentThread {
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl AgentThread {
-    pub(crate) fn start(agent: Agent, connect: Connect, ui: UiSender) -> io::Result<AgentThread> {
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender) -> io::Result<AgentThread> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = unbounded_channel();
         let (done, ended) = mpsc::channel();
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, ui };
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), models, ui };
             runtime.block_on(work.run(agent));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
@@ -126,7 +128,7 @@ impl Drop for ReportDeath {
 struct AgentLoop {
     commands: UnboundedReceiver<AgentCommand>,
     queue: VecDeque<AgentCommand>,
-    connect: Connect,
+    models: Models,
     ui: UiSender,
 }
 
@@ -174,11 +176,18 @@ impl AgentLoop {
                     Next::Command
                 }
                 AgentCommand::SetModel(name) => {
-                    let model = (self.connect)(&name).map(|model| agent.set_model(model));
+                    let model = self.models.connect(&name).await.map(|model| agent.set_model(model));
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
                 AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish), of_compaction).await,
+                AgentCommand::ListModels => {
+                    self.ui.send(match self.models.offered(&agent.model()).await {
+                        Ok(offered) => AgentUpdate::ModelsListed(offered),
+                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
+                    });
+                    Next::Command
+                }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,

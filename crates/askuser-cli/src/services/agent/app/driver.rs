@@ -229,6 +229,7 @@ impl Driver {
                 AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,
@@ -314,6 +315,16 @@ impl Driver {
                     // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
                     let now = self.now();
                     self.state.send_queued(now, &mut out);
+                    effects.extend(out);
+                    continue;
+                }
+                Effect::ChooseModel(offered) => {
+                    let mut out = Vec::new();
+                    match self.choose_model(&offered, &mut out) {
+                        Ok(None) => {}
+                        Ok(Some(name)) => self.state.set_model(name, &mut out),
+                        Err(end) => return Ok(Some(end)),
+                    }
                     effects.extend(out);
                     continue;
                 }

@@ -6,6 +6,7 @@ use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{self, RunningCall, WaitingFor};
+use crate::agent::models::Offered;
 use askuser::{Key, Request, RequestKey};
 use askuser_agent::{AgentEvent, ContextUse, Message, PermissionMode, Usage};
 use askuser_terminal::markdown::Stream;
@@ -166,6 +167,7 @@ pub(crate) enum Event {
     SessionChanged(Session),
     Cleared,
     CommandFailed(String),
+    ModelsListed(Offered),
     TurnStarted,
     CommandDone,
     Agent(AgentEvent),
@@ -207,6 +209,8 @@ pub(crate) enum Effect {
     Redraw,
     /// Let the person choose a session.
     ChooseSession,
+    /// Let the person choose one of these models.
+    ChooseModel(Offered),
     Quit,
 }
 

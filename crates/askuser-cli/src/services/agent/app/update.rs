@@ -88,6 +88,7 @@ impl State {
             | Event::SessionChanged(_)
             | Event::Cleared
             | Event::CommandFailed(_)
+            | Event::ModelsListed(_)
             | Event::TurnStarted
             | Event::CommandDone
             | Event::Agent(_) => self.agent_update(event, now, &mut out),
