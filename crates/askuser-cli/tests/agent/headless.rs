@@ -91,7 +91,7 @@ fn a_model_has_to_be_chosen_and_a_script_has_to_be_one() {
     assert_eq!(code, 2);
     assert!(
         stderr.starts_with(
-            "askuser: no model is chosen, and no key is set\nhint: set ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+            "askuser: no model is chosen, and no key is set\nhint: set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, "
         ),
         "{stderr}"
     );

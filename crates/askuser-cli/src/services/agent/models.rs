@@ -142,7 +142,7 @@ fn no_model() -> Failure {
     let mut variables: Vec<&str> = hosted.filter_map(|provider| provider.key_variables.first().copied()).collect();
     variables.dedup();
     Failure::new("no model is chosen, and no key is set").hint(format!(
-        "set {}; or --model ollama for what runs on this machine; --script demo needs neither key nor network",
+        "set one of {}; or --model ollama for what runs on this machine; --script demo needs neither key nor network",
         variables.join(", ")
     ))
 }
