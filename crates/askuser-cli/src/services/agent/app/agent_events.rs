@@ -1,5 +1,6 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
+use super::model_choice;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
@@ -51,6 +52,13 @@ impl State {
             Event::Diff(text) => {
                 self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
                 self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
+            }
+            Event::ModelsListed(offered) => {
+                self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
+                // Whoever has gone on writing is not interrupted.
+                if self.draft.is_blank() {
+                    out.push(Effect::ChooseModel(offered));
+                }
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),

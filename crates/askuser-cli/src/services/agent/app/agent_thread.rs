@@ -4,11 +4,12 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
+use crate::agent::models::{Models, Offered};
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
 use askuser_agent::{
-    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, Model, PermissionMode, PermissionRules, Run,
-    Transcript, UndoError, Undone, UndoneState,
+    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, PermissionMode, PermissionRules, Run, Transcript,
+    UndoError, Undone, UndoneState,
 };
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
@@ -37,6 +38,8 @@ pub(crate) enum AgentCommand {
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
+    /// Find out which models there are.
+    ListModels,
     /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
@@ -59,6 +62,8 @@ pub(crate) enum AgentUpdate {
     QuestionGone(RequestKey),
     /// `SetModel` or `SetMode` has taken effect.
     SessionChanged(Session),
+    /// The models to choose from.
+    ModelsListed(Offered),
     /// A new conversation was started.
     Cleared,
     /// What a command has to say.
@@ -86,9 +91,6 @@ pub(crate) struct Session {
     pub(crate) context: Option<ContextUse>,
 }
 
-/// Connects to a model by its name.
-pub(crate) type Connect = Box<dyn Fn(&str) -> Result<Arc<dyn Model>, Failure> + Send>;
-
 /// Handle to the agent thread.
 pub(crate) struct AgentThread {
     commands: UnboundedSender<AgentCommand>,
@@ -99,14 +101,14 @@ pub(crate) struct AgentThread {
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl AgentThread {
-    pub(crate) fn start(agent: Agent, connect: Connect, ui: UiSender) -> io::Result<AgentThread> {
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender) -> io::Result<AgentThread> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = unbounded_channel();
         let (done, ended) = mpsc::channel();
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
             let rules = agent.permission_rules();
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, rules, ui };
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), models, rules, ui };
             runtime.block_on(work.run(agent));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
@@ -142,7 +144,7 @@ impl Drop for ReportDeath {
 struct AgentLoop {
     commands: UnboundedReceiver<AgentCommand>,
     queue: VecDeque<AgentCommand>,
-    connect: Connect,
+    models: Models,
     rules: PermissionRules,
     ui: UiSender,
 }
@@ -196,7 +198,7 @@ impl AgentLoop {
                     Next::Command
                 }
                 AgentCommand::SetModel(name) => {
-                    let model = (self.connect)(&name).map(|model| agent.set_model(model));
+                    let model = self.models.connect(&name).await.map(|model| agent.set_model(model));
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
@@ -224,6 +226,13 @@ impl AgentLoop {
                     self.ui.send(match agent.changes() {
                         Ok(changes) => changes_update(&changes),
                         Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
+                AgentCommand::ListModels => {
+                    self.ui.send(match self.models.offered(&agent.model()).await {
+                        Ok(offered) => AgentUpdate::ModelsListed(offered),
+                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
                     });
                     Next::Command
                 }

@@ -779,6 +779,21 @@ fn commands_are_completed() {
 }
 
 #[test]
+fn a_model_is_named_or_chosen_from_what_the_provider_has() {
+    use crate::agent::models::Offered;
+    let listing = Effect::Command(AgentCommand::ListModels);
+    let mut state = ready();
+    assert_eq!(command(&mut state, "/model").last(), Some(&listing));
+    assert!(!command(&mut working(), "/model").contains(&listing), "nothing to choose while a turn runs");
+    assert_eq!(command(&mut ready(), "/model a/b"), [Effect::Command(AgentCommand::SetModel("a/b".into()))]);
+    let offered = Offered { provider: &askuser_agent::provider::PROVIDERS[0], models: Vec::new() };
+    let choice = Effect::ChooseModel(offered.clone());
+    assert!(state.update(Event::ModelsListed(offered.clone()), at(0)).contains(&choice));
+    write(&mut state, "meanwhile", 0);
+    assert!(!state.update(Event::ModelsListed(offered), at(0)).contains(&choice), "whoever writes is not interrupted");
+}
+
+#[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
     assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
