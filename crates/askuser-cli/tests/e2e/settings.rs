@@ -41,6 +41,7 @@ model           none            default
 base_url        none            default
 max_tokens      none            default
 context_window  auto            default
+price           none            default
 permissions     ask             default
 pass_env        none            default
 mcp_limit       auto            default

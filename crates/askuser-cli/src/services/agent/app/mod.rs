@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
-//! direction and nothing else. `state`, `update`, `agent_events` and `view` do no IO and read no clock.
+//! direction and nothing else. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -16,6 +16,10 @@ mod driver;
 #[cfg(test)]
 mod fixtures;
 mod history;
+mod outputs;
+mod page_view;
+mod pager;
+mod recall;
 mod scrollback;
 mod send;
 mod session_choice;
@@ -92,6 +96,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         Err(_) => (None, Vec::new()),
     };
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
+    state.price = settings.price;
     state.queue.extend(opening);
     let connect_settings = settings.clone();
     let connect = Box::new(move |name: &str| crate::agent::connect(name, &connect_settings));
