@@ -129,19 +129,17 @@ impl State {
                     self.print(Item::ModelText(rows), out);
                 }
             }
-            AgentEvent::Text { text } => match task {
-                None => {
-                    if self.streamed == Streamed::Nothing {
-                        let rows = self.stream.push(&text);
-                        if !rows.is_empty() {
-                            self.print(Item::ModelText(rows), out);
-                        }
+            AgentEvent::Text { text } if task.is_none() => {
+                if self.streamed == Streamed::Nothing {
+                    let rows = self.stream.push(&text);
+                    if !rows.is_empty() {
+                        self.print(Item::ModelText(rows), out);
                     }
-                    self.close_text(out);
                 }
-                // A subagent's text is for the agent that started it.
-                Some(_) => {}
-            },
+                self.close_text(out);
+            }
+            // A subagent's text is for the agent that started it.
+            AgentEvent::Text { .. } => {}
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
                 self.calls.push(RunningCall::new(id, name, &input, task, now));
