@@ -184,3 +184,16 @@ async fn codex_is_shown_no_dialog_with_several_choices() {
     dialog(&mut client).await;
     assert_eq!(desk.store().list(&askuser::store::Filter::pending()).unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn codex_is_shown_no_text_field_because_nobody_gets_past_an_empty_one_there() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "codex-mcp-client", "2025-06-18").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    let fields = dialog["params"]["requestedSchema"]["properties"].as_object().unwrap();
+    assert_eq!(fields.keys().collect::<Vec<_>>(), ["answer"]);
+    assert!(dialog["params"]["message"].as_str().unwrap().contains("askuser inbox"), "{dialog}");
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    assert!(text(&client.result(1).await).contains("Selected: SQLite"));
+}
