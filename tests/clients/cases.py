@@ -68,8 +68,8 @@ def ticket(agent):
     run = Run(agent, Call("AskUserQuestion", QUESTION))
     yield run
     run.stage.set_up(agent)
-    # Our server is to hear it; some agents hand nothing of theirs on.
-    run.stage.file(".config/askuser/config.toml", 'mcp_limit = "2s"\n')
+    # In a file: some agents hand no variable on to their servers.
+    run.stage.file(".config/askuser/askuser.toml", 'mcp_limit = "2s"\n')
     process = run.stage.start(*run.agent.headless)
     run.hears("not answered yet")
     run.stage.answer(run.stage.pending(), *SECOND)

@@ -1,16 +1,12 @@
 """Installs the agents, tries every case, and prints what came of it."""
 
-import subprocess
 import sys
 import time
 
 import cases
 from agents import AGENTS
-from stage import ASKUSER, PLACE, Failed
-
-# What several of them need, and not every machine has.
-NODE = "node@22.23.3"
-
+from npm import install
+from stage import ASKUSER, Failed
 
 def main():
     words = sys.argv[1:]
@@ -24,18 +20,12 @@ def main():
     ]
     if not chosen or not ASKUSER.exists():
         sys.exit(f"agents: {' '.join(AGENTS)}; a case is AGENT/CASE; {ASKUSER} has to be built")
-    install(dict.fromkeys(agent for agent, _ in chosen))
+    agents = [AGENTS[agent] for agent in dict.fromkeys(agent for agent, _ in chosen)]
+    install(*(f"{agent.package}@{agent.version}" for agent in agents))
     failures = [attempt(agent, case, keep) for agent, case in chosen]
     failed = sum(failures)
     print(f"\n{len(failures) - failed} of {len(failures)} passed")
     sys.exit(1 if failed else 0)
-
-
-def install(agents):
-    packages = [NODE, *(f"{AGENTS[agent].package}@{AGENTS[agent].version}" for agent in agents)]
-    PLACE.mkdir(parents=True, exist_ok=True)
-    quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel", "error"]
-    subprocess.run(["npm", "install", "--prefix", PLACE, *quiet, *packages], check=True, stdout=subprocess.DEVNULL)
 
 
 def attempt(agent, case, keep):
