@@ -22,7 +22,8 @@ QUESTION = {
     ]
 }
 SECOND = ("--select", "Database=SQLite")
-OURS = "askuser\\W+AskUserQuestion"
+# Where the agent has a tool of the same name.
+OURS = "askuser_+AskUserQuestion"
 HERE = Path(__file__).resolve().parent
 
 
@@ -79,8 +80,7 @@ def ticket(agent):
 
 def dialog(agent):
     """Asks in the agent's own dialog, in a terminal."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    run.model.call.tool = OURS if agent == "claude" else run.model.call.tool
+    run = Run(agent, Call(OURS if agent == "claude" else "AskUserQuestion", QUESTION))
     yield run
     run.stage.set_up(agent)
     run.stage.show(*run.agent.terminal)
