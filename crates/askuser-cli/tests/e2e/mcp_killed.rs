@@ -81,8 +81,8 @@ impl OtherProcess {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Kills it, and waits until its server has noticed.
-    fn is_killed(mut self) -> Option<i32> {
+    /// Kills it; how its server ends.
+    fn killed(mut self) -> Option<i32> {
         for process in [&mut self.mouth, &mut self.ear] {
             process.kill().unwrap();
             process.wait().unwrap();
@@ -103,7 +103,7 @@ fn a_killed_client_leaves_its_question_and_the_next_one_gets_the_answer() {
     let params = json!({"name": "AskUserQuestion", "arguments": input});
     client.says(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
     let question = pending(&stage, 1).remove(0);
-    assert_eq!(client.is_killed(), Some(0), "the server ends by itself");
+    assert_eq!(client.killed(), Some(0), "the server ends by itself");
     let left = pending(&stage, 1).remove(0);
     assert_eq!((&left["id"], &left["asker"]["waits"]), (&question["id"], &json!(false)));
     assert_eq!(run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]).code, Some(0));

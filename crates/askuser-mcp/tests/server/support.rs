@@ -66,6 +66,19 @@ impl Desk {
         self.answer(question, &json!({"answers": [{"selectedOptions": [label]}]}));
     }
 
+    /// Waits until something that was said is kept for the inbox.
+    pub(crate) async fn draft(&self, id: &str) -> Value {
+        let looking = async {
+            loop {
+                if let Some(draft) = self.store().draft(id).unwrap() {
+                    return draft;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking).await.expect("a draft")
+    }
+
     /// Waits until the answer has reached whoever asked.
     pub(crate) async fn delivered(&self, id: &str) {
         let looking = async {
