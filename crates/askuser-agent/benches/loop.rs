@@ -3,7 +3,7 @@
 use askuser::{Asker, Asking, Outcome, Request, Via};
 use askuser_agent::{
     Access, Agent, AgentEvent, Model, ModelEvent, ModelRequest, ResponseStream, Running, Tool, ToolCall, ToolContext,
-    ToolDefinition, ToolResult, Transcript, tools,
+    ToolDefinition, ToolResult, Transcript, Usage, tools,
 };
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use futures_util::{StreamExt, stream};
@@ -31,7 +31,9 @@ impl Model for Calls {
         } else {
             ModelEvent::Text("done".into())
         };
-        Box::pin(stream::iter([Ok(event)]))
+        // As providers do.
+        let usage = Usage { input_tokens: 100, output_tokens: 10 };
+        Box::pin(stream::iter([Ok(event), Ok(ModelEvent::Usage(usage))]))
     }
 }
 

@@ -4,7 +4,7 @@
 //! which the work goes on. The whole conversation stays in the transcript; only what the model reads becomes shorter.
 
 use crate::agent::Agent;
-use crate::context::{self, ContextUse};
+use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
@@ -86,7 +86,7 @@ pub(crate) async fn compact(
     };
     let mut after = agent.history.clone();
     after.apply(&compacted(0));
-    let after_tokens = after.tokens(agent.shared.overhead());
+    let after_tokens = after.tokens(|| agent.shared.overhead());
     let entry = compacted(after_tokens);
     agent.record(&entry)?;
     agent.shared.transcript.sync()?;
@@ -100,7 +100,7 @@ impl Agent {
     pub fn context(&self) -> ContextUse {
         let shared = &self.shared;
         let window = shared.windows.of(&*shared.model());
-        ContextUse { tokens: self.history.tokens(shared.overhead()), window }
+        ContextUse { tokens: self.history.tokens(|| shared.overhead()), window }
     }
 
     /// How many messages a summary would replace; `None` if it would gain nothing.
@@ -296,14 +296,5 @@ impl Verbatim {
             Verbatim::Said { text } => format!("User: {text}"),
             Verbatim::Asked { name, input, outcome } => format!("{name} {input}\n{outcome}"),
         }
-    }
-}
-
-impl History {
-    /// About how many tokens the next request has, of which so many come before the messages.
-    fn tokens(&self, overhead: u64) -> u64 {
-        let (counted, from) = self.measured.unwrap_or((overhead, 0));
-        let since = self.messages.iter().skip(from).map(context::bytes).sum();
-        counted + context::estimate(since)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Entry, Halt, Verbatim};
 use crate::compaction;
+use crate::context;
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
@@ -20,6 +21,8 @@ pub(crate) struct History {
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
     /// back its answer.
     ids: HashSet<String>,
+    /// What the person did beside the conversation since they last said something.
+    asides: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
     /// The summary in the first message, if there is one.
@@ -28,8 +31,10 @@ pub(crate) struct History {
     verbatim: Vec<Verbatim>,
     /// The calls that the person did not allow.
     refused: HashSet<String>,
-    /// How many tokens the provider counted, and up to which message.
-    pub(crate) measured: Option<(u64, usize)>,
+    /// How many tokens the provider counted with the last response, if it counts.
+    counted: Option<u64>,
+    /// The size of the messages that are not counted.
+    uncounted: usize,
 }
 
 /// What comes next.
@@ -69,8 +74,12 @@ impl History {
             Entry::User { text } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
-                self.messages.push(Message::User { text: text.clone() });
+                for aside in std::mem::take(&mut self.asides) {
+                    self.push(Message::User { text: aside });
+                }
+                self.push(Message::User { text: text.clone() });
             }
+            Entry::Aside { text } => self.asides.push(text.clone()),
             Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
@@ -78,10 +87,13 @@ impl History {
                 self.begun.clear();
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
-                self.messages.push(message);
+                self.push(message);
                 let Usage { input_tokens, output_tokens } = usage;
                 // Not every provider counts.
-                self.measured = (*input_tokens > 0).then(|| (input_tokens + output_tokens, self.messages.len()));
+                if *input_tokens > 0 {
+                    self.counted = Some(input_tokens + output_tokens);
+                    self.uncounted = 0;
+                }
             }
             Entry::Result { id, result, halt, .. } => {
                 self.halts.extend(halt.map(|halt| (id.clone(), halt)));
@@ -99,7 +111,8 @@ impl History {
                 let dropped = self.messages.len().saturating_sub(*kept);
                 self.messages.splice(..dropped, [compaction::message(summary, &self.verbatim, *budget)]);
                 self.summary = Some(summary.clone());
-                self.measured = None;
+                self.counted = None;
+                self.uncounted = self.messages.iter().map(context::bytes).sum();
             }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
@@ -129,6 +142,11 @@ impl History {
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
+    }
+
+    /// About how many tokens the next request has; `overhead` says how many come before the messages.
+    pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
+        self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
     }
 
     /// The summary with which the conversation begins, if it does.
@@ -180,7 +198,12 @@ impl History {
             CallResult { id, name, output: result.output.clone(), is_error: !result.success }
         };
         let results = message.calls().map(result).collect();
-        self.messages.push(Message::Results { results });
+        self.push(Message::Results { results });
+    }
+
+    fn push(&mut self, message: Message) {
+        self.uncounted += context::bytes(&message);
+        self.messages.push(message);
     }
 
     fn give_up_open_calls(&mut self, why: &GivenUp) {

@@ -5,6 +5,7 @@ pub(crate) mod announce;
 mod app;
 mod headless;
 mod models;
+mod permissions_command;
 mod protocol;
 mod scripts;
 mod session;

@@ -7,7 +7,7 @@ use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, 
 use super::update::FULL_LINES;
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{
-    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
+    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, OWN_COMMAND, PermissionMode, ToolCall, ToolResult,
 };
 use askuser_terminal::{Presentation, Role, markdown};
 use serde_json::Value;
@@ -54,6 +54,11 @@ impl State {
                 if self.draft.is_blank() {
                     out.push(Effect::ChooseModel(offered));
                 }
+            }
+            Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
+            Event::Diff(text) => {
+                self.print(Item::Diff { text, max_lines: FULL_LINES }, out);
+                self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
@@ -225,6 +230,11 @@ impl State {
                 rest = (text.lines().count() > max_lines).then_some(text);
                 self.print(Item::Diff { text: text.to_owned(), max_lines }, out);
             }
+            // Whoever runs a command wants to see what it says.
+            None if name == OWN_COMMAND => {
+                let role = if status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
+                self.print(Item::Output { text: output.to_owned(), role, max_lines: FULL_LINES }, out);
+            }
             None if status == CallStatus::Failed => {
                 let max_lines = if full { FULL_LINES } else { FAILURE_LINES };
                 rest = (output.lines().count() > max_lines).then_some(output);
@@ -302,6 +312,11 @@ impl State {
         }
         for (i, message) in messages.iter().enumerate().skip(start) {
             match message {
+                Message::User { text } if message.is_aside() => {
+                    let first = text.lines().next().unwrap_or_default();
+                    let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
+                    self.print(Item::Note(Role::Muted, words), out);
+                }
                 Message::User { text } => self.print(Item::UserMessage(text.clone()), out),
                 Message::Results { .. } => {}
                 Message::Assistant { content } => {

@@ -230,6 +230,8 @@ impl Driver {
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
+                AgentUpdate::Told(words) => Event::Told(words),
+                AgentUpdate::Diff(text) => Event::Diff(text),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,

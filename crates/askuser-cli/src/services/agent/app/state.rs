@@ -166,6 +166,10 @@ pub(crate) enum Event {
     SessionOpened(Session, Vec<Message>),
     SessionChanged(Session),
     Cleared,
+    /// What a command has to say.
+    Told(String),
+    /// What the edits of the session have changed.
+    Diff(String),
     CommandFailed(String),
     ModelsListed(Offered),
     TurnStarted,

@@ -87,6 +87,8 @@ impl State {
             Event::SessionOpened(..)
             | Event::SessionChanged(_)
             | Event::Cleared
+            | Event::Told(_)
+            | Event::Diff(_)
             | Event::CommandFailed(_)
             | Event::ModelsListed(_)
             | Event::TurnStarted
