@@ -230,14 +230,17 @@ impl Agent {
         self.shared.permissions().mode
     }
 
+    /// Changes what needs permission from elsewhere, also while it works.
+    pub fn mode_switch(&self) -> ModeSwitch {
+        ModeSwitch { shared: self.shared.clone() }
+    }
+
     /// Changes what needs permission.
     ///
     /// # Errors
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
-        self.shared.permissions().mode = mode;
-        Ok(())
+        self.mode_switch().set(mode)
     }
 
     /// What has been allowed without asking, to look at and to change, also while a turn runs.
@@ -293,6 +296,29 @@ impl Agent {
                 self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
+        Ok(())
+    }
+}
+
+/// Changes what needs permission while an agent works: the next call minds it. A question that is open stays open.
+#[derive(Clone)]
+pub struct ModeSwitch {
+    shared: Arc<Shared>,
+}
+
+impl ModeSwitch {
+    /// What needs permission now.
+    pub fn mode(&self) -> PermissionMode {
+        self.shared.permissions().mode
+    }
+
+    /// Changes it.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing has changed then.
+    pub fn set(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
+        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
+        self.shared.permissions().mode = mode;
         Ok(())
     }
 }

@@ -65,7 +65,7 @@ mod truncated_call;
 mod turn;
 mod undo;
 
-pub use agent::Agent;
+pub use agent::{Agent, ModeSwitch};
 pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};

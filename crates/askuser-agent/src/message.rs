@@ -72,8 +72,11 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// How asides begin.
-pub(crate) const ASIDE: &str = "[The user ";
+/// The first line of an aside, which says what the person did; `None` for any other text.
+pub(crate) fn aside(text: &str) -> Option<&str> {
+    let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
+    Some(did.strip_suffix(']').unwrap_or(did))
+}
 
 impl Message {
     /// The tool calls of an assistant message; none for other messages.
@@ -88,9 +91,13 @@ impl Message {
         })
     }
 
-    /// Whether it tells what the person did beside the conversation: they took an edit back, or ran a command of their own.
-    pub fn is_aside(&self) -> bool {
-        matches!(self, Message::User { text } if text.starts_with(ASIDE))
+    /// What the person did beside the conversation, if it tells that: they took an edit back, or ran a command of their own.
+    /// What came of it is left out.
+    pub fn aside(&self) -> Option<&str> {
+        match self {
+            Message::User { text } => aside(text),
+            Message::Assistant { .. } | Message::Results { .. } => None,
+        }
     }
 
     /// The text of an assistant message; empty for other messages.

@@ -39,6 +39,9 @@ struct ScriptedResponse {
     /// Used only if the last message contains this text; skipped otherwise.
     #[serde(default, rename = "if")]
     condition: Option<String>,
+    /// What it thinks first.
+    #[serde(default)]
+    thought: String,
     #[serde(default)]
     text: String,
     #[serde(default)]
@@ -130,6 +133,8 @@ impl Model for Script {
         };
         let answered = request.messages.iter().filter(|m| matches!(m, Message::Assistant { .. })).count();
         let response_number = summarised(request.messages) + answered + 1;
+        let thoughts = response.thought.split_inclusive(' ').filter(|word| !word.is_empty());
+        let thoughts = thoughts.map(|word| (self.pace_ms, ModelEvent::Thought(word.to_owned())));
         let words = response.text.split_inclusive(' ').map(|word| (self.pace_ms, ModelEvent::Text(word.to_owned())));
         let calls = response.calls.iter().enumerate().map(move |(i, call)| {
             let id = format!("call_{response_number}_{}", i + 1);
@@ -138,7 +143,7 @@ impl Model for Script {
         let input_words: usize = request.messages.iter().map(count_words).sum();
         let output_words = response.text.split_whitespace().count();
         let usage = Usage { input_tokens: input_words as u64, output_tokens: output_words as u64 };
-        let events: Vec<_> = words.chain(calls).chain([(0, ModelEvent::Usage(usage))]).collect();
+        let events: Vec<_> = thoughts.chain(words).chain(calls).chain([(0, ModelEvent::Usage(usage))]).collect();
         let wait = Duration::from_millis(response.wait_ms);
         let first = stream::once(async move {
             if !wait.is_zero() {

@@ -189,6 +189,7 @@ impl Layers {
                 ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
                 ("max_tokens", _) => "a whole number above 0",
                 ("context_window", _) => "a whole number of at least 1000, or auto",
+                ("price", _) => "two numbers with a slash between them, such as 3/15",
                 ("via", _) => "policy, terminal or inbox, or several of them with commas",
                 ("success_flash", _) => "a duration of at most 1s",
                 ("answers", _) => "a JSON or TOML file",
@@ -271,6 +272,10 @@ impl Layers {
             context_window: self.read("context_window", |v| match v {
                 "auto" => Some(None),
                 v => v.parse().ok().filter(|tokens| *tokens >= 1_000).map(Some),
+            })?,
+            price: self.read("price", |v| match v {
+                "none" => Some(None),
+                v => Price::parse(v).map(Some),
             })?,
             permissions: self.read("permissions", |v| match v {
                 "ask" => Some(Permit::Ask),
@@ -380,6 +385,26 @@ pub enum Effort {
     High,
 }
 
+/// What a million tokens cost, in dollars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+}
+
+impl Price {
+    fn parse(text: &str) -> Option<Price> {
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        let (input, output) = text.split_once('/')?;
+        Some(Price { input: number(input)?, output: number(output)? })
+    }
+
+    /// What so many tokens cost.
+    pub fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
+        (input_tokens as f64 * self.input + output_tokens as f64 * self.output) / 1e6
+    }
+}
+
 /// The settings, parsed.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -406,6 +431,8 @@ pub struct Settings {
     pub max_tokens: Option<u32>,
     /// How many tokens the model takes, instead of what is known of it.
     pub context_window: Option<u64>,
+    /// What tokens cost, for showing it.
+    pub price: Option<Price>,
     pub permissions: Permit,
     pub on_question: Option<String>,
     /// Variables with keys that commands get all the same.

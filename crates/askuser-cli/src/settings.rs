@@ -188,6 +188,16 @@ pub const SETTINGS: &[Setting] = &[
     of(
         Of::Agent,
         setting(
+            "price",
+            "IN/OUT",
+            "none",
+            User,
+            "What a million tokens cost in dollars, read and written, such as 3/15; the conversation shows what it has cost",
+        ),
+    ),
+    of(
+        Of::Agent,
+        setting(
             "permissions",
             "ask|accept-edits|allow",
             "ask",

@@ -1,10 +1,12 @@
 //! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
 //!
-//! Printed lines are never touched again; the live region is repainted where it changed. The alternate screen is not used.
+//! Printed lines are never touched again; the live region is repainted where it changed. A page over the whole screen is the
+//! only use of the alternate screen.
 //! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is
 //! buffered and written at once when the console waits, so that no partial frame is seen. Deliberately absent: the content,
 //! which is the caller's, and threads.
 
+mod page;
 mod window;
 
 use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
@@ -43,6 +45,8 @@ use window::TitleState;
 pub struct Console {
     device: Device,
     painter: Painter,
+    /// What paints the page over the whole screen, while there is one.
+    page: Option<Painter>,
     waker: Waker,
     presentation: Presentation,
     charset: Charset,
@@ -119,6 +123,7 @@ impl Console {
             size: device.size(),
             device,
             painter: painter(options.presentation, options.charset),
+            page: None,
             waker,
             presentation: options.presentation,
             charset: options.charset,
@@ -229,7 +234,8 @@ impl Console {
     ///
     /// If the terminal cannot be written to.
     pub fn flush(&mut self) -> io::Result<()> {
-        let bytes = self.painter.take();
+        let mut bytes = self.painter.take();
+        bytes.extend(self.page.as_mut().map(Painter::take).unwrap_or_default());
         if std::mem::take(&mut self.synchronize) && !bytes.is_empty() {
             self.device.write(&[BEGIN_SYNC, &bytes, END_SYNC].concat())?;
         } else {
@@ -269,7 +275,9 @@ impl Console {
             DeviceEvent::TimedOut => ConsoleEvent::TimedOut,
             DeviceEvent::Resized => {
                 self.size = self.device.size();
-                if self.presentation == Presentation::Screen {
+                if self.page.is_some() {
+                    self.open_page();
+                } else if self.presentation == Presentation::Screen {
                     let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
                     self.set_panic_restore(0);
@@ -321,6 +329,7 @@ impl Console {
         store: Store<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
+        self.close_page();
         self.leave().map_err(&failed)?;
         self.device.drain_input(type_ahead).map_err(&failed)?;
         // A wake during the question is noticed when the question is over.
@@ -368,12 +377,16 @@ impl Console {
             if self.window == Window::Titled {
                 self.painter.raw(REPORT_FOCUS);
             }
+            if self.page.is_some() {
+                self.open_page();
+            }
         }
     }
 
     /// Erases the live region and resets the modes.
     fn leave(&mut self) -> io::Result<()> {
         if self.presentation == Presentation::Screen {
+            self.leave_page();
             self.clear_live();
             if self.window == Window::Titled {
                 self.painter.raw(IGNORE_FOCUS);

@@ -38,14 +38,17 @@ fn check_restored(ended: &Ended) {
     let last = |mode: &str| raw.rfind(mode);
     assert!(last("\x1b[?1004l") >= last("\x1b[?1004h"), "focus is still told");
     assert!(last("\x1b[?2026l") >= last("\x1b[?2026h"), "the screen is still held");
-    assert!(!raw.contains("\x1b[?1049h"), "the alternate screen was used");
+    assert!(last("\x1b[?1049l") >= last("\x1b[?1049h"), "the alternate screen is still shown");
 }
 
 /// The ids of the sessions that were kept.
 fn sessions(stage: &Stage) -> Vec<String> {
     let folder = fs::read_dir(stage.path(".local/state/askuser/sessions")).expect("sessions");
+    // What their edits replaced is beside them.
     let mut names: Vec<String> = folder
-        .map(|entry| entry.expect("a session").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|entry| entry.expect("a session").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
@@ -685,10 +688,17 @@ fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call
             .file("notes.txt", format!("{}\n{}", forged.join("\n"), wide(76)));
         let mut terminal = start(&stage, &[]);
         terminal.wait_for(BOX);
-        // Results in full.
-        terminal.keys("<c-o>hello<enter>");
+        terminal.keys("hello<enter>");
         terminal.wait_for("Done.");
-        let history = terminal.history();
+        terminal.wait_for(BOX);
+        // What the tool has read, in full.
+        terminal.keys("<c-o>");
+        terminal.wait_for("q back");
+        let history = format!("{}\n{}", terminal.screen(), {
+            terminal.keys("q");
+            terminal.wait_for(BOX);
+            terminal.history()
+        });
         assert!(forged.iter().all(|line| history.contains(line)), "{history}");
         for line in history.lines() {
             assert!(!forged.iter().any(|forged| line.starts_with(forged)), "{line:?} in\n{history}");
@@ -706,4 +716,176 @@ fn answers_that_match_a_question_without_fitting_it_are_told_in_the_conversation
     terminal.wait_for("Good.");
     let told: String = terminal.history().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("⚠ answers.json does not fit a question it matches, so the person is asked"), "{told}");
+}
+
+#[test]
+fn a_long_output_is_read_in_full_and_the_conversation_is_as_it_was() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let text: String = (1..=1_500).map(|n| format!("number {n}\n")).collect();
+        let call = json!({"name": "Read", "input": {"path": "long.txt"}});
+        let stage = stage(json!([{"text": "I read.", "calls": [call]}, {"text": "Done."}]))
+            .size(columns, rows)
+            .file("long.txt", text);
+        let mut terminal = start(&stage, &["go"]);
+        terminal.wait_for("Done.");
+        terminal.wait_for(BOX);
+        let before = terminal.screen();
+        terminal.keys("<c-o>");
+        terminal.wait_for("number 1500");
+        assert!(!terminal.screen().contains("Done."), "{}", terminal.screen());
+        terminal.keys("g");
+        terminal.wait_for("number 2\n");
+        terminal.keys("/number 777<enter>");
+        terminal.wait_for("number 777\n");
+        terminal.resize(columns - 10, rows);
+        terminal.wait_until("a narrower rule", |screen| {
+            screen.lines().any(|line| line == "─".repeat(usize::from(columns) - 11))
+        });
+        terminal.resize(columns, rows);
+        terminal.wait_until("a wider rule", |screen| {
+            screen.lines().any(|line| line == "─".repeat(usize::from(columns) - 1))
+        });
+        terminal.keys("q");
+        terminal.wait_for(BOX);
+        terminal.wait_until("the conversation", |screen| screen == before);
+        terminal.keys("<c-d>");
+        check_restored(&terminal.finish());
+    }
+}
+
+#[test]
+fn a_question_waits_until_an_output_is_read() {
+    let read = json!({"name": "Read", "input": {"path": "a.txt"}});
+    let stage = stage(json!([
+        {"text": "I read.", "calls": [read]},
+        {"wait_ms": 1_500, "text": "And ask.", "calls": [question("Database")]},
+        {"text": "Good."},
+    ]))
+    .file("a.txt", "contents\n");
+    let mut terminal = start(&stage, &["go"]);
+    terminal.wait_for("● Read a.txt  ✔");
+    terminal.keys("<c-o>");
+    terminal.wait_for("contents");
+    terminal.wait_for("A question waits: Database. q goes back to it.");
+    terminal.keys("1");
+    terminal.keys("q");
+    terminal.wait_for("╭─ Database ─╮");
+    let screen = terminal.screen();
+    assert!(screen.contains("And ask.") && screen.contains("● Read a.txt"), "{screen}");
+    terminal.keys("2");
+    terminal.wait_for("✔ Database: SQLite");
+    terminal.wait_for("Good.");
+}
+
+#[test]
+fn a_page_is_gone_while_the_process_is_stopped_and_back_with_it() {
+    let read = json!({"name": "Read", "input": {"path": "a.txt"}});
+    let stage = stage(json!([{"calls": [read]}, {"text": "Done."}])).file("a.txt", "contents\n").env("PS1", "ready$ ");
+    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
+    terminal.wait_behind("ready$ ");
+    terminal.keys("askuser agent --script script.json hello 2>err<enter>");
+    terminal.wait_for("Done.");
+    terminal.wait_for(BOX);
+    terminal.keys("<c-o>");
+    terminal.wait_for("contents");
+    terminal.keys("<c-z>");
+    terminal.wait_for("Stopped");
+    terminal.wait_behind("ready$ ");
+    assert!(!terminal.screen().contains("contents"), "{}", terminal.screen());
+    terminal.keys("fg<enter>");
+    terminal.wait_for("contents");
+    terminal.keys("q");
+    terminal.wait_for(BOX);
+    assert!(terminal.screen().contains("Done."), "{}", terminal.screen());
+}
+
+#[test]
+fn thoughts_are_one_line_while_they_last_and_afterwards() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let thought = format!("{}at the end a decision.", "I think about it at length. ".repeat(20));
+        let script = json!({"pace_ms": 5, "turns": [{"thought": thought, "text": "Done it is."}]});
+        let stage = stage(json!([])).size(columns, rows).file("script.json", script.to_string());
+        let mut terminal = start(&stage, &["go"]);
+        terminal.wait_for("Thinking");
+        terminal.wait_for("Done it is.");
+        terminal.wait_for(BOX);
+        let screen = terminal.screen();
+        assert!(screen.contains("• Thought for ") && !screen.contains("at length"), "{screen}");
+        terminal.keys("<c-o>");
+        terminal.wait_for("at the end a decision.");
+        terminal.keys("q");
+        terminal.wait_for(BOX);
+    }
+}
+
+#[test]
+fn shift_tab_changes_what_needs_permission_in_the_middle_of_a_turn() {
+    let write = |path: &str| json!({"name": "Write", "input": {"path": path, "content": "x\n"}});
+    let stage = stage(json!([
+        {"wait_ms": 1_500, "calls": [write("one.txt")]},
+        {"wait_ms": 1_500, "calls": [write("two.txt")]},
+        {"text": "Done."},
+    ]));
+    let mut terminal = start(&stage, &["go"]);
+    terminal.wait_for("asks first (Shift-Tab)");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("╭─ accepts edits ─");
+    terminal.wait_for("● Write one.txt  ✔");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("╭─ plan mode ─");
+    terminal.write(b"\x1b[Z");
+    terminal.wait_for("asks first (Shift-Tab)");
+    terminal.wait_for("╭─ Write ─╮");
+    assert!(!stage.path("two.txt").exists());
+    terminal.keys("1");
+    terminal.wait_for("Done.");
+    assert!(stage.path("two.txt").exists());
+}
+
+#[test]
+fn a_command_that_was_allowed_is_one_line() {
+    let bash = json!({"name": "Bash", "input": {"command": "echo words"}});
+    let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("╭─ Bash ─╮");
+    terminal.keys("1");
+    terminal.wait_for("Done.");
+    terminal.wait_for(BOX);
+    let screen = terminal.screen();
+    let lines: Vec<&str> = screen.lines().filter(|line| line.contains("Bash")).collect();
+    assert!(matches!(lines[..], [line] if line.starts_with("● Bash echo words  ✔ Allow once")), "{screen}");
+}
+
+#[test]
+fn a_session_that_is_taken_up_shows_answers_as_answers() {
+    let bash = json!({"name": "Bash", "input": {"command": "echo out; exit 3"}});
+    let stage = stage(json!([
+        {"text": "I ask.", "calls": [question("Database")]},
+        {"text": "I run.", "calls": [bash]},
+        {"text": "It failed."},
+    ]));
+    let mut first = start(&stage, &["hello"]);
+    first.wait_for("╭─ Database ─╮");
+    first.keys("2");
+    first.wait_for("╭─ Bash ─╮");
+    first.keys("1");
+    first.wait_for("It failed.");
+    first.wait_for(BOX);
+    first.keys("<c-d>");
+    first.finish();
+    let again = start(&stage, &["--continue"]);
+    again.wait_for("It failed.");
+    again.wait_for(BOX);
+    let screen = again.screen();
+    let expected = [
+        "> hello",
+        "  I ask.",
+        "✔ Database: SQLite",
+        "  I run.",
+        "● Bash echo out; exit 3  ✘ exit code 3",
+        "  It failed.",
+    ];
+    let places = expected.map(|line| screen.find(line).unwrap_or_else(|| panic!("{line} in\n{screen}")));
+    assert!(places.is_sorted(), "{screen}");
+    assert!(!screen.contains("User answered"), "{screen}");
 }

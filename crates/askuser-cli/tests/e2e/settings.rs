@@ -42,6 +42,7 @@ base_url        none            default
 effort          none            default
 max_tokens      none            default
 context_window  auto            default
+price           none            default
 permissions     ask             default
 pass_env        none            default
 mcp_limit       auto            default

@@ -20,6 +20,8 @@ pub enum Confirm {
     Full,
     /// Not at all.
     None,
+    /// Not here: whoever asks shows what came of it in a way of its own.
+    Elsewhere,
 }
 
 /// The lines that show an outcome once its prompt is gone, none wider than `columns`. Print them into the scrollback, or
@@ -46,7 +48,7 @@ pub fn closing_lines(
     columns: u16,
 ) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    if confirm == Confirm::None {
+    if matches!(confirm, Confirm::None | Confirm::Elsewhere) {
         return lines;
     }
     let columns = usize::from(columns);

@@ -1,29 +1,29 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
 use super::model_choice;
+use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
-use super::state::{Detail, Effect, Event, LastPrinted, State, Streamed, TurnEnd};
-use super::tool_calls::{self, CallStatus, RunningCall, WaitingFor, about, diff, is_shown_by_prompt};
-use super::update::FULL_LINES;
-use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{
-    AgentEvent, Block, ContextUse, Failure, FailureKind, Message, OWN_COMMAND, PermissionMode, ToolCall, ToolResult,
+use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
+use super::tool_calls::{
+    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
-use askuser_terminal::{Presentation, Role, markdown};
+use askuser::{Fit, Purpose, Request, sanitize};
+use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
+use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Lines shown of a failed call's output, unless in full.
+/// Lines shown of a failed call's output.
 const FAILURE_LINES: usize = 5;
-/// Lines shown of a diff, unless in full.
+/// Lines shown of what the person asked for: the output of a command of their own, what has changed.
+const OWN_LINES: usize = 400;
+/// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
-/// How many messages of a resumed conversation are shown.
-const RECALLED_MESSAGES: usize = 6;
 
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
         match event {
-            Event::SessionOpened(session, messages) => {
+            Event::SessionOpened(session, events) => {
                 self.session = Some(session.clone());
                 self.context = session.context;
                 self.turn_end = TurnEnd::Completed;
@@ -31,7 +31,7 @@ impl State {
                     self.mode_before_plan = session.mode;
                 }
                 self.print(Item::Header(session), out);
-                self.recall(&messages, out);
+                self.recall(events, out);
             }
             Event::SessionChanged(session) => {
                 let before = self.session.replace(session.clone());
@@ -57,7 +57,7 @@ impl State {
             }
             Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
             Event::Diff(text) => {
-                self.print(Item::Diff { text, max_lines: FULL_LINES }, out);
+                self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
                 self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
@@ -74,8 +74,17 @@ impl State {
         if self.pending_commands > 0 {
             return;
         }
+        self.end_thought(now, out);
         let turn = self.turn.take();
-        self.calls.clear();
+        for call in std::mem::take(&mut self.calls) {
+            if call.ended.is_some() {
+                self.show_ended(call, out);
+            } else if let Some(output) = call.output {
+                let ending = Some("stopped".to_owned());
+                let summary = CallSummary { status: CallStatus::Failed, ending, ..call.running() };
+                self.outputs.end(output, Heading::Call(summary), "");
+            }
+        }
         match self.turn_end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
                 let waiting: Vec<String> = self.queue.drain(..).collect();
@@ -104,8 +113,13 @@ impl State {
         }
     }
 
-    fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn agent_event(&mut self, event: AgentEvent, task: Option<&str>, now: Duration, out: &mut Vec<Effect>) {
+        if task.is_none() && !matches!(event, AgentEvent::ThoughtDelta { .. }) {
+            self.end_thought(now, out);
+        }
         match event {
+            // A subagent's thoughts are for nobody but itself.
+            AgentEvent::ThoughtDelta { text } if task.is_none() => self.think(&text, now),
             AgentEvent::TextDelta { text } if task.is_none() => {
                 self.streamed = Streamed::Parts;
                 let mut rows = self.stream.push(&text);
@@ -126,9 +140,6 @@ impl State {
                     self.close_text(out);
                 }
                 // A subagent's text is for the agent that started it.
-                Some(_) if self.detail == Detail::Full => {
-                    self.print(Item::Output { text, role: Role::Muted, max_lines: FULL_LINES }, out);
-                }
                 Some(_) => {}
             },
             AgentEvent::ToolStart { id, name, input } => {
@@ -136,7 +147,11 @@ impl State {
                 self.calls.push(RunningCall::new(id, name, &input, task, now));
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
-            AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text, task),
+            AgentEvent::Usage { usage } => {
+                self.usage += usage;
+                self.spent += usage;
+            }
             AgentEvent::Context { tokens, window } if task.is_none() => {
                 self.context = Some(ContextUse { tokens, window });
             }
@@ -176,9 +191,23 @@ impl State {
             | AgentEvent::TextDelta { .. }
             | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
-            | AgentEvent::ToolOutput { .. }
             | AgentEvent::Done { .. }
             | AgentEvent::Error { .. } => {}
+        }
+    }
+
+    fn think(&mut self, text: &str, now: Duration) {
+        let begin = || Thought { since: now, output: self.outputs.begin(Heading::Thoughts(Duration::ZERO)) };
+        let thought = *self.thought.get_or_insert_with(begin);
+        self.outputs.append(thought.output, text);
+    }
+
+    /// The model has thought; how long stays in the conversation, and Ctrl-O shows what.
+    fn end_thought(&mut self, now: Duration, out: &mut Vec<Effect>) {
+        if let Some(Thought { since, output }) = self.thought.take() {
+            let took = now.saturating_sub(since);
+            self.outputs.end(output, Heading::Thoughts(took), "");
+            self.print(Item::Thought(took), out);
         }
     }
 
@@ -203,58 +232,85 @@ impl State {
         now: Duration,
         out: &mut Vec<Effect>,
     ) {
-        let same = |call: &RunningCall| call.id == id && call.task.as_deref() == task;
-        let call = match self.calls.iter().position(same) {
-            Some(at) => self.calls.remove(at),
-            None => RunningCall::new(id.to_owned(), name.clone(), &Value::Null, task, now),
-        };
-        if is_shown_by_prompt(&name) && result.success {
+        let same = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
+        match self.calls.iter_mut().find(same) {
+            Some(call) => {
+                let summary = call.finish(&result, now);
+                call.ended = Some(Box::new(EndedCall { summary, result }));
+            }
+            None => {
+                let call = RunningCall::new(id.to_owned(), name, &Value::Null, task, now);
+                let summary = call.finish(&result, now);
+                self.show_result(&call, EndedCall { summary, result }, out);
+            }
+        }
+        // Calls that run beside each other are shown in the order in which they were made.
+        while let Some(first) = self.calls.iter().position(|call| call.task.as_deref() == task)
+            && self.calls[first].ended.is_some()
+        {
+            let call = self.calls.remove(first);
+            self.show_ended(call, out);
+        }
+    }
+
+    fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
+        if let Some(ended) = call.ended.take() {
+            self.show_result(&call, *ended, out);
+        }
+    }
+
+    /// Prints what came of a call.
+    fn show_result(&mut self, call: &RunningCall, ended: EndedCall, out: &mut Vec<Effect>) {
+        let EndedCall { summary, result } = ended;
+        if is_shown_by_prompt(&call.name) && result.success {
             return;
         }
-        let asked_first = call.waited > Duration::ZERO;
-        let summary = call.finish(&result, now);
-        let status = summary.status;
+        let (asked_first, written) = (call.waited > Duration::ZERO, call.output);
         self.print(Item::Call(summary.clone()), out);
-        let (full, output) = (self.detail == Detail::Full, result.output.trim_end());
         let changed = diff(&result);
         let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
         if is_known || asked_first {
             self.shown_diff = None;
         }
-        // The text of which not all was shown.
-        let mut rest = None;
+        let output = match summary.status {
+            CallStatus::Failed => failure_output(&result, summary.ending.as_deref()),
+            _ => result.output.trim_end(),
+        };
         match changed {
             Some(_) if is_known => {}
-            Some(text) => {
-                let max_lines = if full { FULL_LINES } else { DIFF_LINES };
-                rest = (text.lines().count() > max_lines).then_some(text);
-                self.print(Item::Diff { text: text.to_owned(), max_lines }, out);
-            }
+            Some(text) => self.print(Item::Diff { text: text.to_owned(), max_lines: DIFF_LINES }, out),
             // Whoever runs a command wants to see what it says.
-            None if name == OWN_COMMAND => {
-                let role = if status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
-                self.print(Item::Output { text: output.to_owned(), role, max_lines: FULL_LINES }, out);
+            None if call.name == OWN_COMMAND && !sanitize::is_blank(output) => {
+                let role = if summary.status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
+                self.print(Item::Output { text: output.to_owned(), role, max_lines: OWN_LINES }, out);
             }
-            None if status == CallStatus::Failed => {
-                let max_lines = if full { FULL_LINES } else { FAILURE_LINES };
-                rest = (output.lines().count() > max_lines).then_some(output);
-                self.print(Item::Output { text: output.to_owned(), role: Role::Danger, max_lines }, out);
+            None if summary.status == CallStatus::Failed && !sanitize::is_blank(output) => {
+                let text = output.to_owned();
+                self.print(Item::Output { text, role: Role::Danger, max_lines: FAILURE_LINES }, out);
             }
-            None if sanitize::is_blank(output) => {}
-            None if full => {
-                self.print(Item::Output { text: output.to_owned(), role: Role::Secondary, max_lines: FULL_LINES }, out);
-            }
-            None => rest = Some(output),
+            None => {}
         }
-        // Ctrl-O shows the last output that was cut; one that was shown in full does not replace it.
-        match rest {
-            Some(text) if !full => self.last_output = Some((summary, text.to_owned())),
-            None if !full => {}
-            Some(_) | None => self.last_output = None,
+        let heading = Heading::Call(summary);
+        match (written, changed) {
+            (Some(written), _) => self.outputs.end(written, heading, output),
+            (None, Some(diff)) => self.outputs.add(heading, OutputKind::Diff, diff),
+            (None, None) if sanitize::is_blank(output) => {}
+            (None, None) => self.outputs.add(heading, OutputKind::Text, output),
         }
     }
 
-    /// Marks the call that asks, and prints a line above its question that says whose it is.
+    /// A running call has written something.
+    fn tool_output(&mut self, id: &str, text: &str, task: Option<&str>) {
+        let its = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
+        if let Some(call) = self.calls.iter_mut().find(its) {
+            let heading = || Heading::Call(call.running());
+            let output = call.output.unwrap_or_else(|| self.outputs.begin(heading()));
+            call.output = Some(output);
+            self.outputs.append(output, text);
+        }
+    }
+
+    /// Marks the call that asks, and prints a line above a subagent's question that says whose it is.
     pub(super) fn ask_user(&mut self, request: &Request, now: Duration, out: &mut Vec<Effect>) {
         let task = request.origin().task.as_deref();
         let asks = match request.key().purpose() {
@@ -265,13 +321,20 @@ impl State {
         let Some(call) = self.calls.iter_mut().find(is_its) else { return };
         call.waiting_for = asks;
         let words = || Some(sanitize::line(request.set().questions()[0].text()).into_owned());
-        let item = match (asks, task) {
-            (WaitingFor::Permission(_), _) => call.asking(None),
-            (_, Some(_)) => call.asking(words()),
-            // The agent's own question follows its text directly.
-            (_, None) => return,
-        };
-        self.print(Item::Call(item), out);
+        // A permission is told with its call; the agent's own question follows its text directly.
+        if let (WaitingFor::Question(_), Some(_)) = (asks, task) {
+            let item = call.asking(words());
+            self.print(Item::Call(item), out);
+        }
+    }
+
+    /// The person has said whether a call may run.
+    pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
+        let task = request.origin().task.as_deref();
+        let its = |call: &&mut RunningCall| call.task.as_deref() == task && call.id == request.key().call();
+        if let Some(call) = self.calls.iter_mut().find(its) {
+            call.permission = Some(words);
+        }
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>, out: &mut Vec<Effect>) {
@@ -293,6 +356,10 @@ impl State {
 
     fn turn_failed(&mut self, error: &Failure, out: &mut Vec<Effect>) {
         self.close_text(out);
+        // What has ended is told before the turn's end.
+        let (ended, open): (Vec<_>, Vec<_>) = self.calls.drain(..).partition(|call| call.ended.is_some());
+        self.calls = open;
+        ended.into_iter().for_each(|call| self.show_ended(call, out));
         if error.kind == FailureKind::Interrupted {
             self.turn_end = TurnEnd::Stopped;
             return self.print(Item::Note(Role::Muted, "Stopped.".into()), out);
@@ -300,56 +367,6 @@ impl State {
         self.turn_end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
-    }
-
-    /// Prints the last messages of a resumed conversation.
-    fn recall(&mut self, messages: &[Message], out: &mut Vec<Effect>) {
-        self.message_count = messages.len();
-        let start = messages.len().saturating_sub(RECALLED_MESSAGES);
-        if start > 0 {
-            let words = format!("{start} earlier message{}", if start == 1 { "" } else { "s" });
-            self.print(Item::Note(Role::Muted, words), out);
-        }
-        for (i, message) in messages.iter().enumerate().skip(start) {
-            match message {
-                Message::User { text } if message.is_aside() => {
-                    let first = text.lines().next().unwrap_or_default();
-                    let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
-                    self.print(Item::Note(Role::Muted, words), out);
-                }
-                Message::User { text } => self.print(Item::UserMessage(text.clone()), out),
-                Message::Results { .. } => {}
-                Message::Assistant { content } => {
-                    for block in content {
-                        match block {
-                            Block::Text { text } => {
-                                self.print(Item::ModelText(markdown::rows(text)), out);
-                                self.last_printed = LastPrinted::Other;
-                            }
-                            Block::Call(call) => self.recall_call(call, messages.get(i + 1), out),
-                            Block::Opaque { .. } => {}
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn recall_call(&mut self, call: &ToolCall, next: Option<&Message>, out: &mut Vec<Effect>) {
-        let result = match next {
-            Some(Message::Results { results }) => results.iter().find(|result| result.id == call.id),
-            _ => None,
-        };
-        // A call without a result is about to run again.
-        let Some(result) = result else { return };
-        if is_shown_by_prompt(&call.name) {
-            let words = sanitize::block(&result.output).into_owned();
-            return self.print(Item::Output { text: words, role: Role::Muted, max_lines: FULL_LINES }, out);
-        }
-        let status = if result.is_error { CallStatus::Failed } else { CallStatus::Succeeded };
-        let (name, about) = (call.name.clone(), about(&call.input));
-        let summary = tool_calls::CallSummary { name, about, task: None, status, took: None, facts: Vec::new() };
-        self.print(Item::Call(summary), out);
     }
 }
 

@@ -66,17 +66,42 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
         about: about.into(),
         task,
         status: CallStatus::Asking,
+        ending: None,
+        permission: None,
         took: None,
         facts: Vec::new(),
     })
 }
 
 #[test]
-fn a_permission_is_told_with_the_command_and_whose_it_is() {
+fn a_permission_and_what_came_of_the_call_are_one_line() {
     let mut state = working();
     agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
     let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
-    assert_eq!(told, [asking("Bash", "rm -r build", Some("audit deps"))]);
+    assert_eq!(told, []);
+    let origin = Origin::default().with_task("audit deps");
+    let asked = Request::clone(&request("Run this command?", Purpose::Permission, None)).with_origin(origin);
+    state.permission_answered(&asked, "Allow once".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
+    let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
+    let told = (call.about.as_str(), call.task.as_deref(), call.permission.as_deref());
+    assert_eq!(told, ("rm -r build", Some("audit deps"), Some("Allow once")));
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let refused = ToolResult::error("The user did not allow this.")
+        .titled("Write", "Not allowed")
+        .with_details(json!({"permission": {}}));
+    let shown = agent_event(&mut state, result("1", "Write", refused), 3);
+    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not allowed"), 0));
 }
 
 #[test]
@@ -122,28 +147,28 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
 }
 
 #[test]
-fn control_o_shows_the_last_result_that_was_not_shown_whole() {
-    let mut state = working();
-    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
-    agent_event(&mut state, result("1", "Bash", ToolResult::ok("a\nb")), 1);
-    agent_event(&mut state, start("2", "Read", json!({"path": "x"})), 1);
-    agent_event(&mut state, result("2", "Read", ToolResult::error("x is not there")), 1);
-    let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
-    let [Item::Call(call), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
-    assert_eq!((call.about.as_str(), text.as_str()), ("make", "a\nb"));
-}
-
-#[test]
-fn a_long_failure_and_a_long_difference_can_be_seen_whole() {
+fn every_output_and_every_difference_can_be_read_in_full() {
     let long = "x\n".repeat(60);
     let failed = ToolResult::error(&*long);
     let changed = ToolResult::ok("Written.").with_details(json!({"diff": long}));
-    for outcome in [failed, changed] {
+    for outcome in [ToolResult::ok(&*long), failed, changed] {
         let mut state = working();
         agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
         agent_event(&mut state, result("1", "Write", outcome), 1);
-        let shown = printed(state.update(Event::Key(Key::ctrl('o')), at(2)));
-        let [Item::Call(_), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
-        assert_eq!(text.lines().count(), 60);
+        state.update(Event::Key(Key::ctrl('o')), at(2));
+        let shown = state.pager.as_ref().expect("a page").shown;
+        assert_eq!(state.outputs.get(shown).expect("an output").lines().len(), 60);
     }
+}
+
+#[test]
+fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: "so far".into() }, 1);
+    state.update(Event::CommandDone, at(2));
+    let last = state.outputs.last().and_then(|last| state.outputs.get(last)).expect("an output");
+    let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
+    assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));
+    assert_eq!(last.lines(), ["so far"]);
 }

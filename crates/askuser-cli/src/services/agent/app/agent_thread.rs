@@ -1,6 +1,6 @@
 //! The thread that runs the agent: takes commands, runs one turn at a time, and sends updates to the UI thread.
 //!
-//! Commands sent during a turn are queued until the turn is over, except `Stop` and `Quit`. `Quit` cuts the turn off as a
+//! Commands sent during a turn are queued until the turn is over, except `Stop`, `SetMode` and `Quit`. `Quit` cuts the turn off as a
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
@@ -8,7 +8,7 @@ use crate::agent::models::{Models, Offered};
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
 use askuser_agent::{
-    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, Message, PermissionMode, PermissionRules, Run, Transcript,
+    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, PermissionMode, PermissionRules, Run, Transcript,
     UndoError, Undone, UndoneState,
 };
 use askuser_cli::failure::Failure;
@@ -54,8 +54,8 @@ pub(crate) enum AgentCommand {
 /// From the agent thread to the UI thread.
 #[derive(Debug)]
 pub(crate) enum AgentUpdate {
-    /// A session was started or resumed; with its messages so far.
-    SessionOpened(Session, Vec<Message>),
+    /// A session was started or resumed; with what has happened in it so far.
+    SessionOpened(Session, Vec<AgentEvent>),
     Event(AgentEvent),
     Question(Arc<Request>),
     /// A question does not wait any more.
@@ -174,7 +174,8 @@ impl AgentLoop {
             let next = match command {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
-                    self.run_turn(agent.run(text), AgentUpdate::Event).await
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
                 }
                 AgentCommand::Resume => self.resume(&mut agent).await,
                 AgentCommand::OpenSession(id) => match open(&id, &agent) {
@@ -189,7 +190,11 @@ impl AgentLoop {
                     }
                 },
                 AgentCommand::SetMode(mode) => {
-                    self.report(agent.set_mode(mode).map_err(|error| error.to_string()), &agent);
+                    if let Err(error) = agent.set_mode(mode) {
+                        self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
+                    }
+                    // Also where it failed: the UI may show another one.
+                    self.ui.send(AgentUpdate::SessionChanged(about(&agent)));
                     Next::Command
                 }
                 AgentCommand::SetModel(name) => {
@@ -197,7 +202,6 @@ impl AgentLoop {
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
-                AgentCommand::Compact(wish) => self.run_turn(agent.compact(wish), of_compaction).await,
                 AgentCommand::ListModels => {
                     self.ui.send(match self.models.offered(&agent.model()).await {
                         Ok(offered) => AgentUpdate::ModelsListed(offered),
@@ -205,13 +209,18 @@ impl AgentLoop {
                     });
                     Next::Command
                 }
+                AgentCommand::Compact(wish) => {
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.compact(wish), mode, of_compaction).await
+                }
                 AgentCommand::Permissions(words) => {
                     self.permissions(&words);
                     Next::Command
                 }
                 AgentCommand::RunCommand(command) => {
                     self.ui.send(AgentUpdate::TurnStarted);
-                    self.run_turn(agent.run_command(command), AgentUpdate::Event).await
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.run_command(command), mode, AgentUpdate::Event).await
                 }
                 AgentCommand::Undo => {
                     self.ui.send(match agent.undo() {
@@ -246,7 +255,7 @@ impl AgentLoop {
     }
 
     fn send_session(&self, agent: &Agent) {
-        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.messages().to_vec()));
+        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.transcript().replay()));
     }
 
     fn permissions(&self, words: &str) {
@@ -263,18 +272,33 @@ impl AgentLoop {
         });
     }
 
+    /// Changes the mode in the middle of a turn. The UI shows the new one already.
+    fn switch_mode(&self, switch: &ModeSwitch, mode: PermissionMode) {
+        if let Err(error) = switch.set(mode) {
+            self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
+            self.ui.send(AgentUpdate::Event(AgentEvent::Mode { mode: switch.mode() }));
+        }
+        self.ui.send(AgentUpdate::CommandDone);
+    }
+
     async fn resume(&mut self, agent: &mut Agent) -> Next {
+        let mode = agent.mode_switch();
         match agent.resume() {
             Some(run) => {
                 self.ui.send(AgentUpdate::TurnStarted);
-                self.run_turn(run, AgentUpdate::Event).await
+                self.run_turn(run, mode, AgentUpdate::Event).await
             }
             None => Next::Command,
         }
     }
 
     /// Forwards the events of a turn until it ends.
-    async fn run_turn(&mut self, mut run: Run<'_>, update: fn(AgentEvent) -> AgentUpdate) -> Next {
+    async fn run_turn(
+        &mut self,
+        mut run: Run<'_>,
+        mode_switch: ModeSwitch,
+        update: fn(AgentEvent) -> AgentUpdate,
+    ) -> Next {
         let stopper = run.stopper();
         loop {
             tokio::select! {
@@ -292,6 +316,8 @@ impl AgentLoop {
                         return Next::End;
                     }
                     Some(AgentCommand::Quit) | None => return Next::End,
+                    // What a person takes back, or allows, counts from now on.
+                    Some(AgentCommand::SetMode(mode)) => self.switch_mode(&mode_switch, mode),
                     Some(command) => self.queue.push_back(command),
                 },
                 event = run.next() => match event {
@@ -314,13 +340,16 @@ fn of_compaction(event: AgentEvent) -> AgentUpdate {
 }
 
 fn undone_words(undone: &Undone) -> String {
-    let path = &undone.path;
-    match undone.state {
-        UndoneState::Restored => format!("{path} is as it was before its last edit. /undo takes back the one before."),
-        UndoneState::Removed => {
-            format!("{path} is gone, as before the agent made it. /undo takes back the edit before.")
-        }
-        UndoneState::Unchanged => format!("{path} was already as before that edit. /undo takes back the one before."),
+    let Undone { path, state, left } = undone;
+    let done = match state {
+        UndoneState::Restored => format!("{path} is as it was before its last edit."),
+        UndoneState::Removed => format!("{path} is gone, as before the agent made it."),
+        UndoneState::Unchanged => format!("{path} was already as before its last edit."),
+    };
+    match left {
+        0 => done,
+        1 => format!("{done} One more edit can be taken back."),
+        left => format!("{done} {left} more edits can be taken back."),
     }
 }
 

@@ -10,7 +10,7 @@ use super::asker::{Questions, SIGHUP};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
-use super::view;
+use super::{page_view, view};
 use askuser::{Key, KeyCode};
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
@@ -35,6 +35,8 @@ pub(super) struct Driver {
     type_ahead: Vec<Input>,
     /// The unfinished line, in line mode.
     line: String,
+    /// What is to be printed when the page over the screen is closed.
+    held: Vec<Item>,
     /// Whether the `> ` of the current input line has been printed, in line mode.
     input_prompt_shown: bool,
 }
@@ -75,6 +77,7 @@ impl Driver {
             started,
             type_ahead: Vec::new(),
             line: String::new(),
+            held: Vec::new(),
             input_prompt_shown: false,
         }
     }
@@ -86,6 +89,7 @@ impl Driver {
             let draft = self.state.draft.as_str().to_owned();
             self.save_history(&draft);
         }
+        self.close_page();
         self.agent_thread.end();
         if let (End::Quit, true, Some(session)) = (&end, self.state.message_count > 0, &self.state.session) {
             let words = format!("To go on with this session: askuser agent --resume {}", session.id);
@@ -147,7 +151,9 @@ impl Driver {
         match self.console.presentation() {
             // Nothing to show before the session is known.
             Presentation::Screen if self.state.session.is_none() => {}
+            Presentation::Screen if self.state.pager.is_some() => self.render_page(),
             Presentation::Screen => {
+                self.close_page();
                 let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
                 self.console.set_live(&live.lines, Some(live.caret));
             }
@@ -159,6 +165,26 @@ impl Driver {
                     self.console.print_prompt(&format!("> {}", self.state.draft.as_str()));
                 }
             }
+        }
+    }
+
+    fn render_page(&mut self) {
+        let size = self.console.size();
+        if let Some(pager) = &mut self.state.pager {
+            let (columns, rows) = page_view::text_area(size);
+            pager.fit(&self.state.outputs, columns, rows);
+        }
+        if let Some(pager) = &self.state.pager {
+            self.console.set_page(&page_view::page(&self.state, pager, &self.options.theme, size));
+        }
+    }
+
+    /// Shows the conversation again, with what has happened meanwhile.
+    fn close_page(&mut self) {
+        self.state.pager = None;
+        self.console.close_page();
+        for item in std::mem::take(&mut self.held) {
+            self.print(&item);
         }
     }
 
@@ -226,7 +252,7 @@ impl Driver {
     fn take_updates(&mut self) -> io::Result<Option<End>> {
         while let Ok((sent_at, updates)) = self.updates.try_recv() {
             let event = match updates {
-                AgentUpdate::SessionOpened(session, messages) => Event::SessionOpened(session, messages),
+                AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
@@ -268,11 +294,21 @@ impl Driver {
     fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
         self.state.text_columns = view::text_room(self.console.size());
         self.state.draft_columns = view::draft_room(&self.options.theme, self.console.size());
+        if let Some(pager) = &mut self.state.pager {
+            let (columns, rows) = page_view::text_area(self.console.size());
+            pager.fit(&self.state.outputs, columns, rows);
+        }
         let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
         while let Some(effect) = effects.pop_front() {
             let event = match effect {
                 Effect::Print(item) => {
-                    self.print(&item);
+                    match self.state.pager {
+                        Some(_) => self.held.push(item),
+                        None => {
+                            self.close_page();
+                            self.print(&item);
+                        }
+                    }
                     continue;
                 }
                 Effect::Command(command) => {

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
-//! direction and nothing else. `state`, `update`, `agent_events` and `view` do no IO and read no clock.
+//! direction and nothing else. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -17,6 +17,10 @@ mod driver;
 mod fixtures;
 mod history;
 mod model_choice;
+mod outputs;
+mod page_view;
+mod pager;
+mod recall;
 mod scrollback;
 mod send;
 mod session_choice;
@@ -94,6 +98,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         Err(_) => (None, Vec::new()),
     };
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
+    state.price = settings.price;
     state.queue.extend(opening);
     let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone())
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;

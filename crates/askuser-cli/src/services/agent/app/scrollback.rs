@@ -5,16 +5,18 @@
 //! broken here: the terminal would go on in the first column.
 
 use super::agent_thread::Session;
+use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration};
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Presentation, Role, Signs, Theme, width, wrap_styled};
+use askuser_terminal::{Confirm, Presentation, Role, Signs, Theme, closing_lines, context_lines, width, wrap_styled};
+use std::time::Duration;
 
 /// Something printed into the scrollback.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     /// A blank line.
     Gap,
@@ -24,18 +26,22 @@ pub(crate) enum Item {
     /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
     Call(CallSummary),
-    /// A tool's output, truncated to `max_lines`.
+    /// The model has thought, for so long.
+    Thought(Duration),
+    /// The last lines of what a call wrote, at most `max_lines`.
     Output {
         text: String,
         role: Role,
         max_lines: usize,
     },
-    /// A diff, truncated to `max_lines`.
+    /// The first lines of a diff, at most `max_lines`.
     Diff {
         text: String,
         max_lines: usize,
     },
     Note(Role, String),
+    /// What came of a question of an earlier process.
+    Closing(Box<Closing>),
     Help(Presentation),
 }
 
@@ -63,6 +69,8 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Call(call) => vec![call_line(call, theme, columns)],
         Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
+        Item::Closing(closing) => closing_of(closing, theme, columns),
+        Item::Thought(took) => note(Role::Muted, &thought_words(*took), theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help(presentation) => help(*presentation, theme, columns),
     }
@@ -83,6 +91,17 @@ pub(crate) fn model_text(rows: &[Row], theme: &Theme, columns: usize, whole: usi
         }
     }
     lines
+}
+
+fn closing_of(closing: &Closing, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let columns = u16::try_from(columns).unwrap_or(u16::MAX);
+    let context = closing.context.iter().flat_map(|context| context_lines(context, theme, columns));
+    context.chain(closing_lines(&closing.set, &closing.outcome, Confirm::Inline, theme, columns)).collect()
+}
+
+/// How long the model has thought, in words.
+pub(crate) fn thought_words(took: Duration) -> String {
+    format!("Thought for {}", format_duration(took))
 }
 
 fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -119,17 +138,22 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
 }
 
 /// A call in one row: its name in any case, then as much as fits of its input, status and facts.
-fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
+pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Line<'static> {
     let (sign, role) = match call.status {
         CallStatus::Succeeded => (theme.signs.done, Role::Success),
         CallStatus::Failed => (theme.signs.not_done, Role::Danger),
         CallStatus::Asking => ("?", Role::Warning),
+        CallStatus::Running => (theme.signs.ellipsis, Role::Muted),
     };
     let took = call.took.filter(|took| took.as_millis() >= 50).map(format_duration);
-    let facts = took.into_iter().chain(call.facts.iter().cloned());
+    let facts =
+        call.ending.clone().into_iter().chain(call.permission.clone()).chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);
     let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
-    let facts = join_fitting(facts, room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1), theme);
+    // How it failed comes before what ran.
+    let ending = call.ending.as_deref().map_or(0, width);
+    let facts_room = room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1).max(ending.min(room));
+    let facts = join_fitting(facts, facts_room, theme);
     let facts = if facts.is_empty() { facts } else { format!(" {facts}") };
     let mut spans = with_about(start, &call.about, theme, room.saturating_sub(width(&facts)));
     spans.push(Span::styled(format!("  {sign}"), theme.style(role)));
@@ -188,48 +212,57 @@ pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usi
     words
 }
 
+/// The end of an output: what went wrong stands there.
 fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    limited(text, max_lines, theme, columns, |_| (role, "    "))
+    let clean = sanitize::block(text.trim_end());
+    let skipped = clean.lines().count().saturating_sub(max_lines);
+    let mut lines = Vec::new();
+    if skipped > 0 {
+        lines.push(left_out(skipped, "earlier", theme, columns));
+    }
+    for line in clean.lines().skip(skipped) {
+        lines.extend(indented(line, role, "    ", theme, columns));
+    }
+    lines
+}
+
+/// The role of a line of a diff.
+pub(crate) fn diff_role(line: &str) -> Role {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
+        [b'+', ..] => Role::Success,
+        [b'-', ..] => Role::Danger,
+        [b'@', b'@', ..] => Role::Primary,
+        _ => Role::Muted,
+    }
 }
 
 /// Wrapped lines are indented past the `+` and `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    limited(text, max_lines, theme, columns, |line| {
-        let role = match line.as_bytes() {
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
-            [b'+', ..] => Role::Success,
-            [b'-', ..] => Role::Danger,
-            [b'@', b'@', ..] => Role::Primary,
-            _ => Role::Muted,
-        };
-        (role, "     ")
-    })
-}
-
-/// Indented, wrapped lines, at most `max_lines` of them. `look` gives a line's role and the indent of its continuation.
-fn limited(
-    text: &str,
-    max_lines: usize,
-    theme: &Theme,
-    columns: usize,
-    look: impl Fn(&str) -> (Role, &'static str),
-) -> Vec<Line<'static>> {
     let clean = sanitize::block(text.trim_end());
-    let total = clean.lines().count();
-    let mut lines = Vec::new();
-    for line in clean.lines().take(max_lines) {
-        let (role, further) = look(line);
-        let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
-        let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
-        let style = theme.style(role);
-        let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
-        lines.extend(wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns));
-    }
-    if total > max_lines {
-        let more = format!("{} {} more lines", theme.signs.ellipsis, total - max_lines);
-        lines.push(Line::styled(more, theme.style(Role::Muted)));
+    let rows = |line: &str| indented(line, diff_role(line), "     ", theme, columns);
+    let mut lines: Vec<Line<'static>> = clean.lines().take(max_lines).flat_map(rows).collect();
+    let more = clean.lines().count().saturating_sub(max_lines);
+    if more > 0 {
+        lines.push(left_out(more, "more", theme, columns));
     }
     lines
+}
+
+/// A line of others, wrapped; what goes on is indented by `further`.
+fn indented(line: &str, role: Role, further: &'static str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
+    let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
+    let style = theme.style(role);
+    let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
+    wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns)
+}
+
+/// Says how many lines are not shown, and how to see them.
+fn left_out(count: usize, which: &str, theme: &Theme, columns: usize) -> Line<'static> {
+    let words = format!("{} {count} {which} line{}", theme.signs.ellipsis, if count == 1 { "" } else { "s" });
+    let hint = format!("{words}, Ctrl-O shows all");
+    Line::styled(if width(&hint) < columns { hint } else { words }, theme.style(Role::Muted))
 }
 
 fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -251,8 +284,9 @@ const KEYS: &[(&str, &str)] = &[
     ("Alt-Enter, Ctrl-J", "new line"),
     ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
     ("Tab", "open a question that waits; complete a command"),
+    ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),
-    ("Ctrl-O", "show results in full, or short again"),
+    ("Ctrl-O", "read the last outputs in full"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),
     ("!command", "run a command of your own; the agent reads the output with your next message"),
     ("Ctrl-C", "stop the agent, clear the line; twice: quit"),

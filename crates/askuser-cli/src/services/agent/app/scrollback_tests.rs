@@ -1,5 +1,4 @@
 use super::*;
-use std::time::Duration;
 
 fn show(item: &Item, columns: usize) -> Vec<String> {
     let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
@@ -12,6 +11,8 @@ fn ended(about: &str, task: Option<&str>, facts: &[&str]) -> Item {
         about: about.into(),
         task: task.map(str::to_owned),
         status: CallStatus::Succeeded,
+        ending: None,
+        permission: None,
         took: Some(Duration::from_millis(400)),
         facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
     })
@@ -64,7 +65,9 @@ fn only_what_is_ours_begins_in_the_first_column() {
         }
     }
     let output = Item::Output { text: "a\nb\nc".into(), role: Role::Danger, max_lines: 1 };
-    assert_eq!(show(&output, 80), ["    a", "… 2 more lines"]);
+    assert_eq!(show(&output, 80), ["… 2 earlier lines, Ctrl-O shows all", "    c"]);
+    let diff = Item::Diff { text: "+a\n+b".into(), max_lines: 1 };
+    assert_eq!(show(&diff, 80), ["    +a", "… 1 more line, Ctrl-O shows all"]);
     assert_eq!(show(&ended("ls", Some("audit deps"), &[]), 80), ["● audit deps: Bash ls  ✔ 0.4s"]);
 }
 

@@ -130,6 +130,22 @@ impl State {
         self.command(AgentCommand::SetModel(name), out);
     }
 
+    /// Changes what needs permission to the next mode; to allow everything takes more than a key.
+    pub(super) fn next_mode(&mut self, out: &mut Vec<Effect>) {
+        let Some(session) = &mut self.session else { return };
+        let before = session.mode;
+        session.mode = match before {
+            PermissionMode::Ask => PermissionMode::AcceptEdits,
+            PermissionMode::AcceptEdits => PermissionMode::Plan,
+            PermissionMode::Plan | PermissionMode::Allow => PermissionMode::Ask,
+        };
+        let next = session.mode;
+        if before != PermissionMode::Plan {
+            self.mode_before_plan = before;
+        }
+        self.command(AgentCommand::SetMode(next), out);
+    }
+
     /// Switches to another session.
     pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
         if self.session.as_ref().is_some_and(|session| session.id == id) {

@@ -4,11 +4,14 @@
 
 use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
+use super::outputs::{OutputId, Outputs};
+use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
-use super::tool_calls::{self, RunningCall, WaitingFor};
+use super::tool_calls::{RunningCall, WaitingFor};
 use crate::agent::models::Offered;
 use askuser::{Key, Request, RequestKey};
-use askuser_agent::{AgentEvent, ContextUse, Message, PermissionMode, Usage};
+use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
+use askuser_cli::config::Price;
 use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
 use std::collections::VecDeque;
@@ -33,12 +36,18 @@ pub(crate) struct State {
     /// How many commands the agent thread has not finished yet.
     pub(crate) pending_commands: usize,
     pub(crate) turn: Option<Turn>,
+    /// What the model is thinking before it says or does something.
+    pub(crate) thought: Option<Thought>,
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
     pub(super) streamed: Streamed,
     pub(crate) calls: Vec<RunningCall>,
     /// Tokens used by the current turn, or the last one.
     pub(crate) usage: Usage,
+    /// Tokens used by all turns of this process.
+    pub(crate) spent: Usage,
+    /// What tokens cost, where the person has said so.
+    pub(crate) price: Option<Price>,
     /// How full the model's context is, once anything has been said.
     pub(crate) context: Option<ContextUse>,
     /// Questions not opened yet, in the order of the driver's queue.
@@ -46,9 +55,10 @@ pub(crate) struct State {
     /// Whether the person was notified of the first of them.
     pub(super) notified: Notified,
     pub(crate) notice: Option<Notice>,
-    pub(crate) detail: Detail,
-    /// The last call whose output was not shown in full, for Ctrl-O.
-    pub(super) last_output: Option<(tool_calls::CallSummary, String)>,
+    /// What was not shown in full, for Ctrl-O.
+    pub(crate) outputs: Outputs,
+    /// The page on which it is read.
+    pub(crate) pager: Option<Pager>,
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
     /// When a question was last answered: a sign that the person is there.
@@ -75,6 +85,13 @@ pub(crate) struct Turn {
     pub(crate) stopping: Stopping,
 }
 
+/// Thoughts that are not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thought {
+    pub(crate) since: Duration,
+    pub(crate) output: OutputId,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stopping {
     No,
@@ -99,7 +116,8 @@ pub(super) enum Streamed {
 pub(crate) enum OpenTrigger {
     /// The draft is empty: once the keyboard has been idle.
     WhenIdle,
-    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode.
+    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode. Or they read an output:
+    /// when they have closed it.
     OnRequest,
 }
 
@@ -116,13 +134,6 @@ pub(crate) struct Notice {
     pub(crate) role: Role,
     pub(crate) text: String,
     pub(crate) until: Option<Duration>,
-}
-
-/// How much of a tool's output is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
-    Short,
-    Full,
 }
 
 /// How the last turn ended.
@@ -163,7 +174,7 @@ pub(crate) enum Event {
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
-    SessionOpened(Session, Vec<Message>),
+    SessionOpened(Session, Vec<AgentEvent>),
     SessionChanged(Session),
     Cleared,
     /// What a command has to say.
@@ -250,16 +261,19 @@ impl State {
             queue: VecDeque::new(),
             pending_commands: 1,
             turn: None,
+            thought: None,
             stream: Stream::default(),
             streamed: Streamed::Nothing,
             calls: Vec::new(),
             usage: Usage::default(),
+            spent: Usage::default(),
+            price: None,
             context: None,
             pending_questions: VecDeque::new(),
             notified: Notified::Yes,
             notice: None,
-            detail: Detail::Short,
-            last_output: None,
+            outputs: Outputs::default(),
+            pager: None,
             focus: None,
             last_key: None,
             last_seen: None,
@@ -287,7 +301,7 @@ impl State {
                 .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        let moves = self.presentation == Presentation::Screen && !self.is_paused();
+        let moves = self.presentation == Presentation::Screen && !self.is_paused() && self.pager.is_none();
         let frame = self.turn.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
@@ -301,7 +315,8 @@ impl State {
 
     /// Whether all running calls wait for the person; subagents may go on beside a question.
     pub(crate) fn is_paused(&self) -> bool {
-        !self.pending_questions.is_empty() && self.calls.iter().all(|call| call.waiting_for != WaitingFor::Nothing)
+        let works = |call: &RunningCall| call.waiting_for == WaitingFor::Nothing && call.ended.is_none();
+        !self.pending_questions.is_empty() && !self.calls.iter().any(works)
     }
 
     /// Which frame of the spinner to show.
@@ -314,7 +329,8 @@ impl State {
 
     /// When a pending question opens.
     pub(crate) fn open_trigger(&self) -> OpenTrigger {
-        if self.draft.is_blank() { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
+        let idle = self.draft.is_blank() && self.pager.is_none();
+        if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
     }
 
     /// Whether a pending question may open now.

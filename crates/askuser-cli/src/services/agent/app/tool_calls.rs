@@ -1,15 +1,17 @@
 //! Tool calls as shown to the person: one line each with what it is about, how it ended and how long it took.
 
+use super::outputs::OutputId;
 use askuser::{sanitize, tool};
 use askuser_agent::ToolResult;
 use serde_json::Value;
 use std::time::Duration;
 
 /// A call that is running.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningCall {
     pub(crate) id: String,
     pub(crate) name: String,
+    pub(crate) input: Value,
     /// Its input in one line, see [`about`].
     pub(crate) about: String,
     /// The subagent it belongs to, if any.
@@ -19,6 +21,19 @@ pub(crate) struct RunningCall {
     pub(crate) waiting_for: WaitingFor,
     /// How long it has waited for the person so far.
     pub(crate) waited: Duration,
+    /// What it has written so far, if anything.
+    pub(crate) output: Option<OutputId>,
+    /// What the person chose when they were asked whether it may run.
+    pub(crate) permission: Option<String>,
+    /// What came of it, while an earlier call still runs.
+    pub(crate) ended: Option<Box<EndedCall>>,
+}
+
+/// A call that has ended, with what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct EndedCall {
+    pub(crate) summary: CallSummary,
+    pub(crate) result: ToolResult,
 }
 
 /// Whether a result's subtitle can add to what is shown already.
@@ -45,6 +60,10 @@ pub(crate) struct CallSummary {
     pub(crate) about: String,
     pub(crate) task: Option<String>,
     pub(crate) status: CallStatus,
+    /// How it failed, where there is a short word for it: its exit code.
+    pub(crate) ending: Option<String>,
+    /// What the person chose when they were asked whether it may run.
+    pub(crate) permission: Option<String>,
     /// `None` for calls of an earlier process.
     pub(crate) took: Option<Duration>,
     /// The size of its output and its subtitle.
@@ -57,6 +76,7 @@ pub(crate) enum CallStatus {
     Failed,
     /// Not finished: the person is being asked first.
     Asking,
+    Running,
 }
 
 /// Whether a tool needs no line of its own, because the prompt and its confirmation show everything.
@@ -90,12 +110,16 @@ impl RunningCall {
         RunningCall {
             id,
             name,
+            input: input.clone(),
             about,
             task,
             subtitle,
             since: now,
             waiting_for: WaitingFor::Nothing,
             waited: Duration::ZERO,
+            output: None,
+            permission: None,
+            ended: None,
         }
     }
 
@@ -120,10 +144,24 @@ impl RunningCall {
     pub(crate) fn asking(&self, about: Option<String>) -> CallSummary {
         let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { self.name.clone() };
         let about = about.unwrap_or_else(|| self.about.clone());
-        CallSummary { name, about, task: self.task.clone(), status: CallStatus::Asking, took: None, facts: Vec::new() }
+        CallSummary { name, about, status: CallStatus::Asking, ..self.running() }
     }
 
-    pub(crate) fn finish(self, result: &ToolResult, now: Duration) -> CallSummary {
+    /// As long as it runs.
+    pub(crate) fn running(&self) -> CallSummary {
+        CallSummary {
+            name: self.name.clone(),
+            about: self.about.clone(),
+            task: self.task.clone(),
+            status: CallStatus::Running,
+            ending: None,
+            permission: None,
+            took: None,
+            facts: Vec::new(),
+        }
+    }
+
+    pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {
         let mut facts = Vec::new();
         let lines = result.output.lines().count();
         if lines > 1 {
@@ -140,7 +178,42 @@ impl RunningCall {
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
         let took = Some(self.working_time(now));
-        CallSummary { name: self.name, about: self.about, task: self.task, status, took, facts }
+        let ending = ending(result);
+        facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
+        let permission = self.permission.clone().filter(|_| !was_refused(result));
+        CallSummary { status, ending, permission, took, facts, ..self.running() }
+    }
+}
+
+fn was_refused(result: &ToolResult) -> bool {
+    let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
+    details.is_some_and(|details| details.get("permission").is_some())
+}
+
+/// How a call failed, where there is a short word for it.
+fn ending(result: &ToolResult) -> Option<String> {
+    if was_refused(result) {
+        return Some("not allowed".to_owned());
+    }
+    let details = result.metadata.as_ref()?.details.as_ref()?;
+    match (details["exit_code"].as_i64(), details["signal"].as_i64()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("exit code {code}")),
+        (None, Some(signal)) => Some(format!("killed by signal {signal}")),
+        (None, None) => (details["timed_out"] == true).then(|| "timed out".to_owned()),
+    }
+}
+
+/// What a failed call wrote, without the words about its end that [`ending`] stands for.
+pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> &'a str {
+    let output = result.output.trim_end();
+    let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
+    match (output.split_once('\n'), output.rsplit_once('\n')) {
+        (Some((first, after)), _) if is_ending(first) => after.trim_start_matches('\n'),
+        // Sessions of earlier versions have it at the end.
+        (_, Some((before, last))) if is_ending(last) => before.trim_end(),
+        (None, None) if is_ending(output) => "",
+        _ => output,
     }
 }
 
@@ -195,14 +268,14 @@ mod tests {
     }
 
     fn facts(call: &RunningCall, result: &ToolResult) -> Vec<String> {
-        call.clone().finish(result, Duration::from_secs(3)).facts
+        call.finish(result, Duration::from_secs(3)).facts
     }
 
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
         let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
-        let ended = read.clone().finish(&result, Duration::from_secs(3));
+        let ended = read.finish(&result, Duration::from_secs(3));
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
         let refused = ToolResult::error("no").titled("Read", "not allowed");
         let ended = read.finish(&refused, Duration::from_secs(1));
@@ -231,6 +304,18 @@ mod tests {
         assert_eq!([&own, &other].map(|call| call.working_time(secs(61))), [secs(4), secs(60)]);
         own.question_closed(secs(55));
         assert_eq!(own.working_time(secs(71)), secs(20));
+    }
+
+    #[test]
+    fn how_a_command_failed_is_said_once() {
+        let check = |output: &str, shown: &str| {
+            let result = ToolResult::error(output).with_details(json!({"exit_code": 2}));
+            assert_eq!(failure_output(&result, ending(&result).as_deref()), shown);
+        };
+        check("Exit code 2\n\nno such file\n", "no such file");
+        check("no such file\n\nExit code 2", "no such file");
+        check("Exit code 2", "");
+        check("Exit code 3\nx", "Exit code 3\nx");
     }
 
     #[test]

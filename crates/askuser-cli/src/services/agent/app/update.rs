@@ -2,20 +2,18 @@
 
 use super::agent_thread::AgentCommand;
 use super::draft::{LIMIT, Moved};
+use super::pager::{Pager, Reading};
 use super::scrollback::Item;
 use super::slash_commands;
 use super::state::{
-    Detail, Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd,
-    STRAY_KEY_WINDOW, State, Stopping,
+    Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
+    State, Stopping,
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode};
 use askuser_terminal::{Focus, Presentation, Role};
 use std::time::Duration;
-
-/// The most lines of a result that are shown, even in full.
-pub(super) const FULL_LINES: usize = 400;
 
 impl State {
     /// Applies an event that happened at `now`; returns what the driver is to do.
@@ -25,7 +23,11 @@ impl State {
             Event::Key(key) => self.key(key, now, &mut out),
             Event::Paste(text) => {
                 self.key_pressed(now);
-                self.edit(Edit::Paste(text), &mut out);
+                match &mut self.pager {
+                    Some(pager) if pager.is_typing() => pager.paste(text),
+                    // What is pasted beside it is not lost.
+                    _ => self.edit(Edit::Paste(text), &mut out),
+                }
             }
             // A bare Enter opens the pending question; the draft stays.
             Event::Line(line)
@@ -162,9 +164,13 @@ impl State {
             Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
             }
-            Item::Gap | Item::Header(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
-                (LastPrinted::Other, self.last_printed != LastPrinted::Nothing)
-            }
+            Item::Gap
+            | Item::Header(_)
+            | Item::Thought(_)
+            | Item::Closing(_)
+            | Item::UserMessage(_)
+            | Item::Note(..)
+            | Item::Help(_) => (LastPrinted::Other, self.last_printed != LastPrinted::Nothing),
         };
         if with_gap {
             out.push(Effect::Print(Item::Gap));
@@ -210,13 +216,19 @@ impl State {
 
     fn key(&mut self, key: Key, now: Duration, out: &mut Vec<Effect>) {
         self.key_pressed(now);
+        if let Some(pager) = &mut self.pager {
+            if pager.key(key, &self.outputs) == Reading::IsOver {
+                self.pager = None;
+            }
+            return;
+        }
         if key == Key::ctrl('c') {
             return self.interrupt(now, out);
         }
         self.quit_armed_until = None;
-        // Meant for the question that just closed, it would send half a draft or stop the turn.
+        // Meant for the question that just closed, it would send half a draft, stop the turn or change the mode.
         let stray = self.stray_until.is_some_and(|until| now < until);
-        if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc) {
+        if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::BackTab) {
             // A held key repeats: ignore it until it is released.
             self.stray_until = Some(now + STRAY_KEY_WINDOW);
             return;
@@ -226,9 +238,10 @@ impl State {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
             Key { code: KeyCode::Esc, .. } => self.stop(out),
             _ if key == Key::ctrl('d') && self.draft.text().is_empty() => out.push(Effect::Quit),
-            _ if key == Key::ctrl('o') => self.toggle_detail(out),
+            _ if key == Key::ctrl('o') => self.read_outputs(out),
             _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.as_str().to_owned())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
+            Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
             Key { code: KeyCode::Tab, .. } if !self.pending_questions.is_empty() => self.open_question(out),
             Key { code: KeyCode::Tab, .. } => {
                 if let Some(completed) = slash_commands::complete(self.draft.as_str()) {
@@ -272,19 +285,11 @@ impl State {
         }
     }
 
-    fn toggle_detail(&mut self, out: &mut Vec<Effect>) {
-        self.detail = match self.detail {
-            Detail::Short => Detail::Full,
-            Detail::Full => Detail::Short,
-        };
-        match (self.detail, self.last_output.clone()) {
-            (Detail::Full, Some((call, text))) => {
-                self.print(Item::Call(call), out);
-                self.print(Item::Output { text, role: Role::Secondary, max_lines: FULL_LINES }, out);
-                self.warn(Role::Muted, "Results are shown in full; Ctrl-O shortens them again.", out);
-            }
-            (Detail::Full, None) => self.warn(Role::Muted, "Results will be shown in full.", out),
-            (Detail::Short, _) => self.warn(Role::Muted, "Results are shown in a line again.", out),
+    /// Opens the last output.
+    fn read_outputs(&mut self, out: &mut Vec<Effect>) {
+        match self.outputs.last() {
+            Some(last) => self.pager = Some(Pager::open(last)),
+            None => self.warn(Role::Muted, "There is no output to read yet.", out),
         }
     }
 

@@ -4,9 +4,7 @@ use crate::agent::app::fixtures::request;
 use crate::agent::app::state::{Motion, Presence};
 use crate::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
-use askuser_agent::{
-    AgentEvent, Block, CallResult, Failure, FailureKind, Message, PermissionMode, ToolCall, ToolResult,
-};
+use askuser_agent::{AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -451,28 +449,106 @@ fn text_is_printed_block_by_block_and_once() {
     assert_eq!(agent_event(&mut state, AgentEvent::Done { text: "one\n\ntwo".into() }, 4), []);
 }
 
-#[test]
-fn a_failed_call_shows_its_first_lines() {
-    let mut state = working();
-    let result = ToolResult::error("it broke");
-    let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 1);
-    let [Item::Call(ended), Item::Output { text, role: Role::Danger, .. }] = printed(&effects)[..] else {
-        panic!("{effects:?}")
-    };
-    assert_eq!((ended.status, text.as_str()), (CallStatus::Failed, "it broke"));
+fn start(state: &mut State, name: &str, input: serde_json::Value) {
+    agent_event(state, AgentEvent::ToolStart { id: "1".into(), name: name.into(), input }, 0);
+}
+
+fn result(result: ToolResult) -> AgentEvent {
+    AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }
 }
 
 #[test]
-fn control_o_shows_the_last_result_and_the_following_ones_in_full() {
+fn a_failed_command_shows_its_exit_code_first_and_the_end_of_its_output() {
     let mut state = working();
-    let result =
-        |text: &str| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result: ToolResult::ok(text) };
-    assert!(matches!(printed(&agent_event(&mut state, result("a\nb"), 1))[..], [Item::Call(_)]));
-    let expanded = press(&mut state, Key::ctrl('o'), 2);
-    assert!(matches!(printed(&expanded)[..], [Item::Call(_), Item::Output { .. }]), "{expanded:?}");
-    assert!(matches!(printed(&agent_event(&mut state, result("c"), 3))[..], [Item::Call(_), Item::Output { .. }]));
-    press(&mut state, Key::ctrl('o'), 4);
-    assert!(matches!(printed(&agent_event(&mut state, result("d"), 5))[..], [Item::Call(_)]));
+    start(&mut state, "Bash", json!({"command": "make"}));
+    let output: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let failed = ToolResult::error(format!("{output}\nExit code 2")).with_details(json!({"exit_code": 2}));
+    let effects = agent_event(&mut state, result(failed), 1);
+    let [Item::Call(ended), shown @ Item::Output { role: Role::Danger, .. }] = printed(&effects)[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!((ended.status, ended.ending.as_deref()), (CallStatus::Failed, Some("exit code 2")));
+    let lines = crate::agent::app::scrollback::lines(shown, &askuser_terminal::Theme::default(), 80);
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    assert_eq!(lines[0], "… 55 earlier lines, Ctrl-O shows all");
+    assert_eq!((lines.len(), lines[5].as_str()), (6, "    line 60"));
+}
+
+#[test]
+fn what_a_running_call_writes_is_kept_until_it_is_read() {
+    let mut state = working();
+    start(&mut state, "Bash", json!({"command": "make"}));
+    for part in ["one\n", "two\n"] {
+        assert_eq!(agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: part.into() }, 1), []);
+    }
+    let output = state.calls[0].output.expect("an output");
+    assert_eq!(state.outputs.get(output).map(|output| output.lines()), Some(vec!["one".into(), "two".into()]));
+    agent_event(&mut state, result(ToolResult::ok("one\n…")), 2);
+    assert_eq!(state.outputs.last(), Some(output));
+    assert_eq!(state.outputs.get(output).map(|output| output.lines().len()), Some(2));
+}
+
+#[test]
+fn control_o_opens_the_last_output_and_q_goes_back() {
+    let mut state = working();
+    press(&mut state, Key::ctrl('o'), 1);
+    assert!(state.pager.is_none() && state.notice.is_some());
+    agent_event(&mut state, result(ToolResult::ok("a\nb")), 1);
+    write(&mut state, "draft", 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    assert!(state.pager.is_some());
+    // What is typed meanwhile is for the page; what is pasted is not lost.
+    write(&mut state, "gG", 3);
+    state.update(Event::Paste("!".into()), at(3));
+    assert_eq!(state.draft.as_str(), "draft!");
+    press(&mut state, KeyCode::Char('q'), 4);
+    assert!(state.pager.is_none());
+}
+
+#[test]
+fn a_question_that_comes_while_an_output_is_read_waits_and_opens_afterwards() {
+    let mut state = working();
+    state.motion = Motion::Reduced;
+    agent_event(&mut state, result(ToolResult::ok("a")), 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    let effects = state.update(Event::QuestionArrived(waiting(None)), at(3));
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
+    assert!(matches!(state.update(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
+    // Nothing wakes for it, and no spinner turns where none is seen.
+    assert_eq!(state.next_change(at(60_000)), None);
+    press(&mut state, KeyCode::Esc, 61_000);
+    assert_eq!(state.update(Event::Tick, at(61_700)), [ask()]);
+}
+
+#[test]
+fn control_c_closes_the_page_and_stops_nothing() {
+    let mut state = working();
+    agent_event(&mut state, result(ToolResult::ok("a")), 1);
+    press(&mut state, Key::ctrl('o'), 2);
+    assert_eq!(press(&mut state, Key::ctrl('c'), 3), []);
+    assert!(state.pager.is_none());
+}
+
+#[test]
+fn thoughts_are_folded_and_can_be_read_in_full() {
+    let mut state = working();
+    let thought = |text: &str| AgentEvent::ThoughtDelta { text: text.into() };
+    assert_eq!(agent_event(&mut state, thought("First I look. "), 1_000), []);
+    assert_eq!(agent_event(&mut state, thought("Then I leap."), 3_000), []);
+    assert!(state.thought.is_some());
+    let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
+    assert_eq!(printed(&effects), [&Item::Thought(at(6_000))]);
+    press(&mut state, Key::ctrl('o'), 8_000);
+    let shown = state.pager.as_ref().and_then(|pager| state.outputs.get(pager.shown)).expect("an output");
+    assert_eq!(shown.lines(), ["First I look. Then I leap."]);
+}
+
+#[test]
+fn a_subagents_thoughts_are_not_shown() {
+    let mut state = working();
+    let event = Box::new(AgentEvent::ThoughtDelta { text: "hm".into() });
+    agent_event(&mut state, AgentEvent::Task { id: "t".into(), description: "audit".into(), event }, 1);
+    assert_eq!((state.thought, state.outputs.last()), (None, None));
 }
 
 #[test]
@@ -499,22 +575,120 @@ fn a_subagents_calls_are_shown_with_its_name() {
     assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
 }
 
-#[test]
-fn the_end_of_an_earlier_conversation_is_shown_again() {
+/// What is printed of a conversation that is taken up again, as text.
+fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let call = ToolCall { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}), extra: None };
-    let result = CallResult { id: "1".into(), name: "Bash".into(), output: "x".into(), is_error: false };
-    let messages = vec![
-        Message::User { text: "look".into() },
-        Message::Assistant { content: vec![Block::Text { text: "I look.".into() }, Block::Call(call)] },
-        Message::Results { results: vec![result] },
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
+    assert_eq!((state.calls.len(), state.spent), (0, askuser_agent::Usage::default()));
+    let theme = askuser_terminal::Theme::default();
+    let items = printed(&effects).into_iter().skip(1);
+    let lines = items.flat_map(|item| crate::agent::app::scrollback::lines(item, &theme, 80));
+    lines.map(|line| line.to_string().trim_end().to_owned()).collect()
+}
+
+fn said(text: &str) -> AgentEvent {
+    AgentEvent::User { text: text.into() }
+}
+
+fn called(id: &str, name: &str, input: serde_json::Value, result: ToolResult) -> [AgentEvent; 2] {
+    let (id, name) = (id.to_owned(), name.to_owned());
+    [AgentEvent::ToolStart { id: id.clone(), name: name.clone(), input }, AgentEvent::ToolResult { id, name, result }]
+}
+
+#[test]
+fn a_conversation_that_is_taken_up_looks_as_it_did() {
+    let answer = |label: &str| json!({"question": "Which?", "header": "Database", "selectedOptions": [label]});
+    let answered = json!({"status": "answered", "answers": [answer("SQLite")], "via": "terminal"});
+    let question = ToolResult::ok("User answered the following questions: …").with_details(answered);
+    let planned = json!({"status": "answered", "via": "terminal", "answers": [
+        {"question": "Go ahead with this plan?", "header": "Plan", "selectedOptions": ["Go ahead, accept edits"], "note": "soon"}]});
+    let planned = ToolResult::ok("The user approved the plan.").with_details(planned);
+    let failed = ToolResult::error("Exit code 2\n\nno rule").with_details(json!({"exit_code": 2}));
+    let mut events = vec![said("look"), AgentEvent::Text { text: "I look.".into() }];
+    events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
+    events.extend(called("2", "Bash", json!({"command": "make"}), failed));
+    events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
+    events.push(AgentEvent::Usage { usage: askuser_agent::Usage { input_tokens: 5, output_tokens: 5 } });
+    events.push(AgentEvent::ToolStart { id: "4".into(), name: "Bash".into(), input: json!({}) });
+    let expected = [
+        "> look",
+        "  I look.",
+        "✔ Database: SQLite",
+        "● Bash make  ✘ exit code 2 · 3 lines",
+        "    no rule",
+        "┃ Leap",
+        "✔ Plan: Go ahead, accept edits (note: soon)",
     ];
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), messages), at(0));
-    let items = printed(&effects);
-    assert!(
-        matches!(items[..], [Item::Header(_), Item::UserMessage(_), Item::ModelText(_), Item::Call(_)]),
-        "{items:?}"
-    );
+    assert_eq!(recalled(events), expected);
+}
+
+#[test]
+fn a_question_that_was_not_answered_is_recalled_as_that() {
+    for (details, shown) in [
+        (json!({"status": "cancelled", "answers": [], "via": "terminal"}), "✘ Cancelled"),
+        (json!({"status": "declined", "reason": "not now", "answers": [], "via": "terminal"}), "✘ Declined: not now"),
+    ] {
+        let result = ToolResult::ok("…").with_details(details);
+        let events = called("1", "AskUserQuestion", json!({"questions": []}), result).to_vec();
+        assert_eq!(recalled(events), [shown]);
+    }
+}
+
+#[test]
+fn several_answers_are_recalled_and_what_cannot_be_read_is_shown_as_the_model_read_it() {
+    let answers = json!([
+        {"question": "Which ones?", "header": "Checks", "selectedOptions": ["A", "Lint", "Tests"], "customInput": "more"},
+        {"question": "Where?", "header": "Place", "selectedOptions": [], "customInput": "here"},
+    ]);
+    let result = ToolResult::ok("x").with_details(json!({"status": "answered", "answers": answers, "via": "terminal"}));
+    let events = called("1", "AskUserQuestion", json!({}), result).to_vec();
+    assert_eq!(recalled(events), ["✔ Checks: A, Lint, Tests, more", "✔ Place: here"]);
+    let events = called("1", "AskUserQuestion", json!({}), ToolResult::ok("You said: yes")).to_vec();
+    assert_eq!(recalled(events), ["    You said: yes"]);
+}
+
+#[test]
+fn of_a_long_conversation_the_last_turns_are_shown() {
+    let mut events = Vec::new();
+    for n in 0..10 {
+        events.push(said(&format!("message {n}")));
+        events.extend(called("1", "Read", json!({"path": "x"}), ToolResult::ok("x")));
+    }
+    let shown = recalled(events);
+    assert_eq!(shown[..3], ["• 7 earlier messages of yours", "> message 7", "● Read x  ✔"]);
+    assert_eq!(shown.len(), 7);
+}
+
+#[test]
+fn calls_that_run_beside_each_other_are_shown_in_the_order_they_were_made() {
+    let mut state = working();
+    let begin = |id: &str| AgentEvent::ToolStart { id: id.into(), name: "Read".into(), input: json!({"path": id}) };
+    let end = |id: &str| AgentEvent::ToolResult { id: id.into(), name: "Read".into(), result: ToolResult::ok("x") };
+    for id in ["a", "b", "c"] {
+        agent_event(&mut state, begin(id), 1);
+    }
+    assert_eq!(agent_event(&mut state, end("c"), 2), []);
+    assert_eq!(agent_event(&mut state, end("b"), 3), []);
+    let shown = agent_event(&mut state, end("a"), 4);
+    let about = |item: &&Item| match item {
+        Item::Call(call) => (call.about.clone(), call.took),
+        other => panic!("{other:?}"),
+    };
+    let shown: Vec<_> = printed(&shown).iter().map(about).collect();
+    assert_eq!(shown, [("a".into(), Some(at(3))), ("b".into(), Some(at(2))), ("c".into(), Some(at(1)))]);
+}
+
+#[test]
+fn what_has_ended_is_shown_though_the_turn_is_stopped_before_an_earlier_call_has() {
+    let mut state = working();
+    for id in ["a", "b"] {
+        let input = json!({"path": id});
+        agent_event(&mut state, AgentEvent::ToolStart { id: id.into(), name: "Read".into(), input }, 1);
+    }
+    let result = ToolResult::ok("x");
+    agent_event(&mut state, AgentEvent::ToolResult { id: "b".into(), name: "Read".into(), result }, 2);
+    let effects = agent_event(&mut state, error(FailureKind::Interrupted), 3);
+    assert!(matches!(printed(&effects)[..], [Item::Call(_), Item::Note(..)]), "{effects:?}");
 }
 
 // ---- commands ----
@@ -524,6 +698,41 @@ fn command(state: &mut State, line: &str) -> Vec<Effect> {
     let mut effects = press(state, KeyCode::Enter, 0);
     effects.retain(|effect| !matches!(effect, Effect::SaveHistory(_)));
     effects
+}
+
+#[test]
+fn shift_tab_goes_through_the_modes_and_never_to_the_one_that_asks_nothing() {
+    let mut state = ready();
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let effects = press(&mut state, KeyCode::BackTab, 0);
+        assert_eq!(effects, [Effect::Command(AgentCommand::SetMode(state.mode()))]);
+        seen.push(state.mode());
+    }
+    use PermissionMode::{AcceptEdits, Allow, Ask, Plan};
+    assert_eq!(seen, [AcceptEdits, Plan, Ask, AcceptEdits]);
+    let mut state = ready();
+    state.update(Event::SessionChanged(session(Allow)), at(0));
+    press(&mut state, KeyCode::BackTab, 0);
+    assert_eq!(state.mode(), Ask);
+}
+
+#[test]
+fn shift_tab_that_was_meant_for_a_question_changes_no_mode() {
+    let mut state = working();
+    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(5_500));
+    assert_eq!(press(&mut state, KeyCode::BackTab, 5_600), []);
+    assert_eq!(state.mode(), PermissionMode::Ask);
+}
+
+#[test]
+fn a_mode_that_could_not_be_changed_is_shown_as_it_is() {
+    let mut state = working();
+    press(&mut state, KeyCode::BackTab, 0);
+    state.update(Event::CommandFailed("the disk is full".into()), at(1));
+    agent_event(&mut state, AgentEvent::Mode { mode: PermissionMode::Ask }, 1);
+    assert_eq!(state.mode(), PermissionMode::Ask);
 }
 
 #[test]
@@ -679,8 +888,7 @@ fn a_line_that_begins_with_an_exclamation_mark_is_a_command_of_the_persons_own()
     agent_event(&mut state, started, 0);
     let result = ToolResult::error("Exit code 1\n\nno repository");
     let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "!".into(), name: "!".into(), result }, 10);
-    let output =
-        Item::Output { text: "Exit code 1\n\nno repository".into(), role: Role::Danger, max_lines: FULL_LINES };
+    let output = Item::Output { text: "Exit code 1\n\nno repository".into(), role: Role::Danger, max_lines: 400 };
     assert_eq!(printed(&effects).last(), Some(&&output));
 }
 
@@ -719,7 +927,8 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
 fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![Message::User { text }]), at(0));
+    let aside = AgentEvent::Notice { message: text };
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     assert_eq!(printed(&effects).last(), Some(&&note));
 }

@@ -1,13 +1,15 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
-use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_start, join_fitting, model_text};
+use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
+use super::send::context_percent;
 use super::slash_commands;
-use super::state::{Detail, State, Stopping};
+use super::state::{State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
 use crate::truncate::truncate;
 use askuser::sanitize;
-use askuser_agent::PermissionMode;
+use askuser_agent::{PermissionMode, Usage};
+use askuser_cli::config::Price;
 use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
@@ -23,12 +25,14 @@ const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
 /// How many queued messages and how many running calls are shown.
 const MAX_LISTED: usize = 4;
+/// How many lines are shown of what a running call writes.
+const OUTPUT_LINES: usize = 5;
 
 /// Lays the live region out for a terminal of this size.
 pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
-    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, columns, now));
+    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
     let caret_in_box = caret;
     // If rows are short: the input box comes first, then the activity, then the status lines.
     let room = rows.saturating_sub(input.len());
@@ -58,19 +62,32 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
 }
 
 /// Running calls, the spinner, queued messages, and the pending question.
-fn activity(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<Line<'static>> {
+fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: Duration) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let clock = state.clock(now);
     let muted = theme.style(Role::Muted);
     let frames = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
     let spinner = frames[state.frame(now) % frames.len()];
+    if let Some(output) = state.thought.and_then(|thought| state.outputs.get(thought.output)) {
+        let last = output.last_lines(1).pop().unwrap_or_default();
+        let words = last_words(&last, columns.saturating_sub(MODEL_INDENT), theme);
+        lines.push(Line::styled(format!("{}{words}", " ".repeat(MODEL_INDENT)), muted));
+    }
     let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
     let hidden = calls.len().saturating_sub(MAX_LISTED);
     for call in &calls[hidden..] {
+        if let Some(ended) = &call.ended {
+            lines.push(call_line(&ended.summary, theme, columns));
+            continue;
+        }
         let time = format_duration(whole_seconds(call.working_time(now)));
         let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));
+        let written = call.output.and_then(|output| state.outputs.get(output));
+        let last = written.map(|output| output.last_lines(OUTPUT_LINES.min(rows / 4))).unwrap_or_default();
+        let row = |line: &String| format!("    {}", truncate(line, columns.saturating_sub(4), theme));
+        lines.extend(last.iter().map(|line| Line::styled(row(line), muted)));
     }
     if hidden > 0 {
         lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
@@ -78,6 +95,7 @@ fn activity(state: &State, theme: &Theme, columns: usize, now: Duration) -> Vec<
     if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
         let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
         let words = match turn.stopping {
+            Stopping::No if state.thought.is_some() => "Thinking",
             Stopping::No => "Working",
             Stopping::Yes => "Stopping",
         };
@@ -127,12 +145,24 @@ fn whole_seconds(time: Duration) -> Duration {
     if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
 }
 
+/// The end of a line that is too wide, from the beginning of a word.
+fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let ellipsis = theme.signs.ellipsis;
+    let room = columns.saturating_sub(width(ellipsis));
+    let starts = line.char_indices().map(|(at, _)| at).filter(|at| width(&line[*at..]) <= room);
+    let words = starts.clone().find(|at| line[..*at].ends_with(' ')).or(starts.clone().next());
+    format!("{ellipsis}{}", &line[words.unwrap_or(line.len())..])
+}
+
 fn tokens(state: &State, theme: &Theme) -> Option<String> {
     let usage = state.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let signs = theme.signs;
         format!(
-            "{} {} {} {}",
+            "{} {} {} {} tokens",
             signs.up,
             format_count(usage.input_tokens),
             signs.down,
@@ -241,12 +271,27 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
 }
 
+/// On the box, where it is not the usual one.
 fn mode_label(mode: PermissionMode) -> Option<&'static str> {
+    (mode != PermissionMode::Ask).then(|| mode_words(mode))
+}
+
+fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
-        PermissionMode::Ask => None,
-        PermissionMode::Plan => Some("plan mode"),
-        PermissionMode::AcceptEdits => Some("accepts edits"),
-        PermissionMode::Allow => Some("asks no permission"),
+        PermissionMode::Ask => "asks first",
+        PermissionMode::Plan => "plan mode",
+        PermissionMode::AcceptEdits => "accepts edits",
+        PermissionMode::Allow => "asks no permission",
+    }
+}
+
+/// What the tokens of this process have cost, at most: those from a cache may be cheaper.
+fn cost(price: Price, spent: Usage) -> Option<String> {
+    let cost = price.of(spent.input_tokens, spent.output_tokens);
+    match cost {
+        cost if cost <= 0.0 => None,
+        cost if cost < 0.01 => Some("<$0.01".into()),
+        cost => Some(format!("${cost:.2}")),
     }
 }
 
@@ -273,12 +318,13 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(session) = &state.session {
         facts.push(sanitize::line(&session.model).into_owned());
     }
+    let percent = state.context.and_then(context_percent);
+    facts.extend(percent.map(|percent| format!("context {percent}%")));
     if state.turn.is_none() {
         facts.extend(tokens(state, theme));
     }
-    if state.detail == Detail::Full {
-        facts.push("full results".into());
-    }
+    facts.extend(state.price.and_then(|price| cost(price, state.spent)));
+    facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
     facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);

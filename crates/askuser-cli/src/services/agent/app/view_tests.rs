@@ -2,7 +2,7 @@ use super::*;
 use crate::agent::app::agent_thread::Session;
 use crate::agent::app::fixtures::request;
 use crate::agent::app::state::{Event, Motion, Notice};
-use askuser_agent::{AgentEvent, Usage};
+use askuser_agent::AgentEvent;
 use askuser_terminal::Presentation;
 use askuser_terminal::markdown::Stream;
 use serde_json::json;
@@ -149,4 +149,84 @@ fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
         let shown = show(&state, &Theme::default(), 40, rows);
         assert_eq!(shown.lines().filter(|line| line.starts_with("  w")).count(), max_lines, "{shown}");
     }
+}
+
+#[test]
+fn screens_with_a_command_that_writes() {
+    let mut state = idle();
+    state.update(Event::TurnStarted, Duration::ZERO);
+    let input = json!({"command": "cargo test"});
+    let lines: String = (1..=30).map(|n| format!("test case_{n} ... ok, and what it was about at length\n")).collect();
+    let text = format!("{lines}\u{1b}[31mred\u{1b}[m 漢字 {}\r\nlast", "x".repeat(300));
+    for event in [
+        AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
+        AgentEvent::ToolOutput { id: "1".into(), text },
+    ] {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    check("running_output", &state);
+}
+
+/// The page of an output as text.
+fn show_page(state: &mut State, columns: u16, rows: u16) -> String {
+    use crate::agent::app::page_view;
+    let (width, height) = page_view::text_area((columns, rows));
+    let pager = state.pager.as_mut().expect("a page");
+    pager.fit(&state.outputs, width, height);
+    let pager = state.pager.as_ref().expect("a page");
+    let lines = page_view::page(state, pager, &Theme::default(), (columns, rows));
+    assert_eq!(lines.len(), usize::from(rows).min(lines.len()));
+    let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
+    lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn pages_of_an_output() {
+    let mut state = idle();
+    let input = json!({"command": "cargo test --workspace --all-features -- --include-ignored"});
+    let lines: String = (1..=300).map(|n| format!("test case_{n} ... ok\n")).collect();
+    let failed =
+        askuser_agent::ToolResult::error(format!("{lines}\nExit code 101")).with_details(json!({"exit_code": 101}));
+    let ended = |result| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result };
+    for event in [
+        ended(askuser_agent::ToolResult::ok("an earlier one")),
+        AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
+        ended(failed),
+    ] {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    state.update(Event::Key(askuser::Key::ctrl('o')), NOW);
+    let mut screens = Vec::new();
+    for (columns, rows) in [(40, 12), (80, 24), (10, 2)] {
+        screens.push(format!("{columns}x{rows}\n{}", show_page(&mut state, columns, rows)));
+    }
+    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
+    screens.push(format!("a question\n{}", show_page(&mut state, 80, 8)));
+    insta::assert_snapshot!("page", screens.join("\n"));
+}
+
+#[test]
+fn screens_of_a_model_that_thinks() {
+    let mut state = idle();
+    state.update(Event::TurnStarted, Duration::ZERO);
+    let words: Vec<String> = (1..=40).map(|n| format!("word{n}")).collect();
+    let text = format!("An earlier paragraph.\n\n{}", words.join(" "));
+    state.update(Event::Agent(AgentEvent::ThoughtDelta { text }), Duration::from_secs(2));
+    check("thinking", &state);
+}
+
+#[test]
+fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
+    let mut state = idle();
+    let usage = Usage { input_tokens: 12_300, output_tokens: 1_200 };
+    state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
+    state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
+    state.price = Some(Price { input: 3.0, output: 15.0 });
+    let shown = show(&state, &Theme::default(), 120, 24);
+    let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";
+    assert!(shown.contains(words), "{shown}");
+    state.price = Some(Price { input: 0.1, output: 0.1 });
+    assert!(show(&state, &Theme::default(), 120, 24).contains("<$0.01"));
+    state.price = Some(Price { input: 0.0, output: 0.0 });
+    assert!(!show(&state, &Theme::default(), 120, 24).contains('$'));
 }

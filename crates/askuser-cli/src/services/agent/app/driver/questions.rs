@@ -8,9 +8,9 @@ use crate::agent::app::session_choice;
 use crate::agent::app::state::{Effect, Event, Presence, QuestionEnd};
 use crate::agent::models::Offered;
 use crate::agent::session;
-use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, sanitize};
+use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
 use askuser_agent::Session;
-use askuser_terminal::{CloseSignal, Role, Store};
+use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, Store};
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -35,8 +35,21 @@ impl Driver {
         let began = Instant::now();
         let queue = self.questions.queue.clone();
         let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
+        // The line of the call says what came of it.
+        let usual = self.options.confirm;
+        let is_permission = request.key().purpose() == Purpose::Permission;
+        if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
+            self.options.confirm = Confirm::Elsewhere;
+        }
         let asked = self.show_question(request, Some(close), &mut store);
+        self.options.confirm = usual;
         self.questions.closed();
+        if let (true, Ok(resolution)) = (is_permission, &asked) {
+            let answers = resolution.outcome().answers();
+            let words = answers.iter().flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()));
+            let words = sanitize::line(&words.collect::<Vec<_>>().join(", ")).into_owned();
+            self.state.permission_answered(request, words);
+        }
         let end = match &asked {
             Ok(resolution) if terminal_is_gone(resolution) => {
                 // Nobody declined: the question stays open and is asked again when the session is resumed.
@@ -65,6 +78,7 @@ impl Driver {
         close: Option<CloseSignal>,
         store: Store<'_>,
     ) -> Result<Resolution, AskError> {
+        self.close_page();
         let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
         self.input_prompt_shown = false;
         asked

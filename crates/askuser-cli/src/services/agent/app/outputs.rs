@@ -1,0 +1,215 @@
+//! What calls have written and what the model has thought, kept to be read in full (Ctrl-O): the last ones, and of a very
+//! long one its end.
+
+use super::tool_calls::CallSummary;
+use askuser::sanitize;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// How many are kept.
+const MAX_OUTPUTS: usize = 50;
+/// How many bytes are kept of one.
+const MAX_BYTES: usize = 1 << 20;
+/// How many bytes are kept of all.
+const MAX_TOTAL: usize = 8 << 20;
+/// Where the last lines are looked for.
+const TAIL_BYTES: usize = 8 << 10;
+
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    kept: VecDeque<Output>,
+    next: u64,
+}
+
+/// Names an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutputId(u64);
+
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    id: OutputId,
+    pub(crate) heading: Heading,
+    pub(crate) kind: OutputKind,
+    text: String,
+    /// How many bytes of its beginning are not kept.
+    cut: usize,
+}
+
+/// What an output is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Heading {
+    Call(CallSummary),
+    /// The model's thoughts, and how long they took.
+    Thoughts(Duration),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputKind {
+    Text,
+    Diff,
+}
+
+impl Outputs {
+    /// Begins an output that is still being written.
+    pub(crate) fn begin(&mut self, heading: Heading) -> OutputId {
+        let id = OutputId(self.next);
+        self.next += 1;
+        self.kept.push_back(Output { id, heading, kind: OutputKind::Text, text: String::new(), cut: 0 });
+        self.forget_oldest();
+        id
+    }
+
+    pub(crate) fn append(&mut self, id: OutputId, text: &str) {
+        if let Some(output) = self.kept.iter_mut().find(|output| output.id == id) {
+            output.append(text);
+            self.forget_oldest();
+        }
+    }
+
+    /// Adds a whole output.
+    pub(crate) fn add(&mut self, heading: Heading, kind: OutputKind, text: &str) {
+        let id = self.begin(heading);
+        if let Some(output) = self.kept.back_mut() {
+            output.kind = kind;
+        }
+        self.append(id, text);
+    }
+
+    /// An output is complete. `text` is what the model reads of it, which may be less than was written.
+    pub(crate) fn end(&mut self, id: OutputId, heading: Heading, text: &str) {
+        let Some(output) = self.kept.iter_mut().find(|output| output.id == id) else { return };
+        output.heading = heading;
+        if output.cut + output.text.len() < text.len() {
+            (output.text, output.cut) = (String::new(), 0);
+            output.append(text);
+        }
+    }
+
+    pub(crate) fn get(&self, id: OutputId) -> Option<&Output> {
+        self.kept.iter().find(|output| output.id == id)
+    }
+
+    pub(crate) fn last(&self) -> Option<OutputId> {
+        self.kept.back().map(|output| output.id)
+    }
+
+    /// Which of how many it is, from one.
+    pub(crate) fn position(&self, id: OutputId) -> Option<(usize, usize)> {
+        let index = self.kept.iter().position(|output| output.id == id)?;
+        Some((index + 1, self.kept.len()))
+    }
+
+    pub(crate) fn before(&self, id: OutputId) -> Option<OutputId> {
+        self.kept.iter().rev().map(|output| output.id).find(|other| other.0 < id.0)
+    }
+
+    pub(crate) fn after(&self, id: OutputId) -> Option<OutputId> {
+        self.kept.iter().map(|output| output.id).find(|other| other.0 > id.0)
+    }
+
+    fn forget_oldest(&mut self) {
+        let total = |kept: &VecDeque<Output>| kept.iter().map(|output| output.text.len()).sum::<usize>();
+        while self.kept.len() > MAX_OUTPUTS || (self.kept.len() > 1 && total(&self.kept) > MAX_TOTAL) {
+            self.kept.pop_front();
+        }
+    }
+}
+
+impl Output {
+    fn append(&mut self, text: &str) {
+        self.text.push_str(text);
+        // Not at every byte too much: what is kept is moved.
+        if self.text.len() > MAX_BYTES + MAX_BYTES / 8 {
+            let least = self.text.len() - MAX_BYTES;
+            let line = self.text.as_bytes()[least..].iter().position(|byte| *byte == b'\n').map(|at| least + at + 1);
+            let start = line.unwrap_or(least);
+            let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+            self.text.drain(..start);
+            self.cut += start;
+        }
+    }
+
+    /// How much has been written, kept or not: it only grows.
+    pub(crate) fn written(&self) -> usize {
+        self.cut + self.text.len()
+    }
+
+    /// All its lines, safe to show.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.cut > 0 {
+            lines.push(format!("(The first {} bytes are not kept.)", self.cut));
+        }
+        lines.extend(sanitize::block(self.text.trim_end()).lines().map(str::to_owned));
+        lines
+    }
+
+    /// Its last lines that are not blank, as a terminal would show them: what is written after a carriage return takes the
+    /// place of what was there.
+    pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
+        let start = self.text.len().saturating_sub(TAIL_BYTES);
+        let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+        let shown = |line: &str| {
+            let line = line.trim_end_matches('\r');
+            sanitize::line(line.rsplit('\r').next().unwrap_or(line)).into_owned()
+        };
+        let lines = self.text[start..].rsplit('\n').map(shown).filter(|line| !sanitize::is_blank(line));
+        let mut lines: Vec<String> = lines.take(count).collect();
+        lines.reverse();
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thoughts() -> Heading {
+        Heading::Thoughts(Duration::ZERO)
+    }
+
+    #[test]
+    fn the_last_lines_are_those_a_terminal_would_show() {
+        let mut outputs = Outputs::default();
+        let id = outputs.begin(thoughts());
+        outputs.append(id, "one\ntwo\n 10 %\r 20 %\r 3");
+        outputs.append(id, "0 %\n\n\u{1b}[31mred\u{1b}[0m\r\n");
+        assert_eq!(outputs.get(id).unwrap().last_lines(3), ["two", " 30 %", "red"]);
+    }
+
+    #[test]
+    fn of_a_very_long_output_the_end_is_kept_and_it_says_so() {
+        let mut outputs = Outputs::default();
+        let id = outputs.begin(thoughts());
+        for n in 0..400_000 {
+            outputs.append(id, &format!("{n}\n"));
+        }
+        let output = outputs.get(id).unwrap();
+        let lines = output.lines();
+        assert!(lines[0].starts_with("(The first ") && lines.last().is_some_and(|last| last == "399999"));
+        assert!(output.text.len() <= MAX_BYTES + MAX_BYTES / 8 && output.written() > 2 * MAX_BYTES);
+    }
+
+    #[test]
+    fn only_so_many_are_kept() {
+        let mut outputs = Outputs::default();
+        (0..3 * MAX_OUTPUTS).for_each(|_| outputs.add(thoughts(), OutputKind::Text, "x"));
+        assert_eq!(outputs.position(outputs.last().unwrap()), Some((MAX_OUTPUTS, MAX_OUTPUTS)));
+        let big = "x".repeat(MAX_BYTES);
+        (0..20).for_each(|_| outputs.add(thoughts(), OutputKind::Text, &big));
+        assert_eq!(outputs.kept.len(), MAX_TOTAL / MAX_BYTES);
+    }
+
+    #[test]
+    fn what_the_model_reads_does_not_replace_more_that_was_written() {
+        let mut outputs = Outputs::default();
+        for (read, shown) in
+            [("cut short", "all that was written"), ("a result longer than all that", "a result longer than all that")]
+        {
+            let id = outputs.begin(thoughts());
+            outputs.append(id, "all that was written");
+            outputs.end(id, thoughts(), read);
+            assert_eq!(outputs.get(id).unwrap().lines(), [shown]);
+        }
+    }
+}

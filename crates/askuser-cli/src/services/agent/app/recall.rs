@@ -1,0 +1,102 @@
+//! A conversation that is taken up again, shown as it was: its events once more, with answers as the prompt left them.
+
+use super::scrollback::Item;
+use super::state::{Effect, State, TurnEnd};
+use super::tool_calls::is_shown_by_prompt;
+use askuser::input::QuestionInput;
+use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
+use askuser_agent::{AgentEvent, ToolResult};
+use askuser_terminal::Role;
+use serde_json::Value;
+use std::time::Duration;
+
+/// How many turns are shown, and at most how many events of them.
+const RECALLED_TURNS: usize = 3;
+const RECALLED_EVENTS: usize = 200;
+
+/// What came of a question, as its prompt left it in the scrollback.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Closing {
+    pub(crate) context: Option<Context>,
+    pub(crate) set: QuestionSet,
+    pub(crate) outcome: Outcome,
+}
+
+impl State {
+    /// Prints the end of a conversation that is taken up again.
+    pub(super) fn recall(&mut self, events: Vec<AgentEvent>, out: &mut Vec<Effect>) {
+        let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
+        self.message_count = users.len();
+        let start = users.len().checked_sub(RECALLED_TURNS).map_or(0, |first| users[first]);
+        let start = start.max(events.len().saturating_sub(RECALLED_EVENTS));
+        let earlier = users.iter().filter(|user| **user < start).count();
+        if earlier > 0 {
+            let words = format!("{earlier} earlier message{} of yours", if earlier == 1 { "" } else { "s" });
+            self.print(Item::Note(Role::Muted, words), out);
+        }
+        for event in events.into_iter().skip(start) {
+            self.recall_event(event, out);
+        }
+        // A call without a result is about to run again.
+        self.calls.clear();
+        self.turn_end = TurnEnd::Completed;
+    }
+
+    fn recall_event(&mut self, event: AgentEvent, out: &mut Vec<Effect>) {
+        match event {
+            AgentEvent::User { text } => self.print(Item::UserMessage(text), out),
+            AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
+                let call = self.calls.iter().position(|call| call.id == id).map(|at| self.calls.remove(at));
+                let input = call.map(|call| call.input).unwrap_or_default();
+                match closing(&input, &result) {
+                    Some(closing) => self.print(Item::Closing(Box::new(closing)), out),
+                    None => {
+                        let text = sanitize::block(&result.output).into_owned();
+                        self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX }, out);
+                    }
+                }
+            }
+            // What the person did beside the conversation: an edit taken back, a command of their own.
+            AgentEvent::Notice { message } => {
+                let first = message.lines().next().unwrap_or_default();
+                let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
+                self.print(Item::Note(Role::Muted, words), out);
+            }
+            // What was spent and which mode it was is past.
+            AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
+            event => self.agent_event(event, None, Duration::ZERO, out),
+        }
+    }
+}
+
+fn is_message(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::User { .. })
+}
+
+/// What came of a question or a plan, from the result of its call.
+fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
+    let details = result.metadata.as_ref()?.details.as_ref()?;
+    let answers: Vec<Answer> = serde_json::from_value(details["answers"].clone()).ok()?;
+    let set = set_of(&answers)?;
+    let outcome = reply::outcome(&set, details).ok()?;
+    let context = input["plan"].as_str().map(Context::prose);
+    Some(Closing { context, set, outcome })
+}
+
+/// Questions that these answers fit. Which other options they had is not told any more.
+fn set_of(answers: &[Answer]) -> Option<QuestionSet> {
+    let question = |answer: &Answer| {
+        let chosen = answer.selected_options.iter().cloned();
+        let others = ["A", "B"].map(str::to_owned).into_iter().filter(|other| !answer.selected_options.contains(other));
+        let start = QuestionInput::new(&answer.question, &answer.header);
+        let start = if answer.selected_options.len() > 1 { start.multi_select() } else { start };
+        let count = answer.selected_options.len().max(2);
+        chosen.chain(others).take(count).fold(start, |question, label| question.option(label, "An option"))
+    };
+    let nothing = || QuestionInput::new("Which?", "Question").option("A", "An option").option("B", "An option");
+    let mut questions: Vec<QuestionInput> = answers.iter().map(question).collect();
+    if questions.is_empty() {
+        questions.push(nothing());
+    }
+    QuestionSet::new(questions, &Rules::strict()).ok()
+}
