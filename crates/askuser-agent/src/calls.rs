@@ -205,7 +205,7 @@ fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
 }
 
 impl Shared {
-    fn context(self: &Arc<Shared>, events: &EventSender, abort: &CancellationToken) -> ToolContext {
+    pub(crate) fn context(self: &Arc<Shared>, events: &EventSender, abort: &CancellationToken) -> ToolContext {
         ToolContext {
             cwd: self.cwd.clone(),
             allowed: self.allowed.clone(),

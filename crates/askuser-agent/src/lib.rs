@@ -39,6 +39,7 @@
 mod agent;
 mod asking;
 pub mod atomic_file;
+mod attachment;
 mod calls;
 mod compaction;
 mod context;
@@ -61,6 +62,7 @@ mod transcript;
 mod turn;
 
 pub use agent::{Agent, ModeSwitch};
+pub use attachment::files_below;
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};

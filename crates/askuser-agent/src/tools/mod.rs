@@ -19,7 +19,7 @@ mod process;
 mod read;
 mod sensitive;
 mod task;
-mod walk;
+pub(crate) mod walk;
 mod write;
 
 pub use ask_user::AskUserQuestion;

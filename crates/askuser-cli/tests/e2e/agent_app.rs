@@ -886,3 +886,50 @@ fn a_session_that_is_taken_up_shows_answers_as_answers() {
     assert!(places.is_sorted(), "{screen}");
     assert!(!screen.contains("User answered"), "{screen}");
 }
+
+#[test]
+fn a_file_that_is_named_is_completed_and_attached() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let stage = stage(json!([{"if": "fn hidden_inside", "text": "I have read it."}]))
+            .size(columns, rows)
+            .file("src/main.rs", "fn hidden_inside() {}\n")
+            .file("src/other.rs", "")
+            .file(".gitignore", "target\n")
+            .file("target/main.rs", "");
+        let mut terminal = start(&stage, &[]);
+        terminal.wait_for(BOX);
+        terminal.keys("look at @mai");
+        terminal.wait_for("  @src/main.rs  Tab");
+        assert!(!terminal.screen().contains("target/"), "{}", terminal.screen());
+        terminal.keys("<tab>");
+        terminal.wait_for("> look at @src/main.rs");
+        terminal.keys("and @nothing<enter>");
+        terminal.wait_for("• Attached: src/main.rs (1 line)");
+        terminal.wait_for("I have read it.");
+        assert!(!terminal.screen().contains("hidden_inside"), "{}", terminal.screen());
+        terminal.wait_for(BOX);
+        terminal.keys("<c-d>");
+        terminal.finish();
+        let again = start(&stage, &["--continue"]);
+        again.wait_for("I have read it.");
+        assert!(!again.screen().contains("hidden_inside"), "{}", again.screen());
+    }
+}
+
+#[test]
+fn a_long_paste_is_folded_deleted_as_one_and_sent_in_full() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let stage = stage(json!([{"if": "line 60", "text": "All of it."}])).size(columns, rows);
+        let mut terminal = start(&stage, &[]);
+        terminal.wait_for(BOX);
+        let text: String = (1..=60).map(|n| format!("line {n}\r")).collect();
+        terminal.paste(&text);
+        terminal.wait_for("> [pasted 60 lines]");
+        terminal.keys("<backspace>");
+        terminal.wait_for(BOX);
+        terminal.paste(&text);
+        terminal.keys(" is it<enter>");
+        terminal.wait_for("All of it.");
+        terminal.wait_for("30 more lines of your message");
+    }
+}

@@ -45,6 +45,17 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
+            Event::Attached { files, refused } => {
+                let s = |count: usize| if count == 1 { "" } else { "s" };
+                let file = |(path, lines): &(String, usize)| format!("{path} ({lines} line{})", s(*lines));
+                if !files.is_empty() {
+                    let words = format!("Attached: {}", files.iter().map(file).collect::<Vec<_>>().join(", "));
+                    self.print(Item::Note(Role::Muted, words), out);
+                }
+                for why in refused {
+                    self.print(Item::Note(Role::Warning, format!("Not attached: {why}")), out);
+                }
+            }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
             Event::CommandDone => self.command_done(now, out),
@@ -114,19 +125,15 @@ impl State {
                     self.print(Item::ModelText(rows), out);
                 }
             }
-            AgentEvent::Text { text } => match task {
-                None => {
-                    if self.streamed == Streamed::Nothing {
-                        let rows = self.stream.push(&text);
-                        if !rows.is_empty() {
-                            self.print(Item::ModelText(rows), out);
-                        }
+            AgentEvent::Text { text } if task.is_none() => {
+                if self.streamed == Streamed::Nothing {
+                    let rows = self.stream.push(&text);
+                    if !rows.is_empty() {
+                        self.print(Item::ModelText(rows), out);
                     }
-                    self.close_text(out);
                 }
-                // A subagent's text is for the agent that started it.
-                Some(_) => {}
-            },
+                self.close_text(out);
+            }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
                 self.calls.push(RunningCall::new(id, name, &input, task, now));
@@ -171,8 +178,10 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
-            // A question arrives through the queue; a subagent's end is reported by its call's result.
+            // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
+            // reported by its call's result.
             AgentEvent::AskUser { .. }
+            | AgentEvent::Text { .. }
             | AgentEvent::TextDelta { .. }
             | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
