@@ -3,12 +3,15 @@
 use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
+use crate::own_command;
 use crate::permission::{PermissionMode, Permissions};
+use crate::permission_rules::PermissionRules;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
+use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
 use askuser::{Asker, Origin};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -132,6 +135,15 @@ impl Agent {
         self.resume_until(CancellationToken::new())
     }
 
+    /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
+    pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
+        let (abort, command) = (CancellationToken::new(), command.into());
+        let (sender, events) = EventSender::channel();
+        let taken = sender.taken();
+        let work = own_command::drive(self, command, sender, abort.clone());
+        Run::new(Box::pin(work), events, taken, abort)
+    }
+
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
         let text = prompt.into();
         let begin = move |agent: &mut Agent| {
@@ -183,6 +195,36 @@ impl Agent {
         Ok(())
     }
 
+    /// Takes back the last edit of this session that has not been, also one from before a resume. The model is told with
+    /// the person's next words.
+    ///
+    /// # Errors
+    /// Where there is none, or the file has changed since; nothing has changed then.
+    pub fn undo(&mut self) -> Result<Undone, UndoError> {
+        let undone = UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last()?;
+        if let Some(text) = undone.aside() {
+            let path = undone.path.clone();
+            self.set_aside(text).map_err(|source| UndoError::NotRecorded { path, source })?;
+        }
+        Ok(undone)
+    }
+
+    /// What the edits of this session have changed, file by file. What commands changed is not in it.
+    ///
+    /// # Errors
+    /// Where a file or what it was before cannot be read.
+    pub fn changes(&self) -> Result<Vec<FileDiff>, UndoError> {
+        UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.diffs()
+    }
+
+    /// Keeps something for the model to read with the person's next words.
+    pub(crate) fn set_aside(&mut self, text: String) -> Result<(), TranscriptError> {
+        let entry = Entry::Aside { text };
+        self.shared.transcript.append(&[], &entry)?;
+        self.history.apply(&entry);
+        self.shared.transcript.sync()
+    }
+
     /// What needs permission now.
     pub fn mode(&self) -> PermissionMode {
         self.shared.permissions().mode
@@ -199,6 +241,11 @@ impl Agent {
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
         self.mode_switch().set(mode)
+    }
+
+    /// What has been allowed without asking, to look at and to change, also while a turn runs.
+    pub fn permission_rules(&self) -> PermissionRules {
+        PermissionRules::new(self.shared.permissions.clone())
     }
 
     /// Which model answers.

@@ -93,6 +93,19 @@ pub(crate) async fn run_calls(
     Ok(())
 }
 
+/// Gives a call this result instead of running it.
+pub(crate) fn leave_out(
+    agent: &mut Agent,
+    call: &ToolCall,
+    result: ToolResult,
+    events: &EventSender,
+    abort: &CancellationToken,
+) -> Result<(), Stop> {
+    let context = agent.shared.clone().context(events, abort);
+    announce(call, &context);
+    finish(agent, call, result.into(), &context)
+}
+
 fn announce(call: &ToolCall, context: &ToolContext) {
     let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
     context.emit(AgentEvent::ToolStart { id, name, input });

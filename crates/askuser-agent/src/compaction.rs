@@ -189,7 +189,11 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
             ModelEvent::Text(text) => summary.push_str(&text),
             ModelEvent::Usage(usage) => events.send(AgentEvent::Usage { usage }),
             // It has no tools, and what it thinks is not the summary. A summary that was cut off is better than none.
-            ModelEvent::Thought(_) | ModelEvent::Call(_) | ModelEvent::Opaque(_) | ModelEvent::Truncated => {}
+            ModelEvent::Thought(_)
+            | ModelEvent::Call(_)
+            | ModelEvent::Opaque(_)
+            | ModelEvent::Truncated
+            | ModelEvent::TruncatedCall(_) => {}
         }
     }
     match summary.trim() {

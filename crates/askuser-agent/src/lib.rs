@@ -41,6 +41,7 @@ mod asking;
 pub mod atomic_file;
 mod attachment;
 mod calls;
+mod command_prefix;
 mod compaction;
 mod context;
 mod conversation;
@@ -48,7 +49,9 @@ mod event;
 mod event_channel;
 mod message;
 mod model;
+mod own_command;
 mod permission;
+mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
@@ -59,20 +62,26 @@ mod tool;
 mod tool_input;
 pub mod tools;
 mod transcript;
+mod truncated_call;
 mod turn;
+mod undo;
 
 pub use agent::{Agent, ModeSwitch};
 pub use attachment::files_below;
+pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
+pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
+pub use permission_rules::{AllowedRule, PermissionRules, Scope};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError, Verbatim};
+pub use undo::{FileDiff, UndoError, Undone, UndoneState};

@@ -72,6 +72,9 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
+/// How asides begin.
+pub(crate) const ASIDE: &str = "[The user ";
+
 impl Message {
     /// The tool calls of an assistant message; none for other messages.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
@@ -83,6 +86,11 @@ impl Message {
             Block::Call(call) => Some(call),
             Block::Text { .. } | Block::Opaque { .. } => None,
         })
+    }
+
+    /// Whether it tells what the person did beside the conversation: they took an edit back, or ran a command of their own.
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Message::User { text } if text.starts_with(ASIDE))
     }
 
     /// The text of an assistant message; empty for other messages.

@@ -51,8 +51,11 @@ pub enum ModelEvent {
     Opaque(Block),
     /// Token usage so far; the last one is final.
     Usage(Usage),
-    /// The text ends at the token limit. (A truncated tool call is an error instead.)
+    /// The text ends at the token limit.
     Truncated,
+    /// A tool call that the token limit cut off, with its input as far as it was written. It does not run; the model is
+    /// told why.
+    TruncatedCall(ToolCall),
 }
 
 /// Why a request failed, or its response broke off.
@@ -67,12 +70,19 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// How many tokens a conversation may have, where the provider says so when one has more.
     pub context_window: Option<u64>,
+    /// How often a retry is worth it at most, where that is less than usual.
+    pub max_retries: Option<u32>,
 }
 
 impl ModelError {
     /// An error without a retry delay.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> ModelError {
-        ModelError { kind, message: message.into(), retry_after: None, context_window: None }
+        ModelError { kind, message: message.into(), retry_after: None, context_window: None, max_retries: None }
+    }
+
+    /// The error, with at most this many retries.
+    pub fn retried_at_most(self, max_retries: u32) -> ModelError {
+        ModelError { max_retries: Some(max_retries), ..self }
     }
 
     /// Whether a retry of the same request may succeed.

@@ -6,6 +6,7 @@
 
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
+use crate::permission_rules::AllowedRule;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
 use askuser::input::QuestionInput;
 use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Status, report};
@@ -38,6 +39,16 @@ pub trait Allowed: Send + Sync {
     /// # Errors
     /// Where it cannot be kept; it is allowed for this session then.
     fn insert(&self, tool: &str, rule: &str) -> std::io::Result<()>;
+    /// All that has been allowed here.
+    ///
+    /// # Errors
+    /// Where it cannot be read; nothing is allowed then.
+    fn rules(&self) -> std::io::Result<Vec<AllowedRule>>;
+    /// Takes a rule back.
+    ///
+    /// # Errors
+    /// Where that cannot be kept; the rule still holds then.
+    fn remove(&self, rule: &AllowedRule) -> std::io::Result<()>;
 }
 
 /// The mode and what has been allowed.
@@ -62,10 +73,13 @@ impl Permissions {
     }
 
     fn let_through(&self, tool: &str, consent: &Consent) -> bool {
+        let is_allowed = |tool: &str, rule: &str| {
+            self.session.contains(&(tool.to_owned(), rule.to_owned()))
+                || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(tool, rule))
+        };
         let known = || {
-            let rule = (whose(tool, consent).to_owned(), consent.rule.clone());
-            self.session.contains(&rule)
-                || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(&rule.0, &rule.1))
+            is_allowed(whose(tool, consent), &consent.rule)
+                || consent.prefixes.matching.iter().any(|prefix| is_allowed(&prefixes_of(tool), prefix))
         };
         match self.mode {
             _ if consent.always_ask => false,
@@ -77,7 +91,7 @@ impl Permissions {
     }
 
     /// An allowance that cannot be kept lasts as long as the agent.
-    fn allow_for_now(&mut self, tool: &str, rule: &str) {
+    pub(crate) fn allow_for_now(&mut self, tool: &str, rule: &str) {
         self.session.insert((tool.to_owned(), rule.to_owned()));
     }
 }
@@ -85,6 +99,11 @@ impl Permissions {
 /// Whoever may edit files here may, with whichever tool.
 fn whose<'a>(tool: &'a str, consent: &Consent) -> &'a str {
     if consent.edits_here { "edits" } else { tool }
+}
+
+/// Where the prefixes of a tool's commands stand: apart from its other rules, since `ls *` is a command as well.
+pub(crate) fn prefixes_of(tool: &str) -> String {
+    format!("{tool} prefix")
 }
 
 /// What came of asking for permission.
@@ -101,6 +120,7 @@ pub(crate) enum Verdict {
 /// The options by their index: a recorded answer may have been given under other labels.
 const ONCE: usize = 0;
 const ALWAYS: usize = 1;
+const ALWAYS_PREFIX: usize = 2;
 const ALWAYS_LABEL: &str = "Always allow in this folder";
 
 /// Makes sure that the person agrees.
@@ -127,11 +147,15 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
-        return match picked {
-            Some(ONCE) => Ok(Verdict::Allowed { note: note.clone() }),
+        return match (picked, shown_prefix(&asked.set, &consent)) {
+            (Some(ONCE), _) => Ok(Verdict::Allowed { note: note.clone() }),
             // Where it was not offered, that place is the refusal's.
-            Some(ALWAYS) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
-                allow_always(call, &consent, &asked.resolution, context);
+            (Some(ALWAYS), _) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
+                allow_always(whose(&call.name, &consent), &consent.rule, &asked.resolution, context);
+                Ok(Verdict::Allowed { note: note.clone() })
+            }
+            (Some(ALWAYS_PREFIX), Some(prefix)) => {
+                allow_always(&prefixes_of(&call.name), prefix, &asked.resolution, context);
                 Ok(Verdict::Allowed { note: note.clone() })
             }
             _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
@@ -154,16 +178,28 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
 }
 
 /// For as long as the agent; for good, if a person said so: what a file or a rule says is not kept.
-fn allow_always(call: &ToolCall, consent: &Consent, resolution: &Resolution, context: &ToolContext) {
-    let whose = whose(&call.name, consent);
+fn allow_always(tool: &str, rule: &str, resolution: &Resolution, context: &ToolContext) {
     let mut permissions = context.shared.permissions();
-    permissions.allow_for_now(whose, &consent.rule);
+    permissions.allow_for_now(tool, rule);
     if let Some(allowed) = permissions.allowed.as_ref().filter(|_| resolution.is_a_persons())
-        && let Err(error) = allowed.insert(whose, &consent.rule)
+        && let Err(error) = allowed.insert(tool, rule)
     {
-        let message = format!("\"{ALWAYS_LABEL}\" lasts only as long as this session: {error}");
+        let message = format!("\"Always allow\" lasts only as long as this session: {error}");
         context.emit(AgentEvent::Notice { message });
     }
+}
+
+/// The label of the option that allows a prefix; it says the rule as it is.
+fn prefix_label(prefix: &str) -> Option<String> {
+    let label = format!("Always allow {prefix} *");
+    (label.chars().count() <= Limits::DEFAULT.label_chars().max).then_some(label)
+}
+
+/// The prefix that a call is offered, if the person was shown exactly that.
+fn shown_prefix<'a>(set: &QuestionSet, consent: &'a Consent) -> Option<&'a str> {
+    let prefix = consent.prefixes.offered.as_deref().filter(|_| !consent.always_ask)?;
+    let shown = set.questions()[0].options().get(ALWAYS_PREFIX)?;
+    (Some(shown.label_verbatim()) == prefix_label(prefix).as_deref()).then_some(prefix)
 }
 
 /// What the person noted when they allowed a call that was then cut off.
@@ -180,7 +216,16 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
         .option("Allow once", "This time only");
     let question = match consent.always_ask {
         true => question,
-        false => question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max)),
+        false => {
+            let question = question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max));
+            let offered = consent.prefixes.offered.as_deref();
+            match offered.and_then(prefix_label) {
+                Some(label) => {
+                    question.option(label, "In this folder, whatever plain words follow; /permissions takes it back")
+                }
+                None => question,
+            }
+        }
     };
     let question = question.option("Don't run it", "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())

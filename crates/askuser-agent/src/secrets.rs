@@ -63,8 +63,40 @@ impl Secrets {
         ToolResult { output: self.blot_text(result.output), metadata, ..result }
     }
 
-    fn blot_text(&self, text: String) -> String {
-        self.values.iter().fold(text, |text, value| if text.contains(value) { text.replace(value, BLOT) } else { text })
+    /// A text without the keys.
+    pub(crate) fn blot_text(&self, text: String) -> String {
+        if !self.values.iter().any(|value| text.contains(value)) {
+            return text;
+        }
+        self.blot_start(&text, Ending::Whole).0
+    }
+
+    /// Blots keys out of a text that comes in pieces.
+    pub(crate) fn blotter(&self) -> Blotter<'_> {
+        Blotter { secrets: self, held: String::new() }
+    }
+
+    /// A text without the keys, and where its rest begins that may be the beginning of a key.
+    fn blot_start(&self, text: &str, ending: Ending) -> (String, usize) {
+        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        while let Some(next) = text[at..].chars().next() {
+            let rest = &text[at..];
+            let may_grow = |value: &&String| value.len() > rest.len() && value.starts_with(rest);
+            if ending == Ending::Open && self.values.iter().any(|value| may_grow(&value)) {
+                break;
+            }
+            match self.values.iter().find(|value| rest.starts_with(value.as_str())) {
+                Some(value) => {
+                    out.push_str(BLOT);
+                    at += value.len();
+                }
+                None => {
+                    out.push(next);
+                    at += next.len_utf8();
+                }
+            }
+        }
+        (out, at)
     }
 
     fn blot_json(&self, value: Value) -> Value {
@@ -76,6 +108,33 @@ impl Secrets {
             }
             other => other,
         }
+    }
+}
+
+/// Whether more of a text is to come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Open,
+    Whole,
+}
+
+/// Blots keys out of a text that comes in pieces, also where a key is split between two.
+pub(crate) struct Blotter<'a> {
+    secrets: &'a Secrets,
+    /// What may be the beginning of a key.
+    held: String,
+}
+
+impl Blotter<'_> {
+    /// What can be shown of the text so far.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        if self.secrets.values.is_empty() {
+            return text.to_owned();
+        }
+        self.held.push_str(text);
+        let (shown, rest) = self.secrets.blot_start(&self.held, Ending::Open);
+        self.held.drain(..rest);
+        shown
     }
 }
 
@@ -110,6 +169,30 @@ mod tests {
             .titled("Bash", "echo [key removed]")
             .with_details(json!({"diff": ["+ [key removed]", 1]}));
         assert_eq!(secrets(&[]).blot(result), expected);
+    }
+
+    #[test]
+    fn a_key_that_comes_in_pieces_is_never_shown_in_part() {
+        let (secrets, text) = (secrets(&[]), "a sk-secret-12 sk-sk-secret-1, sk-secret-x é");
+        let expected = "a [key removed] sk-[key removed], sk-secret-x é";
+        let cuts = || text.char_indices().map(|(at, _)| at);
+        for (first, second) in
+            cuts().flat_map(|first| cuts().skip_while(move |at| *at < first).map(move |at| (first, at)))
+        {
+            let mut blotter = secrets.blotter();
+            let pieces = [&text[..first], &text[first..second], &text[second..]];
+            let shown: Vec<String> = pieces.iter().map(|piece| blotter.push(piece)).collect();
+            assert_eq!(shown.concat(), expected, "{pieces:?}");
+        }
+        assert_eq!(secrets.blot_text(text.into()), expected);
+    }
+
+    #[test]
+    fn what_may_become_a_key_waits() {
+        let secrets = secrets(&[]);
+        let mut blotter = secrets.blotter();
+        assert_eq!(blotter.push("sk-secret-1"), "", "the longer key begins like this");
+        assert_eq!(blotter.push("3"), "[key removed]3");
     }
 
     #[test]

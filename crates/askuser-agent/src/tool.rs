@@ -1,6 +1,7 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
 use crate::asking::Exclusive;
+use crate::command_prefix::Prefixes;
 use crate::event::{AgentEvent, Failure};
 use crate::event_channel::EventSender;
 use crate::message::ToolCall;
@@ -50,6 +51,7 @@ pub trait Tool: Send + Sync {
             context,
             rule: call.name.clone(),
             always: format!("Run {} in this folder without asking", call.name),
+            prefixes: Prefixes::default(),
             edits_here: false,
             always_ask: false,
         })
@@ -84,6 +86,8 @@ pub struct Consent {
     pub rule: String,
     /// The same in words.
     pub always: String,
+    /// What else lets it through: how it begins, if it is a plain command.
+    pub prefixes: Prefixes,
     /// Whether it is an edit inside the allowed folders, which the mode that accepts edits lets through.
     pub edits_here: bool,
     /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.

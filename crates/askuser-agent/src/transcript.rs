@@ -335,7 +335,7 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
 }
 
 /// What stands in a transcript is nobody else's business.
-fn private() -> fs::OpenOptions {
+pub(crate) fn private() -> fs::OpenOptions {
     let mut options = File::options();
     options.read(true).write(true);
     #[cfg(unix)]
@@ -343,7 +343,7 @@ fn private() -> fs::OpenOptions {
     options
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
 use crate::agent::Agent;
-use crate::calls::run_calls;
+use crate::calls::{leave_out, run_calls};
 use crate::compaction::{self, Tail};
 use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
@@ -12,6 +12,7 @@ use crate::permission::PermissionMode;
 use crate::shared::{Retries, Shared};
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
+use crate::truncated_call;
 use askuser::{Closed, Request};
 use futures_util::stream::StreamExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -104,6 +105,8 @@ struct Response {
     /// How much of it there is, in bytes.
     size: usize,
     completion: Completion,
+    /// The last call, if it was cut off.
+    truncated_call: Option<ToolCall>,
 }
 
 /// How an answer ends.
@@ -170,7 +173,9 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     return Err(Stop::Failed(Failure { kind: FailureKind::Protocol, message }));
                 }
                 if response.completion == Completion::Truncated {
-                    let message = "the answer was cut off at the limit of its length; max_tokens raises it".to_owned();
+                    let message = "the answer was cut off at the limit of its length: ask for the rest, or raise \
+                                   max_tokens"
+                        .to_owned();
                     events.send(AgentEvent::Notice { message });
                 }
                 agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
@@ -179,7 +184,9 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     let ContextUse { tokens, window } = agent.context();
                     events.send(AgentEvent::Context { tokens, window });
                 }
-                return Ok(());
+                let Some(call) = response.truncated_call else { return Ok(()) };
+                leave_out(agent, &call, truncated_call::result(response.usage.output_tokens), events, abort)?;
+                return truncated_call::check_progress(&agent.history.messages);
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
@@ -253,6 +260,13 @@ async fn read(
                 response.content.push(block);
             }
             ModelEvent::Usage(usage) => response.usage = usage,
+            ModelEvent::TruncatedCall(call) => {
+                response.grow(call.input.to_string().len())?;
+                response.close_text();
+                let call = ToolCall { id: history.free_id(&call.id, &response.content), ..call };
+                response.content.push(Block::Call(call.clone()));
+                response.truncated_call = Some(call);
+            }
             ModelEvent::Truncated => response.completion = Completion::Truncated,
         }
     }
@@ -267,7 +281,8 @@ fn too_long(error: ModelError) -> Failure {
 
 /// How long to wait before the request is made again; `None` if it is not.
 pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
-    if !error.is_transient() || attempt >= retries.max {
+    let max_retries = error.max_retries.map_or(retries.max, |max| max.min(retries.max));
+    if !error.is_transient() || attempt >= max_retries {
         return None;
     }
     match error.retry_after {

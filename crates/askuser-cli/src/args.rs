@@ -408,7 +408,8 @@ fn schema() -> Command {
         )
 }
 
-fn demo() -> Command {
+/// The four examples.
+pub fn demo() -> Command {
     let settings = |command: Command| command.args(settings(&[Of::Asking]));
     Command::new("demo").about("Four example prompts, one after the other").defer(settings)
 }

@@ -1,5 +1,5 @@
 //! `askuser ask`: questions from a file, through the chain of surfaces, to a result on standard output. What needs more than a
-//! prompt is handed over to the other executable: the inbox, and previews, which are Markdown.
+//! prompt is handed over to the other executable: the inbox, and Markdown.
 
 use crate::delegate;
 use askuser_cli::ask_here::{self, Input};
@@ -14,7 +14,8 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         return delegate::become_services(words());
     }
     let input = Input::read(args, settings)?;
-    if input.has_previews() {
+    if input.needs_markdown() {
+        delegate::keep_terminal_open();
         if let Some(text) = input.stdin() {
             delegate::give_back_stdin(&text)?;
         }

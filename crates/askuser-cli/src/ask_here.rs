@@ -6,7 +6,7 @@ use crate::result::{self, print};
 use crate::source;
 use crate::surfaces::{Surfaces, terminal_options};
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
-use askuser_terminal::{Options, Store};
+use askuser_terminal::{Options, Store, needs_markdown};
 use clap::ArgMatches;
 use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -45,10 +45,9 @@ impl Input {
         }
     }
 
-    /// Whether an option has a preview.
-    pub fn has_previews(&self) -> bool {
-        let mut options = self.set.questions().iter().flat_map(|question| question.options());
-        options.any(|option| option.preview().is_some())
+    /// Whether there is more Markdown in it than bold and code.
+    pub fn needs_markdown(&self) -> bool {
+        needs_markdown(&self.set)
     }
 
     /// What was read from standard input, for whoever has to read it again.

@@ -1,6 +1,7 @@
 //! Commands that live in `askuser-services`, an executable of its own: HTTP, TLS and an async runtime would cost every
 //! prompt a quarter of its first frame and twice its memory (CONTRIBUTING.md, "Benchmarks"). Nobody has to know: the two are
-//! installed together, and a user only ever calls `askuser COMMAND`. `ask` is handed over only where the inbox takes part.
+//! installed together, and a user only ever calls `askuser COMMAND`. `ask` is handed over only where the inbox takes part, or
+//! where there is Markdown to read.
 
 use askuser_cli::failure::Failure;
 use std::ffi::OsString;
@@ -10,15 +11,6 @@ use std::path::PathBuf;
 use std::process::Command;
 
 const SERVICES: &str = "askuser-services";
-/// The commands that are handed over.
-const COMMANDS: [&str; 8] = ["agent", "answer", "inbox", "init", "log", "mcp", "wait", "withdraw"];
-
-/// Becomes `askuser-services` if the first argument is one of its commands; comes back only if it is not, or if that fails.
-pub(crate) fn hand_over(args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
-    let mut args = args.skip(1).peekable();
-    args.peek().filter(|name| COMMANDS.iter().any(|command| name == command))?;
-    Some(become_services(args))
-}
 
 /// Becomes `askuser-services` with these arguments; comes back only if that fails.
 pub(crate) fn become_services(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
@@ -31,7 +23,7 @@ pub(crate) fn become_services_reading(stdin: File, args: impl Iterator<Item = Os
 }
 
 /// The other executable, to be started.
-pub(crate) fn services() -> Command {
+fn services() -> Command {
     Command::new(beside_us().unwrap_or_else(|| SERVICES.into()))
 }
 
@@ -47,6 +39,20 @@ fn start(command: &mut Command) -> Result<u8, Failure> {
         }
     })
 }
+
+/// Holds the terminal open until the executable that we become has opened it. While no process has it open, as where every
+/// standard stream is a file, whoever is on the other side of a pseudo-terminal takes it for closed.
+#[cfg(unix)]
+pub(crate) fn keep_terminal_open() {
+    if let Ok(terminal) = File::options().read(true).write(true).open("/dev/tty")
+        && rustix::io::fcntl_setfd(&terminal, rustix::io::FdFlags::empty()).is_ok()
+    {
+        std::mem::forget(terminal);
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn keep_terminal_open() {}
 
 /// Puts what was read from standard input back, for the executable that we become.
 #[cfg(unix)]
@@ -69,7 +75,7 @@ pub(crate) fn give_back_stdin(text: &str) -> Result<(), Failure> {
 
 #[cfg(not(unix))]
 pub(crate) fn give_back_stdin(_: &str) -> Result<(), Failure> {
-    Err(Failure::new("questions with previews cannot be read from standard input here").hint("give a FILE"))
+    Err(Failure::new("questions with Markdown cannot be read from standard input here").hint("give a FILE"))
 }
 
 fn beside_us() -> Option<PathBuf> {

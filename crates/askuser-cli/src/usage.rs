@@ -1,10 +1,8 @@
 //! Bad usage in the voice of every other message: `askuser: ` with the field, the fact and the limit, then what to do.
 
-use crate::args;
 use crate::failure::Failure;
 use clap::error::{ContextKind, ErrorKind};
 use std::error::Error;
-use std::path::Path;
 
 /// What a parser says about the words after `program`. Help and version are printed here, and end the process.
 pub fn failure(program: &str, error: &clap::Error) -> Failure {
@@ -15,9 +13,6 @@ pub fn failure(program: &str, error: &clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::DisplayVersion => {
             error.exit()
-        }
-        ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand => {
-            unknown_command(&find(ContextKind::InvalidSubcommand))
         }
         ErrorKind::UnknownArgument if !shown.starts_with('-') => {
             Failure::new(format!("{shown:?}: one argument too many")).hint(help)
@@ -68,23 +63,4 @@ fn name(shown: &str) -> String {
         word.trim_matches(['[', ']', '<', '>', '.']).to_owned()
     };
     shown.split(", ").map(word).collect::<Vec<_>>().join(", ")
-}
-
-/// A word that is no command: a misspelt one, or a file that somebody wants asked.
-pub fn unknown_command(word: &str) -> Failure {
-    let failure = Failure::new(format!("no command {word:?}"));
-    let path = Path::new(word);
-    if path.extension().is_some_and(|extension| extension == "json") || path.is_file() {
-        return failure.hint(format!("to ask what is in it: askuser ask {word}"));
-    }
-    let commands = args::command();
-    let likeness = |name| (strsim::normalized_damerau_levenshtein(word, name), name);
-    let closest =
-        commands.get_subcommands().map(|command| likeness(command.get_name())).max_by(|a, b| a.0.total_cmp(&b.0));
-    match closest {
-        Some((likeness, name)) if likeness > 0.5 => {
-            failure.hint(format!("did you mean {name}? `askuser --help` lists the commands"))
-        }
-        _ => failure.hint("`askuser --help` lists the commands"),
-    }
 }

@@ -466,3 +466,15 @@ fn a_preview_is_read_on_request_and_the_question_says_so() {
         assert!(prompt.text().starts_with("Type a number from 1 to 4"), "{none}");
     }
 }
+
+#[test]
+fn marks_are_not_read_out_but_in_what_somebody_agrees_to() {
+    let options = [("Yes", "Go **now**"), ("No", "Stop")];
+    let set = set_of(&[question("Use **Rust** and `cargo`?", "Plan", false, &options)]);
+    let text = LinePrompt::new(set.clone(), ARMED).text();
+    assert!(text.contains("Use Rust and `cargo`?\n  1. Yes: Go now\n"), "{text}");
+    let key = askuser::RequestKey::new("s", "1").for_purpose(askuser::Purpose::Permission);
+    let request = askuser::Request::new(key, set);
+    let text = LinePrompt::from_prompt(Prompt::of(&request, Duration::ZERO)).text();
+    assert!(text.contains("Use **Rust** and `cargo`?\n  1. Yes: Go **now**\n"), "{text}");
+}

@@ -3,10 +3,13 @@
 //! Thinking blocks are sent back unchanged, since their signatures are verified. A tool call is held back until the next
 //! block or the stop reason shows that the token limit has not truncated it.
 
+use super::anthropic_models::{self, Thinking};
 use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+    truncated_call,
 };
+use super::request_options::{Effort, RequestOptions, Requested};
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -17,17 +20,30 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The protocol requires a limit.
-pub(super) const DEFAULT_MAX_TOKENS: u32 = 8192;
-
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
-    let mut body = json!({
-        "model": target.model,
-        "max_tokens": max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
-        "stream": true,
-    });
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
+    let facts = anthropic_models::facts(&target.model);
+    let max_tokens = options.max_tokens.unwrap_or(facts.max_tokens);
+    let mut body = json!({"model": target.model, "max_tokens": max_tokens, "stream": true});
+    if let Some(effort) = options.effort {
+        match facts.thinking {
+            Thinking::None => {}
+            Thinking::Budget => {
+                if let Some(budget) = budget(effort, max_tokens).filter(|_| may_think(request, target, options)) {
+                    body["thinking"] = json!({"type": "enabled", "budget_tokens": budget});
+                }
+            }
+            Thinking::Adaptive => {
+                body["output_config"] = json!({"effort": effort.as_str()});
+                body["thinking"] = json!({"type": "adaptive"});
+                if options.thoughts == Requested::Yes {
+                    // Current models leave the words out otherwise.
+                    body["thinking"]["display"] = json!("summarized");
+                }
+            }
+        }
+    }
     if has_text(request.system) {
         // Tools precede the system prompt, so this caches them too.
         body["system"] = json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}]);
@@ -39,18 +55,42 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Opti
         };
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    body["messages"] = messages(request.messages, target.provider);
+    body["messages"] = messages(request.messages, target, options);
     body
 }
 
-fn messages(conversation: &[Message], provider: &str) -> Value {
+/// How many tokens of the limit a model may think; `None` if the limit is too low for that.
+fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
+    let budget: u32 = match effort {
+        Effort::Low => 4_000,
+        Effort::Medium => 12_000,
+        Effort::High => 32_000,
+    };
+    Some(budget.min(max_tokens / 2)).filter(|budget| *budget >= MIN_BUDGET)
+}
+
+/// The least that the protocol accepts.
+const MIN_BUDGET: u32 = 1024;
+
+/// Whether a model with a budget may think now: not while it works with results of calls that it made without thinking.
+fn may_think(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> bool {
+    match request.messages {
+        [.., Message::Assistant { content }, Message::Results { .. }] => {
+            let first = assistant_content(content, target, options).into_iter().next();
+            first.is_some_and(|block| matches!(str_field(&block, "type"), Some("thinking" | "redacted_thinking")))
+        }
+        _ => true,
+    }
+}
+
+fn messages(conversation: &[Message], target: &Target, options: RequestOptions) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in conversation {
         let (role, content) = match message {
             Message::User { text } if has_text(text) => ("user", vec![json!({"type": "text", "text": text})]),
             Message::User { .. } => continue,
             Message::Results { results } => ("user", results.iter().map(result).collect()),
-            Message::Assistant { content } => ("assistant", assistant_content(content, provider)),
+            Message::Assistant { content } => ("assistant", assistant_content(content, target, options)),
         };
         match messages.last_mut() {
             // Roles must alternate, and results must come first; they do, since they directly follow their calls.
@@ -81,7 +121,7 @@ fn result(result: &CallResult) -> Value {
 
 /// The content of an assistant message. Opaque blocks of other providers are left out, and so is a message that has
 /// nothing but opaque blocks.
-fn assistant_content(content: &[Block], provider: &str) -> Vec<Value> {
+fn assistant_content(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let is_visible = |block: &Block| match block {
         Block::Text { text } => has_text(text),
         Block::Call(_) => true,
@@ -96,7 +136,10 @@ fn assistant_content(content: &[Block], provider: &str) -> Vec<Value> {
             let (id, name, input) = (safe_name(&call.id), safe_name(&call.name), input_object(&call.input));
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
         }
-        Block::Opaque { provider: owner, value } => (owner == provider).then(|| value.clone()),
+        Block::Opaque { provider, value } => {
+            let is_own = provider == target.provider && options.own_data == Requested::Yes;
+            is_own.then(|| value.clone())
+        }
     };
     content.iter().filter_map(block).collect()
 }
@@ -167,7 +210,10 @@ impl AnthropicReader {
             (Some(OpenBlock::Call { json, .. }), Some("input_json_delta")) => {
                 json.push_str(str_field(delta, "partial_json").unwrap_or_default());
             }
-            (Some(OpenBlock::Opaque(block)), Some("thinking_delta")) => append(block, "thinking", delta),
+            (Some(OpenBlock::Opaque(block)), Some("thinking_delta")) => {
+                append(block, "thinking", delta);
+                output.extend(str_field(delta, "thinking").map(|text| ModelEvent::Thought(text.to_owned())));
+            }
             (Some(OpenBlock::Opaque(block)), Some("signature_delta")) => append(block, "signature", delta),
             // Citations and future deltas: the protocol asks clients to ignore unknown ones.
             (Some(_), _) => {}
@@ -230,11 +276,7 @@ impl AnthropicReader {
         let in_call = truncated_call.map(|name| format!("inside a call of {name}"));
         let is_empty = self.last_output == LastOutput::None && self.last_call.is_none();
         match reason {
-            "max_tokens" => match in_call {
-                Some(in_call) => Err(self.target.token_limit_reached(&in_call)),
-                None if is_empty => Err(self.target.token_limit_reached("before any output")),
-                None => Ok(()),
-            },
+            "max_tokens" if is_empty => Err(self.target.token_limit_reached()),
             "model_context_window_exceeded" if in_call.is_some() || is_empty => {
                 let when = in_call.unwrap_or_else(|| "before any output".into());
                 let why = format!("the context window was full {when}");
@@ -259,7 +301,17 @@ impl ResponseReader for AnthropicReader {
                 self.add_usage(&event["usage"], output);
                 if let Some(reason) = str_field(&event["delta"], "stop_reason") {
                     self.check_reason(reason)?;
-                    self.push_last_call(output);
+                    match self.last_call.take() {
+                        Some((call, CallInput::MaybeTruncated)) if reason == "max_tokens" => {
+                            let written = call.input.as_str().unwrap_or_default().to_owned();
+                            self.last_output = LastOutput::Call;
+                            output.push(truncated_call(call.id, call.name, written));
+                        }
+                        last_call => {
+                            self.last_call = last_call;
+                            self.push_last_call(output);
+                        }
+                    }
                     self.stop_reason = Some(reason.to_owned());
                 }
             }

@@ -3,7 +3,9 @@
 //! Each provider has its own JSON shape and codes; this is the only file that knows them. What is said about an error is
 //! up to [`Target`](super::target::Target).
 
+use super::error_limits;
 use super::json::{array_field, str_field, u64_field};
+use super::request_options::RejectedOption;
 use super::retry_after;
 use crate::event::FailureKind;
 use serde_json::Value;
@@ -16,6 +18,8 @@ pub(super) struct ApiError {
     pub(super) status: Option<u16>,
     /// Codes, types and reasons, in lower case.
     pub(super) codes: Vec<String>,
+    /// The field of the request that it is about.
+    pub(super) param: Option<String>,
     /// The provider's message.
     pub(super) message: String,
     /// How long the provider asks to wait before a retry.
@@ -36,6 +40,7 @@ impl ApiError {
         let text = |key: &str| str_field(error, key);
         api_error.message.push_str(text("message").unwrap_or_default());
         api_error.codes.extend(["type", "code", "status"].into_iter().filter_map(text).map(str::to_lowercase));
+        api_error.param = text("param").map(str::to_lowercase);
         let code = u64_field(error, "code").and_then(|code| u16::try_from(code).ok());
         api_error.status = code.filter(|code| (400..600).contains(code));
         for detail in array_field(error, "details") {
@@ -75,6 +80,28 @@ impl ApiError {
     pub(super) fn is_out_of_credit(&self) -> bool {
         let message = self.message.to_lowercase();
         self.status == Some(402) || self.has_code(CREDIT_CODES) || message.contains("credit balance is too low")
+    }
+
+    /// What the error says the model does not accept, if that is optional.
+    pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
+        let message = self.message.to_lowercase();
+        let is_about = |field: &str| self.param.as_deref() == Some(field);
+        let mentions = |patterns: &[&str]| patterns.iter().any(|pattern| message.contains(pattern));
+        if is_about("include") || self.has_code(&["invalid_encrypted_content"]) || mentions(OWN_DATA_PHRASES) {
+            return Some(RejectedOption::OwnData);
+        }
+        if is_about("reasoning.summary") || mentions(THOUGHTS_PHRASES) {
+            return Some(RejectedOption::Thoughts);
+        }
+        if is_about("reasoning.effort") || is_about("reasoning_effort") || mentions(EFFORT_PHRASES) {
+            return Some(RejectedOption::Effort);
+        }
+        mentions(THINKING_PHRASES).then_some(RejectedOption::Thinking)
+    }
+
+    /// How many tokens a conversation may have, if it has too many.
+    pub(super) fn context_window(&self) -> Option<u64> {
+        error_limits::context_window(&self.message).filter(|_| self.kind() == FailureKind::ContextTooLong)
     }
 
     /// What kind of failure it is.
@@ -127,6 +154,30 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input token count",
     "input is too long",
     "maximum input length",
+];
+const OWN_DATA_PHRASES: &[&str] =
+    &["encrypted content", "invalid `signature`", "invalid signature", "thought signature", "thought_signature"];
+const THOUGHTS_PHRASES: &[&str] =
+    &["reasoning.summary", "reasoning summar", "include_thoughts", "includethoughts", "thinking.adaptive.display"];
+const EFFORT_PHRASES: &[&str] = &[
+    "reasoning.effort",
+    "reasoning_effort",
+    "output_config",
+    "budget_tokens",
+    "thinking level",
+    "thinking_level",
+    "thinkinglevel",
+    "thinking budget",
+    "thinking_budget",
+    "thinkingbudget",
+];
+const THINKING_PHRASES: &[&str] = &[
+    "thinking is not",
+    "thinking_config",
+    "thinkingconfig",
+    "thinking.type",
+    "adaptive thinking",
+    "not support thinking",
 ];
 const KEY_CODES: &[&str] = &[
     "authentication_error",

@@ -1,5 +1,7 @@
 //! The table of built-in providers: name, protocol, default base URL and the environment variables they read.
 
+use std::collections::BTreeSet;
+
 /// A built-in provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
@@ -36,15 +38,23 @@ pub enum Hosting {
 pub enum Protocol {
     /// Anthropic Messages.
     Anthropic,
+    /// OpenAI Responses; chat completions with servers that do not have it.
+    OpenAiResponses,
     /// OpenAI chat completions, and compatible servers.
-    OpenAi,
+    OpenAiChat,
     /// Gemini generateContent.
     Gemini,
 }
 
 /// Every environment variable that a key of a built-in provider may be in.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
-    PROVIDERS.iter().flat_map(|provider| provider.key_variables.iter().copied())
+    let variables = PROVIDERS.iter().flat_map(|provider| provider.key_variables.iter().copied());
+    variables.collect::<BTreeSet<_>>().into_iter()
+}
+
+/// The built-in provider of this name.
+pub fn provider(name: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.name == name)
 }
 
 /// All built-in providers.
@@ -60,7 +70,17 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "openai",
-        protocol: Protocol::OpenAi,
+        protocol: Protocol::OpenAiResponses,
+        base_url: "https://api.openai.com/v1",
+        base_url_variable: "OPENAI_BASE_URL",
+        key_variables: &["OPENAI_API_KEY"],
+        needs_key: true,
+        hosting: Hosting::Hosted,
+    },
+    // For servers that have both protocols, and only this one right.
+    Provider {
+        name: "openai-chat",
+        protocol: Protocol::OpenAiChat,
         base_url: "https://api.openai.com/v1",
         base_url_variable: "OPENAI_BASE_URL",
         key_variables: &["OPENAI_API_KEY"],
@@ -78,7 +98,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "openrouter",
-        protocol: Protocol::OpenAi,
+        protocol: Protocol::OpenAiChat,
         base_url: "https://openrouter.ai/api/v1",
         base_url_variable: "OPENROUTER_BASE_URL",
         key_variables: &["OPENROUTER_API_KEY"],
@@ -87,7 +107,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "ollama",
-        protocol: Protocol::OpenAi,
+        protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:11434/v1",
         base_url_variable: "OLLAMA_HOST",
         key_variables: &["OLLAMA_API_KEY"],
@@ -96,7 +116,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "llamacpp",
-        protocol: Protocol::OpenAi,
+        protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:8080/v1",
         base_url_variable: "LLAMACPP_BASE_URL",
         key_variables: &["LLAMA_API_KEY"],
@@ -105,7 +125,7 @@ pub const PROVIDERS: &[Provider] = &[
     },
     Provider {
         name: "vllm",
-        protocol: Protocol::OpenAi,
+        protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:8000/v1",
         base_url_variable: "VLLM_BASE_URL",
         key_variables: &["VLLM_API_KEY"],

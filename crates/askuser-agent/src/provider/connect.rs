@@ -1,19 +1,16 @@
 //! Connects a model given as `provider/name`: looks the provider up, takes key and base URL from the environment, and
 //! builds the HTTP endpoint. An API key comes from an environment variable only, and appears in no error.
 
-use super::anthropic;
-use super::catalog::{Hosting, PROVIDERS, Protocol, Provider};
+use super::catalog::{self, Hosting, PROVIDERS, Protocol, Provider};
 use super::endpoint::{self, Endpoint};
 use super::http_model::HttpModel;
+use super::request_options::{Effort, RequestOptions};
 use super::target::{ApiKey, Target};
 use crate::model::Model;
-use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The output limit, in tokens, for providers that require one.
-pub const DEFAULT_MAX_TOKENS: u32 = anthropic::DEFAULT_MAX_TOKENS;
 
 /// How to reach a provider.
 #[derive(Clone)]
@@ -22,9 +19,11 @@ pub struct ProviderConfig<'a> {
     pub base_url: Option<String>,
     /// Looks up an environment variable.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
-    /// The output limit, in tokens. `None` leaves it to the provider, or means [`DEFAULT_MAX_TOKENS`] for providers that
-    /// require a limit.
+    /// The output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for providers
+    /// that require a limit.
     pub max_tokens: Option<u32>,
+    /// How much the model thinks. `None` leaves it to the provider.
+    pub effort: Option<Effort>,
     /// Timeout for connecting.
     pub connect_timeout: Duration,
     /// Timeout between two chunks of the response, and before the first.
@@ -38,6 +37,7 @@ impl<'a> ProviderConfig<'a> {
             base_url: None,
             environment,
             max_tokens: None,
+            effort: None,
             connect_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
         }
@@ -105,23 +105,52 @@ fn provider_names() -> String {
 /// If the provider is unknown, its API key is missing, or the base URL cannot be used.
 pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>, ConnectError> {
     let (name, model) = spec.trim().split_once('/').unwrap_or((spec.trim(), ""));
-    let provider = PROVIDERS.iter().find(|provider| provider.name == name);
-    let provider = provider.ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
+    let provider = catalog::provider(name).ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
     if model.is_empty() {
         return Err(ConnectError::MissingName { provider: provider.name });
     }
+    let connection = reach(provider, config)?;
+    let endpoint = connection.endpoint(model, |base| request_url(base, provider.protocol, model));
+    // OpenAI itself has Responses; a compatible server or gateway may not.
+    let chat = (provider.protocol == Protocol::OpenAiResponses && connection.is_custom)
+        .then(|| connection.endpoint(model, |base| request_url(base, Protocol::OpenAiChat, model)));
+    let options = RequestOptions::new(config.max_tokens, config.effort);
+    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options)))
+}
+
+/// What all requests to a provider have in common.
+pub(super) struct Connection {
+    provider: &'static str,
+    base: Url,
+    /// Whether the user set the base URL.
+    is_custom: bool,
+    client: Client,
+    headers: HeaderMap,
+    key: Option<ApiKey>,
+    key_variables: &'static [&'static str],
+}
+
+impl Connection {
+    /// Where requests about a model go; `url` makes their URL from the base URL.
+    pub(super) fn endpoint(&self, model: &str, url: impl Fn(Url) -> Url) -> Endpoint {
+        let host = self.base.host_str().unwrap_or_default();
+        let host = self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let Connection { provider, key, key_variables, .. } = self;
+        let target = Target { provider, model: model.to_owned(), host, key_variables, key: key.clone() };
+        let (client, headers) = (self.client.clone(), self.headers.clone());
+        Endpoint { client, url: url(self.base.clone()), headers, target: Arc::new(target) }
+    }
+}
+
+/// Finds out how to reach a provider. Sends nothing yet.
+pub(super) fn reach(provider: &Provider, config: &ProviderConfig<'_>) -> Result<Connection, ConnectError> {
     let (base, is_custom) = base_url(provider, config)?;
     let key = key(provider, config, is_custom)?;
     let client = endpoint::build_client(&base, config.connect_timeout, config.idle_timeout)
         .map_err(|error| ConnectError::NoClient { why: endpoint::error_chain(&error) })?;
     let headers = headers(provider.protocol, key.as_ref())?;
-    let host = base.host_str().unwrap_or_default();
-    let host = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-    let target =
-        Target { provider: provider.name, model: model.to_owned(), host, key_variables: provider.key_variables, key };
-    let endpoint =
-        Endpoint { client, url: request_url(base, provider.protocol, model), headers, target: Arc::new(target) };
-    Ok(Arc::new(HttpModel { protocol: provider.protocol, endpoint, max_tokens: config.max_tokens }))
+    let Provider { name, key_variables, .. } = *provider;
+    Ok(Connection { provider: name, base, is_custom, client, headers, key, key_variables })
 }
 
 fn key(provider: &Provider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {
@@ -144,7 +173,7 @@ fn headers(protocol: Protocol, key: Option<&ApiKey>) -> Result<HeaderMap, Connec
     if let Some(key) = key {
         let (name, value) = match protocol {
             Protocol::Anthropic => (HeaderName::from_static("x-api-key"), key.secret.clone()),
-            Protocol::OpenAi => (AUTHORIZATION, format!("Bearer {}", key.secret)),
+            Protocol::OpenAiResponses | Protocol::OpenAiChat => (AUTHORIZATION, format!("Bearer {}", key.secret)),
             Protocol::Gemini => (HeaderName::from_static("x-goog-api-key"), key.secret.clone()),
         };
         let bad = |_| ConnectError::BadKey { variable: key.variable };
@@ -201,30 +230,46 @@ fn complete_local(written: &str, port: u16) -> String {
     format!("http://{host}:{own_port}{path}")
 }
 
-/// The URL of requests. A version that is already in the base URL is not added again.
-fn request_url(mut base: Url, protocol: Protocol, model: &str) -> Url {
+/// The base URL with the version of the protocol, unless it is there already.
+pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     let last = base.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
     let last = last.unwrap_or_default().to_owned();
     if let Ok(mut path) = base.path_segments_mut() {
         path.pop_if_empty();
         match protocol {
+            Protocol::Anthropic => path.extend((last != "v1").then_some("v1")),
+            Protocol::Gemini => path.extend((!last.starts_with("v1")).then_some("v1beta")),
+            // Theirs has it.
+            Protocol::OpenAiResponses | Protocol::OpenAiChat => &mut path,
+        };
+    }
+    base
+}
+
+/// The URL of requests for a response.
+fn request_url(base: Url, protocol: Protocol, model: &str) -> Url {
+    let mut url = versioned(base, protocol);
+    if let Ok(mut path) = url.path_segments_mut() {
+        match protocol {
             Protocol::Anthropic => {
-                path.extend((last != "v1").then_some("v1")).push("messages");
+                path.push("messages");
             }
-            Protocol::OpenAi => {
+            Protocol::OpenAiResponses => {
+                path.push("responses");
+            }
+            Protocol::OpenAiChat => {
                 path.extend(["chat", "completions"]);
             }
             Protocol::Gemini => {
-                path.extend((!last.starts_with("v1")).then_some("v1beta"));
                 let (kind, model) = model.split_once('/').unwrap_or(("models", model));
                 path.push(kind).push(&format!("{model}:streamGenerateContent"));
             }
         }
     }
     if protocol == Protocol::Gemini {
-        base.query_pairs_mut().append_pair("alt", "sse");
+        url.query_pairs_mut().append_pair("alt", "sse");
     }
-    base
+    url
 }
 
 #[cfg(test)]

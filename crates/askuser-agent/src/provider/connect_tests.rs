@@ -35,8 +35,8 @@ fn an_unknown_provider_error_lists_the_known_ones() {
         "gpt-5",
         KEY,
         None,
-        "there is no provider \"gpt-5\"; write provider/name, with one of: anthropic, openai, gemini, openrouter, ollama, \
-         llamacpp, vllm",
+        "there is no provider \"gpt-5\"; write provider/name, with one of: anthropic, openai, openai-chat, gemini, openrouter, \
+         ollama, llamacpp, vllm",
     );
 }
 
@@ -91,9 +91,10 @@ fn a_base_url_holds_no_secrets() {
 #[test]
 fn a_given_base_url_overrides_the_variable() {
     let variables = [("OPENAI_BASE_URL", "http://variable/v1")];
-    goes_to("openai", "gpt", &variables, Some("http://given/v1/"), "http://given/v1/chat/completions");
-    goes_to("openai", "gpt", &variables, None, "http://variable/v1/chat/completions");
-    goes_to("openai", "gpt", &[], None, "https://api.openai.com/v1/chat/completions");
+    goes_to("openai", "gpt", &variables, Some("http://given/v1/"), "http://given/v1/responses");
+    goes_to("openai", "gpt", &variables, None, "http://variable/v1/responses");
+    goes_to("openai", "gpt", &[], None, "https://api.openai.com/v1/responses");
+    goes_to("openai-chat", "gpt", &variables, None, "http://variable/v1/chat/completions");
 }
 
 #[test]
@@ -143,9 +144,11 @@ fn a_custom_base_url_needs_no_key() {
 
 #[test]
 fn the_table_names_each_provider_and_variable_once() {
+    // The other name of OpenAI, which has the same variables.
+    let own = || PROVIDERS.iter().filter(|provider| provider.name != "openai-chat");
     let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    names.extend(PROVIDERS.iter().map(|provider| provider.base_url_variable));
-    names.extend(PROVIDERS.iter().flat_map(|provider| provider.key_variables));
+    names.extend(own().map(|provider| provider.base_url_variable));
+    names.extend(own().flat_map(|provider| provider.key_variables));
     let all = names.len();
     names.sort_unstable();
     names.dedup();

@@ -5,6 +5,7 @@
 //! response, only for the time without data.
 
 use super::api_error::ApiError;
+use super::catalog::{self, Hosting, Provider};
 use super::retry_after;
 use super::target::Target;
 use crate::event::FailureKind;
@@ -38,7 +39,21 @@ pub(super) struct JsonBody {
     pub(super) not_a_response: ModelError,
 }
 
+/// A request without a response.
+pub(super) struct FailedRequest {
+    pub(super) error: ModelError,
+    /// What the API said, if it said anything.
+    pub(super) api_error: Option<ApiError>,
+}
+
+impl From<ModelError> for FailedRequest {
+    fn from(error: ModelError) -> FailedRequest {
+        FailedRequest { error, api_error: None }
+    }
+}
+
 /// Where requests go.
+#[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) client: Client,
     pub(super) url: Url,
@@ -80,22 +95,40 @@ fn is_loopback(url: &Url) -> bool {
 
 impl Endpoint {
     /// Sends the request.
-    pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, ModelError> {
+    pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, FailedRequest> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
+        let response = self.check_status(response).await?;
+        Ok(self.read_success(response).await?)
+    }
+
+    /// Gets one JSON document.
+    pub(super) async fn get_json(&self) -> Result<Value, FailedRequest> {
+        let request = self.client.get(self.url.clone()).headers(self.headers.clone());
+        let response = request.send().await.map_err(|error| self.connection_error(error))?;
+        let response = self.check_status(response).await?;
+        let (host, path) = (&self.target.host, self.url.path());
+        let not_json = || self.target.protocol_error(format_args!("{host} sent no JSON for {path}"));
+        let JsonBody { json, .. } = self.read_json(response, not_json()).await?;
+        Ok(serde_json::from_str(&json).map_err(|_| not_json())?)
+    }
+
+    /// The response, if its status is 2xx.
+    async fn check_status(&self, response: Response) -> Result<Response, FailedRequest> {
         let status = response.status();
         if status.is_success() {
-            return self.read_success(response).await;
+            return Ok(response);
         }
         if status.is_redirection() {
-            return Err(self.redirect_error(&response));
+            return Err(self.redirect_error(&response).into());
         }
         let retry_after = retry_after::from_headers(response.headers(), SystemTime::now());
         let reason = status.canonical_reason().unwrap_or("no reason given");
         let api_error = ApiError::from_response(status.as_u16(), reason, &read_error_body(response).await);
         let retry_after = retry_after.or(api_error.retry_after);
-        Err(self.target.model_error(&ApiError { retry_after, ..api_error }))
+        let api_error = ApiError { retry_after, ..api_error };
+        Err(FailedRequest { error: self.target.model_error(&api_error), api_error: Some(api_error) })
     }
 
     /// Reads a response with a 2xx status; it may still be an error, or not come from a model at all.
@@ -105,7 +138,7 @@ impl Endpoint {
         let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
         match BodyKind::from_content_type(&content_type) {
             BodyKind::EventStream => Ok(ResponseBody::Stream(response)),
-            BodyKind::Json => self.read_json(response, &content_type).await.map(ResponseBody::Json),
+            BodyKind::Json => self.read_json(response, self.not_a_stream(&content_type)).await.map(ResponseBody::Json),
             BodyKind::Other => {
                 let api_error = read_api_error(response).await;
                 Err(api_error.map_or_else(|| self.not_a_stream(&content_type), |error| self.target.model_error(&error)))
@@ -113,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    async fn read_json(&self, mut response: Response, content_type: &str) -> Result<JsonBody, ModelError> {
+    async fn read_json(&self, mut response: Response, not_a_response: ModelError) -> Result<JsonBody, ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) =
             response.chunk().await.map_err(|error| self.target.interrupted(&transport_error(error)))?
@@ -124,7 +157,6 @@ impl Endpoint {
                 return Err(self.target.protocol_error(format_args!("it is longer than {max} MiB")));
             }
         }
-        let not_a_response = self.not_a_stream(content_type);
         match (serde_json::from_slice::<IgnoredAny>(&body), String::from_utf8(body)) {
             (Ok(_), Ok(json)) => Ok(JsonBody { json, not_a_response }),
             (Err(error), Ok(json)) if error.is_eof() && !json.trim().is_empty() => {
@@ -164,8 +196,29 @@ impl Endpoint {
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
             return ModelError::new(FailureKind::Rejected, message);
         }
+        let unreachable = Unreachable::of(&error);
         let why = self.target.redact(&transport_error(error));
-        ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}"))
+        let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
+        let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
+        match unreachable {
+            // Nothing listens there, or nobody knows the name: that rarely passes by itself.
+            Some(Unreachable::Refused) if is_loopback(&self.url) => error.retried_at_most(0),
+            Some(_) => error.retried_at_most(1),
+            None => error,
+        }
+    }
+
+    /// What to do about an address that cannot be reached.
+    fn advice(&self, unreachable: Unreachable) -> String {
+        let Some(provider) = catalog::provider(self.target.provider) else { return String::new() };
+        let Provider { name, base_url_variable: variable, .. } = provider;
+        match (provider.hosting, unreachable) {
+            (Hosting::Local { .. }, Unreachable::Refused) => {
+                format!("; is {name} running there? {variable} says where")
+            }
+            (Hosting::Local { .. }, Unreachable::UnknownHost) => format!("; is {variable} right?"),
+            (Hosting::Hosted, _) => format!("; check the network, the proxy, and {variable} if it is set"),
+        }
     }
 }
 
@@ -186,6 +239,31 @@ impl BodyKind {
             other if other.ends_with("+json") => BodyKind::Json,
             _ => BodyKind::Other,
         }
+    }
+}
+
+/// Why no connection was made, if waiting is unlikely to help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unreachable {
+    /// Nothing listens at the address.
+    Refused,
+    /// The host name has no address.
+    UnknownHost,
+}
+
+impl Unreachable {
+    fn of(error: &reqwest::Error) -> Option<Unreachable> {
+        let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+        let is_refused = |cause: &(dyn Error + 'static)| {
+            let io = cause.downcast_ref::<std::io::Error>();
+            io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused)
+        };
+        // The connector has no other mark for it.
+        let is_unknown = |cause: &(dyn Error + 'static)| cause.to_string() == "dns error";
+        if causes().any(is_unknown) {
+            return Some(Unreachable::UnknownHost);
+        }
+        causes().any(is_refused).then_some(Unreachable::Refused)
     }
 }
 

@@ -7,6 +7,7 @@ use super::api_error::ApiError;
 use super::gemini_schema;
 use super::json::{str_field, u64_field};
 use super::protocol::{Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, safe_name};
+use super::request_options::{Effort, RequestOptions, Requested};
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -20,10 +21,13 @@ use std::sync::Arc;
 /// The documented placeholder for the signature of a call that Gemini did not make.
 const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
 
+/// Each retry costs a whole response.
+const MAX_MALFORMED_RETRIES: u32 = 3;
+
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
-    let mut body = json!({"contents": contents(request.messages, target)});
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
+    let mut body = json!({"contents": contents(request.messages, target, options)});
     if has_text(request.system) {
         body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
     }
@@ -31,10 +35,37 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Opti
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if let Some(max_tokens) = max_tokens {
-        body["generationConfig"] = json!({"maxOutputTokens": max_tokens});
+    if let Some(max_tokens) = options.max_tokens {
+        body["generationConfig"]["maxOutputTokens"] = json!(max_tokens);
+    }
+    if let Some(thinking) = thinking_config(&target.model, options) {
+        body["generationConfig"]["thinkingConfig"] = thinking;
     }
     body
+}
+
+/// How the model is told to think; `None` if it is left to itself, or does not think.
+fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    if !name.starts_with("gemini-") || ["gemini-1", "gemini-2.0"].iter().any(|old| name.starts_with(old)) {
+        return None;
+    }
+    let mut config = json!({});
+    if options.thoughts == Requested::Yes {
+        config["includeThoughts"] = json!(true);
+    }
+    match options.effort {
+        Some(effort) if name.starts_with("gemini-2") => {
+            config["thinkingBudget"] = json!(match effort {
+                Effort::Low => 1024,
+                Effort::Medium => 8192,
+                Effort::High => 24_576,
+            });
+        }
+        Some(effort) => config["thinkingLevel"] = json!(effort.as_str()),
+        None => {}
+    }
+    config.as_object().is_some_and(|config| !config.is_empty()).then_some(config)
 }
 
 fn declaration(tool: &ToolDefinition) -> Value {
@@ -47,7 +78,7 @@ fn declaration(tool: &ToolDefinition) -> Value {
     declaration
 }
 
-fn contents(conversation: &[Message], target: &Target) -> Value {
+fn contents(conversation: &[Message], target: &Target, options: RequestOptions) -> Value {
     // Gemini's call ids, by our call ids.
     let mut ids: HashMap<&str, &str> = HashMap::new();
     let mut contents = Vec::new();
@@ -61,7 +92,7 @@ fn contents(conversation: &[Message], target: &Target) -> Value {
             Message::Assistant { content } => {
                 let gemini_id = |call| Some((call, str_field(call_extra(call, target)?, "id")?));
                 ids.extend(message.calls().filter_map(gemini_id).map(|(call, id)| (call.id.as_str(), id)));
-                ("model", model_parts(content, target))
+                ("model", model_parts(content, target, options))
             }
         };
         let has_content = |part: &Value| match part.get("text") {
@@ -80,12 +111,13 @@ fn call_extra<'a>(call: &'a ToolCall, target: &Target) -> Option<&'a Value> {
     call.extra.as_ref()?.get(target.provider)
 }
 
-fn model_parts(content: &[Block], target: &Target) -> Vec<Value> {
+fn model_parts(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let mut requires_signature = requires_signatures(&target.model);
     let part = |block: &Block| match block {
         Block::Text { text } => has_text(text).then(|| json!({"text": text})),
         Block::Opaque { provider, value } => {
-            let signature = str_field(value, "thoughtSignature").filter(|_| provider == target.provider)?;
+            let is_own = provider == target.provider && options.own_data == Requested::Yes;
+            let signature = str_field(value, "thoughtSignature").filter(|_| is_own)?;
             Some(json!({"text": "", "thoughtSignature": signature}))
         }
         Block::Call(call) => {
@@ -96,7 +128,8 @@ fn model_parts(content: &[Block], target: &Target) -> Vec<Value> {
             }
             // Only the first of several calls is signed.
             let placeholder = std::mem::take(&mut requires_signature).then_some(UNSIGNED_CALL);
-            if let Some(signature) = str_field(extra, "thoughtSignature").or(placeholder) {
+            let signature = str_field(extra, "thoughtSignature").filter(|_| options.own_data == Requested::Yes);
+            if let Some(signature) = signature.or(placeholder) {
                 part["thoughtSignature"] = json!(signature);
             }
             Some(part)
@@ -162,12 +195,13 @@ impl GeminiReader {
             output.push(ModelEvent::Call(ToolCall { id, name: name.to_owned(), input, extra }));
             return Ok(());
         }
-        // A summary of the reasoning is not part of the text.
-        if part["thought"] != true
-            && let Some(text) = str_field(part, "text")
-        {
-            self.last_output = LastOutput::Text;
-            output.push(ModelEvent::Text(text.to_owned()));
+        match str_field(part, "text") {
+            Some(text) if part["thought"] == true => output.push(ModelEvent::Thought(text.to_owned())),
+            Some(text) => {
+                self.last_output = LastOutput::Text;
+                output.push(ModelEvent::Text(text.to_owned()));
+            }
+            None => {}
         }
         if let Some(signature) = signature {
             let value = json!({"thoughtSignature": signature});
@@ -184,12 +218,12 @@ impl GeminiReader {
         match reason {
             "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
             "MAX_TOKENS" if self.last_output != LastOutput::None => Ok(()),
-            "MAX_TOKENS" => Err(self.target.token_limit_reached("before any output")),
-            "MALFORMED_FUNCTION_CALL"
-            | "UNEXPECTED_TOOL_CALL"
-            | "MALFORMED_RESPONSE"
-            | "TOO_MANY_TOOL_CALLS"
-            | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
+            "MAX_TOKENS" => Err(self.target.token_limit_reached()),
+            // The model has failed, and mostly does not fail twice.
+            "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
+                Err(self.target.aborted(FailureKind::Overloaded, why).retried_at_most(MAX_MALFORMED_RETRIES))
+            }
+            "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
             // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
             _ => Err(self.target.aborted(FailureKind::Rejected, why)),
         }

@@ -1,46 +1,107 @@
 //! A [`Model`] reached over HTTP: encodes the request for its protocol, and decodes the response while it is streamed.
 
 use super::catalog::Protocol;
-use super::endpoint::{Endpoint, JsonBody, ResponseBody, transport_error};
+use super::endpoint::{Endpoint, FailedRequest, JsonBody, ResponseBody, transport_error};
 use super::protocol::{Completion, Flow, ResponseReader};
+use super::request_options::RequestOptions;
 use super::sse::{Parser, SseEvent};
 use super::target::Target;
-use super::{anthropic, gemini, openai};
+use super::{anthropic, context_windows, gemini, openai_chat, openai_responses};
 use crate::event::FailureKind;
 use crate::model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
 use futures_util::stream;
 use reqwest::Response;
 use serde_json::Value;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A model reached over HTTP.
 pub(super) struct HttpModel {
-    pub(super) protocol: Protocol,
-    pub(super) endpoint: Endpoint,
-    pub(super) max_tokens: Option<u32>,
+    protocol: Protocol,
+    endpoint: Endpoint,
+    /// Where chat completions are, if the server may have nothing else.
+    chat: Option<Endpoint>,
+    known: Mutex<Known>,
+}
+
+/// What is known of a model; its errors add to it.
+#[derive(Clone, Copy)]
+struct Known {
+    options: RequestOptions,
+    responses: Availability,
+    /// How many tokens a conversation may have, if the model has said so.
+    context_window: Option<u64>,
+}
+
+/// Whether a server has the Responses protocol.
+#[derive(Clone, Copy, PartialEq)]
+enum Availability {
+    Assumed,
+    Missing,
 }
 
 impl HttpModel {
+    pub(super) fn new(
+        protocol: Protocol,
+        endpoint: Endpoint,
+        chat: Option<Endpoint>,
+        options: RequestOptions,
+    ) -> HttpModel {
+        let known = Mutex::new(Known { options, responses: Availability::Assumed, context_window: None });
+        HttpModel { protocol, endpoint, chat, known }
+    }
+
     fn target(&self) -> &Arc<Target> {
         &self.endpoint.target
     }
 
-    fn body(&self, request: &ModelRequest<'_>) -> Value {
-        match self.protocol {
-            Protocol::Anthropic => anthropic::body(request, self.target(), self.max_tokens),
-            Protocol::OpenAi => openai::body(request, self.target(), self.max_tokens),
-            Protocol::Gemini => gemini::body(request, self.target(), self.max_tokens),
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The protocol to use, and where.
+    fn endpoint(&self) -> (Protocol, &Endpoint) {
+        match &self.chat {
+            Some(chat) if self.known().responses == Availability::Missing => (Protocol::OpenAiChat, chat),
+            _ => (self.protocol, &self.endpoint),
         }
     }
 
-    fn response_reader(&self) -> Box<dyn ResponseReader> {
+    fn body(&self, protocol: Protocol, request: &ModelRequest<'_>, options: RequestOptions) -> Value {
+        match protocol {
+            Protocol::Anthropic => anthropic::body(request, self.target(), options),
+            Protocol::OpenAiResponses => openai_responses::body(request, self.target(), options),
+            Protocol::OpenAiChat => openai_chat::body(request, self.target(), options),
+            Protocol::Gemini => gemini::body(request, self.target(), options),
+        }
+    }
+
+    fn response_reader(&self, protocol: Protocol) -> Box<dyn ResponseReader> {
         let target = self.target().clone();
-        match self.protocol {
+        match protocol {
             Protocol::Anthropic => Box::new(anthropic::AnthropicReader::new(target)),
-            Protocol::OpenAi => Box::new(openai::OpenAiReader::new(target)),
+            Protocol::OpenAiResponses => Box::new(openai_responses::ResponsesReader::new(target)),
+            Protocol::OpenAiChat => Box::new(openai_chat::ChatReader::new(target)),
             Protocol::Gemini => Box::new(gemini::GeminiReader::new(target)),
         }
+    }
+
+    /// Learns from an error. Returns the options for another try, if there is another way to make the request.
+    fn learn(&self, protocol: Protocol, failed: &FailedRequest, options: RequestOptions) -> Option<RequestOptions> {
+        let api_error = failed.api_error.as_ref()?;
+        let mut known = self.known();
+        known.context_window = api_error.context_window().or(known.context_window);
+        let has_path = !matches!(api_error.status, Some(404 | 405 | 501));
+        if protocol == Protocol::OpenAiResponses && self.chat.is_some() && !has_path {
+            known.responses = Availability::Missing;
+            return Some(options);
+        }
+        if let Some(corrected) = options.corrected(api_error) {
+            known.options = corrected;
+            return Some(corrected);
+        }
+        // That is about this conversation only.
+        options.in_remaining_tokens(api_error)
     }
 }
 
@@ -49,13 +110,19 @@ impl Model for HttpModel {
         format!("{}/{}", self.target().provider, self.target().model)
     }
 
+    fn context_window(&self) -> Option<u64> {
+        let Target { provider, model, .. } = &**self.target();
+        self.known().context_window.or_else(|| context_windows::context_window(provider, model))
+    }
+
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
-        let body = self.body(&request);
+        let (protocol, _) = self.endpoint();
+        let options = self.known().options;
         let response = InFlight {
-            connection: Connection::Unsent(&self.endpoint, body),
+            connection: Connection::Unsent { model: self, request, options },
             target: self.target(),
             sse: Parser::default(),
-            reader: self.response_reader(),
+            reader: self.response_reader(protocol),
             queue: VecDeque::new(),
             error: None,
         };
@@ -76,7 +143,7 @@ struct InFlight<'a> {
 }
 
 enum Connection<'a> {
-    Unsent(&'a Endpoint, Value),
+    Unsent { model: &'a HttpModel, request: ModelRequest<'a>, options: RequestOptions },
     Streaming(Response),
     Finished,
 }
@@ -92,11 +159,19 @@ impl InFlight<'_> {
                 return Some(Err(error));
             }
             match &mut self.connection {
-                Connection::Unsent(endpoint, body) => match endpoint.post(body).await {
-                    Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
-                    Ok(ResponseBody::Json(body)) => self.read_json(body),
-                    Err(error) => self.error = Some(error),
-                },
+                Connection::Unsent { model, request, options } => {
+                    let (protocol, endpoint) = model.endpoint();
+                    self.reader = model.response_reader(protocol);
+                    match endpoint.post(&model.body(protocol, request, *options)).await {
+                        Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
+                        Ok(ResponseBody::Json(body)) => self.read_json(body),
+                        // Made again at once: each time less is asked for, so this ends.
+                        Err(failed) => match model.learn(protocol, &failed, *options) {
+                            Some(other) => *options = other,
+                            None => self.error = Some(failed.error),
+                        },
+                    }
+                }
                 Connection::Streaming(response) => match response.chunk().await {
                     Ok(Some(bytes)) => self.read_chunk(&bytes),
                     Ok(None) => self.end_of_stream("the connection was closed before the response was complete"),

@@ -1,4 +1,4 @@
-//! Models reached over HTTP: Anthropic Messages, OpenAI-compatible chat completions, Gemini.
+//! Models reached over HTTP: Anthropic Messages, OpenAI Responses, OpenAI-compatible chat completions, Gemini.
 //!
 //! ```text
 //! connect ─▶ HttpModel: <protocol>::body ─▶ Endpoint::post ─▶ sse ─▶ ResponseReader ─▶ ModelEvents
@@ -8,19 +8,27 @@
 //! the provider says so: a stream that merely ends is an error. No error message contains an API key.
 
 mod anthropic;
+mod anthropic_models;
 mod api_error;
 mod catalog;
 mod connect;
+mod context_windows;
 mod endpoint;
+mod error_limits;
 mod gemini;
 mod gemini_schema;
 mod http_model;
 mod json;
-mod openai;
+mod model_list;
+mod openai_chat;
+mod openai_responses;
 mod protocol;
+mod request_options;
 mod retry_after;
 mod sse;
 mod target;
 
-pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables};
-pub use connect::{ConnectError, DEFAULT_MAX_TOKENS, ProviderConfig, connect};
+pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, key_variables, provider};
+pub use connect::{ConnectError, ProviderConfig, connect};
+pub use model_list::{ListError, ModelInfo, default_model, list_models};
+pub use request_options::Effort;

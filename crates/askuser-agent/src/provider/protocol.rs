@@ -1,8 +1,9 @@
-//! What the three protocols share: reading a response event by event, and converting tool calls in both directions.
+//! What the protocols share: reading a response event by event, and converting tool calls in both directions.
 
 use super::api_error::ApiError;
 use super::sse::SseEvent;
 use super::target::Target;
+use crate::message::ToolCall;
 use crate::model::{ModelError, ModelEvent};
 use serde_json::{Map, Value, json};
 
@@ -60,6 +61,11 @@ pub(super) fn parse_input(json: &str) -> Value {
         Ok(Value::Object(object)) => Value::Object(object),
         Ok(_) | Err(_) => Value::String(json.to_owned()),
     }
+}
+
+/// A tool call that the token limit cut off. Its input stays text, also where the part would be complete by chance.
+pub(super) fn truncated_call(id: String, name: String, written: String) -> ModelEvent {
+    ModelEvent::TruncatedCall(ToolCall { id, name, input: Value::String(written), extra: None })
 }
 
 /// The input of an earlier tool call as it is sent back. Providers reject a conversation with an input that is not an

@@ -60,7 +60,13 @@ impl Target {
             }
             _ => format!("{provider} rejected the request{status}: {detail}"),
         };
-        ModelError { kind, message, retry_after: error.retry_after, context_window: None }
+        ModelError {
+            kind,
+            message,
+            retry_after: error.retry_after,
+            context_window: error.context_window(),
+            max_retries: None,
+        }
     }
 
     fn rejected_key(&self, status: &str, detail: &str) -> String {
@@ -82,10 +88,10 @@ impl Target {
         ModelError::new(kind, format!("{} aborted the response: {}", self.provider, self.redact(&why.to_string())))
     }
 
-    /// The response reached its token limit before there was any output, or inside a tool call.
-    pub(super) fn token_limit_reached(&self, when: &str) -> ModelError {
+    /// The response reached its token limit before there was any output.
+    pub(super) fn token_limit_reached(&self) -> ModelError {
         let message = format!(
-            "the response of {}/{} reached its token limit {when}; no tool was run: raise max_tokens",
+            "the response of {}/{} reached its token limit before any output: raise max_tokens",
             self.provider, self.model
         );
         ModelError::new(FailureKind::Rejected, message)

@@ -1,8 +1,11 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
+use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
 use super::sensitive;
+use super::utf8::Utf8Decoder;
+use crate::command_prefix;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -60,6 +63,7 @@ impl Tool for Bash {
             context: None,
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
+            prefixes: command_prefix::prefixes(command),
             edits_here: false,
             always_ask: sensitive::decides_for_the_person(command, &context.protected),
         })
@@ -71,8 +75,8 @@ impl Tool for Bash {
                 Ok(input) => input,
                 Err(rejected) => return Ok(rejected),
             };
-            let result = run(&input, context).await?;
-            Ok(result.titled(NAME, input.subtitle()))
+            let Ran { result, was_stopped } = run(&call.id, input.command, input.timeout, context).await;
+            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.titled(NAME, input.subtitle())) }
         })
     }
 }
@@ -135,35 +139,78 @@ enum Exit {
     /// The same, and its background processes were stopped.
     LeftProcesses(ExitStatus),
     TimedOut,
+    /// The person stopped it.
+    Stopped,
 }
 
-async fn run(input: &CommandInput<'_>, context: &ToolContext) -> Result<ToolResult, Stop> {
-    let (mut group, mut pipe) = match process::spawn_shell(input.command, context) {
+/// What came of a command.
+pub(crate) struct Ran {
+    pub(crate) result: ToolResult,
+    /// The person stopped it.
+    pub(crate) was_stopped: bool,
+}
+
+/// Runs a command of the person's own: it takes as long as they let it.
+pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> Ran {
+    run(call, command, Duration::MAX, context).await
+}
+
+/// What a command writes: kept for the result, and told while it runs.
+struct Output<'a> {
+    decoder: Utf8Decoder,
+    kept: HeadTail,
+    live: LiveOutput<'a>,
+}
+
+impl<'a> Output<'a> {
+    fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
+        let live = LiveOutput::new(call, context);
+        Output { decoder: Utf8Decoder::default(), kept: HeadTail::new(MAX_OUTPUT), live }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let text = self.decoder.decode(bytes);
+        self.live.push(&text);
+        self.kept.push(&text);
+    }
+
+    fn finish(mut self) -> String {
+        self.kept.push(self.decoder.finish());
+        self.kept.finish()
+    }
+}
+
+async fn run(call: &str, command: &str, time_limit: Duration, context: &ToolContext) -> Ran {
+    let (mut group, mut pipe) = match process::spawn_shell(command, context) {
         Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();
-            return Ok(ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}")));
+            let result = ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}"));
+            return Ran { result, was_stopped: false };
         }
     };
-    let mut output = HeadTail::new(MAX_OUTPUT);
+    let mut output = Output::new(call, context);
     let exit = tokio::select! {
         biased;
         () = context.abort.cancelled() => {
             group.stop().await;
-            return Err(Stop::Interrupted);
+            let _ = timeout(BACKGROUND_GRACE, read_output(&mut pipe, &mut output)).await;
+            Ok(Exit::Stopped)
         }
-        exit = supervise(&mut group, &mut pipe, &mut output, input.timeout) => exit,
+        exit = supervise(&mut group, &mut pipe, &mut output, time_limit) => exit,
     };
-    Ok(match exit {
-        Ok(exit) => report(output.finish(), &exit, input.timeout),
-        Err(error) => ToolResult::error(format!("{}\n\nThe command could not be waited for: {error}", output.finish())),
-    })
+    let was_stopped = matches!(exit, Ok(Exit::Stopped));
+    let result = match exit {
+        Ok(exit) => report(&output.finish(), &exit, time_limit),
+        Err(error) => ToolResult::error(format!("The command could not be waited for: {error}\n\n{}", output.finish())),
+    };
+    Ran { result, was_stopped }
 }
 
 async fn supervise(
     group: &mut ProcessGroup,
     pipe: &mut ChildStdout,
-    output: &mut HeadTail,
+    output: &mut Output<'_>,
     time_limit: Duration,
 ) -> io::Result<Exit> {
     let exited = timeout(time_limit, async {
@@ -195,24 +242,36 @@ async fn supervise(
 }
 
 /// Reads until the pipe ends. Cancel safe: what was read is kept.
-async fn read_output(pipe: &mut ChildStdout, output: &mut HeadTail) {
+async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
     let mut buffer = vec![0; BUFFER];
     loop {
-        match pipe.read(&mut buffer).await {
+        let read = tokio::select! {
+            read = pipe.read(&mut buffer) => read,
+            () = output.live.wait_until_due() => {
+                output.live.tell();
+                continue;
+            }
+        };
+        match read {
             // Nothing more can be read from a broken pipe.
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => return output.live.tell(),
             Ok(bytes) => output.push(&buffer[..bytes]),
         }
     }
 }
 
-fn report(output: String, exit: &Exit, time_limit: Duration) -> ToolResult {
+/// What the model reads: first how it ended, if there is something to say about that, then what it wrote.
+fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
     let mut notes = Vec::new();
     let (success, details) = match exit {
         Exit::TimedOut => {
             let ms = time_limit.as_millis();
             notes.push(format!("Timed out after {ms} ms and was stopped. It may have taken effect in part."));
             (false, json!({"exit_code": null, "timed_out": true}))
+        }
+        Exit::Stopped => {
+            notes.push("The user stopped it. It may have taken effect in part.".into());
+            (false, json!({"exit_code": null, "stopped": true}))
         }
         Exit::Exited(status) | Exit::LeftProcesses(status) => match (status.code(), signal(status)) {
             (Some(0), _) => (true, json!({"exit_code": 0})),
@@ -234,7 +293,7 @@ fn report(output: String, exit: &Exit, time_limit: Duration) -> ToolResult {
         (true, true) => "(no output)".into(),
         (true, false) => notes.join("\n"),
         (false, true) => output.to_owned(),
-        (false, false) => format!("{output}\n\n{}", notes.join("\n")),
+        (false, false) => format!("{}\n\n{output}", notes.join("\n")),
     };
     ToolResult { success, ..ToolResult::ok(text) }.with_details(details)
 }

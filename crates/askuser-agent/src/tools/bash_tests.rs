@@ -1,4 +1,5 @@
 use super::*;
+use crate::event::AgentEvent;
 use crate::tools::fixtures::{TestFolder, call};
 use futures_util::FutureExt;
 use rustix::process::{Pid, test_kill_process};
@@ -33,8 +34,7 @@ fn is_running(pid: Pid) -> bool {
 }
 
 async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
-    let input = CommandInput { command, timeout: Duration::from_millis(ms), description: None };
-    run(&input, &test.context).await.unwrap()
+    run("call_1", command, Duration::from_millis(ms), &test.context).await.result
 }
 
 #[tokio::test]
@@ -53,10 +53,74 @@ async fn it_runs_in_the_working_folder() {
 }
 
 #[tokio::test]
-async fn a_failure_says_its_exit_code() {
+async fn a_failure_says_its_exit_code_first() {
     let result = bash(&TestFolder::new(), "echo no; exit 3").await;
-    assert_eq!((result.success, result.output.as_str()), (false, "no\n\nExit code 3"));
+    assert_eq!((result.success, result.output.as_str()), (false, "Exit code 3\n\nno"));
     assert_eq!(details(&result), json!({"exit_code": 3}));
+}
+
+/// The pieces that were told of a call while it ran.
+fn told(test: &mut TestFolder) -> Vec<String> {
+    let events = test.events();
+    let texts = events.into_iter().filter_map(|event| match event {
+        AgentEvent::ToolOutput { id, text } if id == "call_1" => Some(text),
+        _ => None,
+    });
+    texts.collect()
+}
+
+#[tokio::test]
+async fn what_a_command_writes_is_told_while_it_runs() {
+    let mut test = TestFolder::new();
+    let call = call(
+        &Bash,
+        json!({"command": "echo early; until [ -e go ]; do sleep 0.01; done; printf '\\xe2\\x82'; exit 1"}),
+    );
+    let context = test.context.clone();
+    let mut running = Bash.run(&call, &context);
+    let early = loop {
+        tokio::select! {
+            _ = &mut running => unreachable!("it waits"),
+            () = tokio::time::sleep(Duration::from_millis(5)) => {}
+        }
+        let told = told(&mut test);
+        if !told.is_empty() {
+            break told;
+        }
+    };
+    assert_eq!(early, ["early\n"]);
+    let test = test.with_file("go", "");
+    assert_eq!(running.await.unwrap().output, "Exit code 1\n\nearly\n\u{fffd}");
+    drop(test);
+}
+
+#[tokio::test]
+async fn a_flood_is_told_in_few_bounded_pieces_that_say_what_is_left_out() {
+    let mut test = TestFolder::new();
+    bash(&test, "seq 1 200000").await;
+    let told = told(&mut test);
+    let last = told.last().unwrap();
+    assert!(told.iter().all(|piece| piece.len() < 4_100), "{:?}", told.iter().map(String::len).collect::<Vec<_>>());
+    assert!(last.starts_with("\n…\n1") && last.ends_with("\n199999\n200000\n"), "{last}");
+}
+
+#[tokio::test]
+async fn a_line_longer_than_a_piece_is_told_by_its_end() {
+    let mut test = TestFolder::new();
+    bash(&test, "printf 'é%.0s' {1..20000}; printf 'z'").await;
+    let told = told(&mut test);
+    assert!(told.iter().all(|piece| piece.len() < 4_100));
+    assert!(told.last().unwrap().ends_with('z'));
+}
+
+#[tokio::test]
+async fn a_key_is_not_told_while_a_command_runs() {
+    let mut test = TestFolder::new();
+    let environment = |_: &str| Some("sk-secret-1".to_owned());
+    let secrets = crate::secrets::Secrets::in_variables(["A_KEY"], environment, &[]);
+    std::sync::Arc::make_mut(&mut test.context.shared).secrets = secrets;
+    bash(&test, "printf 'x sk-sec'; sleep 0.3; echo ret-1 y").await;
+    assert_eq!(told(&mut test).concat(), "x [key removed] y\n");
 }
 
 #[tokio::test]
@@ -95,7 +159,12 @@ async fn the_description_or_the_first_line_is_what_people_see() {
 #[tokio::test]
 async fn long_output_loses_its_middle_and_says_how_much() {
     let result = bash(&TestFolder::new(), "printf 'a%.0s' {1..20000}; printf 'b%.0s' {1..20000}").await;
-    let expected = format!("{}\n\n… 10000 characters left out …\n\n{}", "a".repeat(15_000), "b".repeat(15_000));
+    let expected = format!(
+        "{}\n\n… 10000 characters left out …\n\n{}{}",
+        "a".repeat(7_500),
+        "a".repeat(2_500),
+        "b".repeat(20_000)
+    );
     assert_eq!(result.output, expected);
 }
 
@@ -114,14 +183,14 @@ async fn desk_timeout(command: &str, ms: u64) -> ToolResult {
 #[tokio::test]
 async fn a_timeout_keeps_the_output_and_is_reported() {
     let result = desk_timeout("echo before; sleep 1000", 300).await;
-    let expected = "before\n\nTimed out after 300 ms and was stopped. It may have taken effect in part.";
+    let expected = "Timed out after 300 ms and was stopped. It may have taken effect in part.\n\nbefore";
     assert_eq!((result.success, result.output.as_str()), (false, expected));
 }
 
 #[tokio::test]
 async fn output_while_being_stopped_is_kept() {
     let result = desk_timeout("trap 'echo cleaned up; exit' TERM; sleep 1000 & wait", 300).await;
-    assert!(result.output.starts_with("cleaned up\n"), "{}", result.output);
+    assert!(result.output.ends_with("\n\ncleaned up"), "{}", result.output);
 }
 
 #[tokio::test]
@@ -147,7 +216,7 @@ async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
         let test = TestFolder::new();
         let command = format!("sleep 1000 {redirect} & echo $! > pid; echo done");
         let result = run_within(&test, &command, 60_000).await;
-        assert_eq!(result.output, "done\n\nIts background processes were stopped.");
+        assert_eq!(result.output, "Its background processes were stopped.\n\ndone");
         assert!(result.success);
         assert!(!is_running(pid_in(&test.path("pid")).await));
     }
@@ -157,7 +226,7 @@ async fn a_process_in_the_background_does_not_hold_the_call_and_is_stopped() {
 async fn a_process_that_left_the_group_with_the_pipe_does_not_hold_the_call() {
     let test = TestFolder::new();
     let result = bash(&test, "setsid sleep 1000 & echo $! > pid; sleep 0.1; echo done").await;
-    assert!(result.output.starts_with("done"), "{}", result.output);
+    assert!(result.output.ends_with("done"), "{}", result.output);
     // With a shell that makes no groups it is the process itself.
     let _ = rustix::process::kill_process(pid_in(&test.path("pid")).await, rustix::process::Signal::KILL);
 }
@@ -227,10 +296,18 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
         context: None,
         rule: "make \\\n  all".into(),
         always: "Run exactly this command in this folder without asking".into(),
+        prefixes: Default::default(),
         edits_here: false,
         always_ask: false,
     };
     assert_eq!(consent, Ok(expected));
+}
+
+#[test]
+fn a_plain_command_can_be_let_through_by_how_it_begins() {
+    let consent = TestFolder::new().consent(&Bash, json!({"command": "cargo test -p x"})).unwrap();
+    let matching = ["cargo test", "cargo test -p", "cargo test -p x"].map(String::from).into();
+    assert_eq!(consent.prefixes, crate::Prefixes { matching, offered: Some("cargo test".into()) });
 }
 
 #[tokio::test]

@@ -7,8 +7,10 @@
 use super::folder::{Folder, Opened};
 use crate::message::ToolCall;
 use crate::tool::{ToolContext, ToolResult};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -16,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 const MAX_LINKS: usize = 40;
 
 /// A path inside a folder that the agent may use. It need not exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConfinedPath {
     /// The folder it is confined to, resolved.
     pub(crate) root: PathBuf,
@@ -27,7 +29,8 @@ pub(crate) struct ConfinedPath {
 }
 
 /// Which of the allowed folders a path is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum RootKind {
     /// The working folder.
     Cwd,
@@ -108,6 +111,29 @@ impl ConfinedPath {
             };
         }
         Ok((folder, last.map(OsStr::to_owned)))
+    }
+
+    /// Replaces the content of the file, all of it or nothing, and makes its folders if need be. A file that was there keeps
+    /// its permission bits.
+    pub(crate) fn replace(&self, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
+        match self.open_parent(MissingFolders::Create)? {
+            (folder, Some(name)) => folder.replace(&name, content, old),
+            (_, None) => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    /// Removes the file.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match self.open_parent(MissingFolders::Fail)? {
+            (folder, Some(name)) => folder.remove(&name),
+            (_, None) => Err(io::ErrorKind::IsADirectory.into()),
+        }
+    }
+
+    /// A path in a working folder, for tests.
+    #[cfg(all(test, unix))]
+    pub(crate) fn inside(cwd: &Path, relative: &str) -> ConfinedPath {
+        ConfinedPath { root: cwd.to_owned(), relative: relative.into(), root_kind: RootKind::Cwd }
     }
 
     /// Opens what is there now.

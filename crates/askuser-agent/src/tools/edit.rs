@@ -78,7 +78,7 @@ impl Edit {
                  {agreed}; nothing was done. Read it again first."
             )));
         }
-        change.apply(cancel)?;
+        change.apply(context, cancel)?;
         let output = format!("Edited {shown} ({count} replacement{}).", s(count));
         Ok(change.result(NAME, output))
     }

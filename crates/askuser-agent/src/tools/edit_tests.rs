@@ -131,6 +131,7 @@ fn an_edit_is_shown_before_it_is_made() {
         context: Some(askuser::Context::diff("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n")),
         rule: "edit".into(),
         always: "Change files in this folder without asking".into(),
+        prefixes: Default::default(),
         edits_here: true,
         always_ask: false,
     };

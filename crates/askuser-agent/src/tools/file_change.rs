@@ -3,11 +3,14 @@
 //! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between. A
 //! lock serialises the changes of this process, so that none is lost between reading and writing.
 
-use super::confined_path::{self, ConfinedPath, MissingFolders, RootKind};
+use super::confined_path::{self, ConfinedPath, RootKind};
 use super::folder::Opened;
 use super::sensitive;
+use crate::command_prefix::Prefixes;
+use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::tool::{Consent, ToolContext, ToolResult};
+use crate::undo::UndoLog;
 use askuser::{Context, sanitize};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
@@ -30,7 +33,7 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 /// A file before it is changed.
 pub(crate) struct Original {
     pub(crate) bytes: Vec<u8>,
-    metadata: Metadata,
+    pub(crate) metadata: Metadata,
 }
 
 /// A change that can be applied.
@@ -42,7 +45,7 @@ pub(crate) struct Change {
 
 /// A unified diff.
 pub(crate) struct Diff {
-    text: String,
+    pub(crate) text: String,
     added: usize,
     removed: usize,
     omitted: Omitted,
@@ -115,33 +118,46 @@ pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The diff between two contents of a file; `None` where there is no file.
+pub(crate) fn unified_diff(old: Option<&[u8]>, new: Option<&[u8]>, shown: &str) -> Diff {
+    let text = |content: Option<&[u8]>| String::from_utf8_lossy(content.unwrap_or_default()).into_owned();
+    let (old_text, new_text) = (text(old), text(new));
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(&old_text, &new_text);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    let name = |content: Option<&[u8]>, side| content.map_or("/dev/null".into(), |_| format!("{side}/{shown}"));
+    let text = diff.unified_diff().header(&name(old, "a"), &name(new, "b")).to_string();
+    let (text, omitted) = truncate_diff(&text);
+    Diff { text, added, removed, omitted }
+}
+
 impl Change {
-    /// Writes the file, unless nobody waits for it any more.
-    pub(crate) fn apply(&self, cancel: &CancellationToken) -> Result<(), ToolResult> {
+    /// Writes the file, unless nobody waits for it any more. What it replaces is kept first, so that it can be taken back.
+    pub(crate) fn apply(&self, context: &ToolContext, cancel: &CancellationToken) -> Result<(), ToolResult> {
+        let shown = self.path.display();
         if cancel.is_cancelled() {
-            return Err(ToolResult::error(format!("{} was not changed: stopped before.", self.path.display())));
+            return Err(ToolResult::error(format!("{shown} was not changed: stopped before.")));
         }
-        let written = self.path.open_parent(MissingFolders::Create).and_then(|(folder, name)| match name {
-            Some(name) => {
-                let original = self.original.as_ref().map(|original| &original.metadata);
-                folder.replace(&name, self.new_content.as_bytes(), original)
+        let original = self.original.as_ref();
+        let new = self.new_content.as_bytes();
+        let log = UndoLog::beside(&context.shared.transcript);
+        let kept = log.as_ref().map(|log| log.keep(&self.path, original.map(|original| &*original.bytes), new));
+        if let Some(Err(error)) = &kept {
+            let message = format!("/undo cannot take this edit of {shown} back: {error}");
+            context.emit(AgentEvent::Notice { message });
+        }
+        self.path.replace(new, original.map(|original| &original.metadata)).map_err(|error| {
+            if let (Some(log), Some(Ok(number))) = (&log, kept) {
+                // Otherwise it is found to be as it was.
+                let _ = log.mark_undone(number);
             }
-            None => Err(std::io::ErrorKind::IsADirectory.into()),
-        });
-        written.map_err(|error| confined_path::path_error(&self.path.display(), "cannot be written", &error))
+            confined_path::path_error(&shown, "cannot be written", &error)
+        })
     }
 
     pub(crate) fn diff(&self) -> Diff {
-        let old =
-            self.original.as_ref().map_or_else(Default::default, |original| String::from_utf8_lossy(&original.bytes));
-        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(&*old, self.new_content.as_str());
-        let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-        let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-        let shown = self.path.display();
-        let from = if self.original.is_some() { format!("a/{shown}") } else { "/dev/null".into() };
-        let text = diff.unified_diff().header(&from, &format!("b/{shown}")).to_string();
-        let (text, omitted) = truncate_diff(&text);
-        Diff { text, added, removed, omitted }
+        let old = self.original.as_ref().map(|original| original.bytes.as_slice());
+        unified_diff(old, Some(self.new_content.as_bytes()), &self.path.display())
     }
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
@@ -170,7 +186,8 @@ impl Change {
                 (format!("edit in {root}"), format!("Change files in {root} without asking"))
             }
         };
-        Consent { question, context: Some(Context::diff(diff.text)), rule, always, edits_here: !sensitive, always_ask }
+        let (context, prefixes) = (Some(Context::diff(diff.text)), Prefixes::default());
+        Consent { question, context, rule, always, prefixes, edits_here: !sensitive, always_ask }
     }
 
     /// The result of the change.

@@ -18,7 +18,7 @@ pub(crate) struct TestFolder {
     pub(crate) context: ToolContext,
     /// The parent of the working folder, so that there is an outside.
     outer: TempDir,
-    _events: UnboundedReceiver<AgentEvent>,
+    events: UnboundedReceiver<AgentEvent>,
 }
 
 impl TestFolder {
@@ -37,7 +37,7 @@ impl TestFolder {
             events,
             exclusive: Exclusive::Free,
         };
-        TestFolder { context, outer, _events: receiver }
+        TestFolder { context, outer, events: receiver }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -55,6 +55,11 @@ impl TestFolder {
 
     pub(crate) fn text(&self, name: &str) -> String {
         std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// What has been emitted since the last time.
+    pub(crate) fn events(&mut self) -> Vec<AgentEvent> {
+        std::iter::from_fn(|| self.events.try_recv().ok()).collect()
     }
 
     /// Runs without asking.

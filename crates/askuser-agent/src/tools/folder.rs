@@ -89,6 +89,11 @@ impl Folder {
         Ok((entries.into_iter().collect(), count))
     }
 
+    /// Removes the file `name`.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        self.0.remove_file(name)
+    }
+
     /// Replaces the content of `name`, all of it or nothing. A file that was there keeps its permission bits.
     pub(crate) fn replace(&self, name: &OsStr, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
         atomic_file::replace_in(&self.0, name, content, old.map_or(FilePermissions::Default, FilePermissions::LikeOld))

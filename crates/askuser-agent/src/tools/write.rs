@@ -78,7 +78,7 @@ impl Write {
                 "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
             )));
         }
-        change.apply(cancel)?;
+        change.apply(context, cancel)?;
         let lines = change.new_content.lines().count();
         let did = if change.original.is_some() { "Replaced" } else { "Created" };
         Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))

@@ -112,6 +112,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
         context: Some(askuser::Context::diff("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n")),
         rule: "edit".into(),
         always: "Change files in this folder without asking".into(),
+        prefixes: Default::default(),
         edits_here: true,
         always_ask: false,
     };
@@ -182,5 +183,5 @@ async fn what_was_stopped_before_it_was_written_is_not_written_later() {
     let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context).unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert!(change.apply(&cancel).is_err() && !test.path("a").exists());
+    assert!(change.apply(&test.context, &cancel).is_err() && !test.path("a").exists());
 }

@@ -18,6 +18,9 @@ pub enum Entry {
     Session { id: String, cwd: PathBuf, version: String },
     /// The person said something.
     User { text: String },
+    /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model
+    /// reads it with their next words.
+    Aside { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },
     /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.

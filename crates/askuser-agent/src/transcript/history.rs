@@ -21,6 +21,8 @@ pub(crate) struct History {
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
     /// back its answer.
     ids: HashSet<String>,
+    /// What the person did beside the conversation since they last said something.
+    asides: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
     /// The summary in the first message, if there is one.
@@ -72,8 +74,12 @@ impl History {
             Entry::User { text } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
+                for aside in std::mem::take(&mut self.asides) {
+                    self.push(Message::User { text: aside });
+                }
                 self.push(Message::User { text: text.clone() });
             }
+            Entry::Aside { text } => self.asides.push(text.clone()),
             Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();

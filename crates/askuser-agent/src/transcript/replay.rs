@@ -33,6 +33,8 @@ impl Transcript {
 fn events(entry: &Entry) -> Vec<AgentEvent> {
     match entry {
         Entry::User { text } => vec![AgentEvent::User { text: text.clone() }],
+        // What they did beside the conversation: an edit taken back, a command of their own.
+        Entry::Aside { text } => vec![AgentEvent::Notice { message: text.clone() }],
         Entry::Assistant { content, usage } => {
             let shown = content.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, FailureKind, Message, ModelError, ModelEvent, Registry, Running, Tool, ToolCall,
-    ToolContext, ToolDefinition,
+    Access, Agent, AgentEvent, FailureKind, Message, ModelError, ModelEvent, PermissionMode, Permissions, Registry,
+    Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -119,7 +119,7 @@ async fn a_model_may_say_nothing_to_results_but_not_to_a_person() {
 async fn an_answer_that_was_cut_off_says_so() {
     let cut: Part = Some(Ok(ModelEvent::Truncated));
     let mut agent = Agent::new(Played::new(vec![vec![says("And then"), cut]]));
-    let notice = "notice the answer was cut off at the limit of its length; max_tokens raises it";
+    let notice = "notice the answer was cut off at the limit of its length: ask for the rest, or raise max_tokens";
     assert_eq!(short(&collect(agent.run("go")).await), ["text And then", notice, "done And then"]);
 }
 
@@ -163,4 +163,50 @@ async fn a_tool_that_panics_has_failed_and_the_turn_goes_on() {
     let events = short(&collect(agent.run("go")).await);
     assert_eq!(events[..2], ["start call_1_1 Panics", "error call_1_1"]);
     assert!(events.last().unwrap().starts_with("done"), "{events:?}");
+}
+
+/// A call that was cut off at the output limit.
+fn cut_off(id: &str, written: &str) -> Part {
+    Some(Ok(ModelEvent::TruncatedCall(ToolCall {
+        id: id.into(),
+        name: "Act".into(),
+        input: json!(written),
+        extra: None,
+    })))
+}
+
+#[tokio::test]
+async fn a_call_cut_off_at_the_output_limit_does_not_run_and_the_model_is_told() {
+    let log = Log::default();
+    let used = Some(Ok(ModelEvent::Usage(Usage { input_tokens: 1, output_tokens: 8192 })));
+    let answers = vec![vec![used, calls("a", "Look", json!({})), cut_off("b", "{}")], vec![says("In parts, then.")]];
+    let (model, requests) = watched(Played::new(answers));
+    let mut agent =
+        Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
+    assert_eq!(last_words(&collect(agent.run("go")).await), "In parts, then.");
+    assert_eq!(log.lines().iter().filter(|line| line.contains("Act")).count(), 0, "{:?}", log.lines());
+    let results = requests.last_results();
+    assert_eq!(results.len(), 2);
+    let (_, output, is_error) = &results[1];
+    assert!(*is_error && output.starts_with("Not run: this call was cut off at the output limit of 8192 tokens."));
+}
+
+#[tokio::test]
+async fn calls_cut_off_again_and_again_break_the_turn_off() {
+    let answers = (0..5).map(|i| vec![cut_off(&format!("c{i}"), "{\"path\": ")]).collect();
+    let (model, requests) = watched(Played::new(answers));
+    let mut agent = Agent::new(model).with_tools(registry(&Log::default()));
+    let events = collect(agent.run("go")).await;
+    assert_eq!(short(&events).last().map(String::as_str), Some("broke Rejected"));
+    assert_eq!(requests.all().len(), 3);
+}
+
+#[tokio::test]
+async fn some_failures_are_tried_again_less_often_than_others() {
+    let refused = |n| Some(Err(ModelError::new(FailureKind::Network, "refused").retried_at_most(n)));
+    for (most, expected) in [(0, vec!["broke Network"]), (1, vec!["retry Network", "broke Network"])] {
+        let answers = vec![vec![refused(most)], vec![refused(most)], vec![says("ok")]];
+        let mut agent = Agent::new(Played::new(answers)).with_retries(5, Duration::ZERO);
+        assert_eq!(short(&collect(agent.run("go")).await), expected);
+    }
 }

@@ -9,6 +9,7 @@ mod failing;
 mod halting;
 mod old_sessions;
 mod order;
+mod own_command;
 mod permission;
 mod plan;
 mod record;

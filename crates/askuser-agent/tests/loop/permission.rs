@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::Outcome;
-use askuser_agent::{Agent, Allowed, PermissionMode, Permissions, Transcript, tools};
+use askuser_agent::{Agent, Allowed, AllowedRule, PermissionMode, Permissions, Scope, Transcript, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -115,6 +115,16 @@ impl Allowed for Kept {
         self.0.lock().unwrap().insert((tool.into(), rule.into()));
         Ok(())
     }
+
+    fn rules(&self) -> io::Result<Vec<AllowedRule>> {
+        let rule = |(tool, rule): &(String, String)| AllowedRule::new(tool, rule, Scope::Folder);
+        Ok(self.0.lock().unwrap().iter().map(rule).collect())
+    }
+
+    fn remove(&self, rule: &AllowedRule) -> io::Result<()> {
+        self.0.lock().unwrap().remove(&(rule.tool.clone(), rule.rule.clone()));
+        Ok(())
+    }
 }
 
 #[tokio::test]
@@ -141,6 +151,12 @@ async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
             false
         }
         fn insert(&self, _: &str, _: &str) -> io::Result<()> {
+            Err(io::Error::other("full"))
+        }
+        fn rules(&self) -> io::Result<Vec<AllowedRule>> {
+            Ok(Vec::new())
+        }
+        fn remove(&self, _: &AllowedRule) -> io::Result<()> {
             Err(io::Error::other("full"))
         }
     }
@@ -259,4 +275,86 @@ async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_
         let labels: Vec<_> = asked[0].set().questions()[0].options().iter().map(|option| option.name()).collect();
         assert_eq!(labels, ["Allow once", "Don't run it"], "nothing is allowed for good");
     }
+}
+
+/// Calls of Bash with these commands, one message each.
+fn commands<const N: usize>(commands: [&str; N]) -> askuser_agent::Script {
+    calling(commands.map(|command| json!([{"name": "Bash", "input": {"command": command}}])))
+}
+
+#[tokio::test]
+async fn a_prefix_that_was_allowed_lets_plain_commands_through_and_no_others() {
+    let kept = Arc::new(Kept::default());
+    let person = Person::new([pick("Always allow ls *"), pick("Don't run it")]);
+    let mut agent = Agent::new(commands(["ls -a", "ls -l .", "ls; true"]))
+        .with_tools(tools::all())
+        .with_asker(person.clone())
+        .with_permissions(Permissions::default().keeping(kept.clone()));
+    finish(&mut agent, "go").await;
+    let text = |request: &askuser::Request| request.set().questions()[0].text().to_owned();
+    let asked: Vec<String> = person.asked().iter().map(text).collect();
+    assert_eq!(asked, ["Run this command?\n\n  ls -a", "Run this command?\n\n  ls; true"]);
+    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([("Bash prefix".into(), "ls".into())]));
+}
+
+#[tokio::test]
+async fn a_prefix_is_offered_as_the_rule_it_is_and_only_where_it_makes_sense() {
+    let labels = |request: &askuser::Request| -> Vec<String> {
+        request.set().questions()[0].options().iter().map(|option| option.name().to_owned()).collect()
+    };
+    let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
+    let mut agent =
+        Agent::new(commands(["git diff --stat", "rm -r x"])).with_tools(tools::all()).with_asker(person.clone());
+    finish(&mut agent, "go").await;
+    let asked = person.asked();
+    let expected = ["Allow once", "Always allow in this folder", "Always allow git diff *", "Don't run it"];
+    assert_eq!(labels(&asked[0]), expected);
+    assert_eq!(labels(&asked[1]), ["Allow once", "Always allow in this folder", "Don't run it"]);
+}
+
+#[tokio::test]
+async fn an_exact_command_with_a_star_does_not_become_a_prefix() {
+    let kept = Arc::new(Kept::default());
+    let person = Person::new([pick("Always allow in this folder"), pick("Don't run it")]);
+    let mut agent = Agent::new(commands(["ls *", "ls -l"]))
+        .with_tools(tools::all())
+        .with_asker(person.clone())
+        .with_permissions(Permissions::default().keeping(kept.clone()));
+    finish(&mut agent, "go").await;
+    assert_eq!(person.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_rule_that_was_taken_back_is_asked_for_again() {
+    let kept = Arc::new(Kept::default());
+    let person = Person::new([pick("Always allow ls *"), pick("Don't run it")]);
+    let mut agent = Agent::new(commands(["ls -a"]))
+        .with_tools(tools::all())
+        .with_asker(person.clone())
+        .with_permissions(Permissions::default().keeping(kept.clone()));
+    finish(&mut agent, "go").await;
+    let rules = agent.permission_rules();
+    let listed = rules.list().unwrap();
+    assert_eq!(listed, [AllowedRule::new("Bash prefix", "ls", Scope::Folder)]);
+    assert_eq!(listed[0].to_string(), "Bash: ls * (whatever plain words follow)");
+    rules.remove(&listed[0]).unwrap();
+    assert_eq!(rules.list().unwrap(), []);
+    agent.clear().unwrap();
+    finish(&mut agent, "again").await;
+    assert_eq!(person.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_rule_that_a_person_adds_is_not_asked_for() {
+    let mut agent = Agent::new(commands(["ls -a", "true"])).with_tools(tools::all()).with_asker(Person::new([]));
+    let rules = agent.permission_rules();
+    rules.add("ls *").unwrap();
+    rules.add(" true ").unwrap();
+    finish(&mut agent, "go").await;
+    let listed: Vec<String> = rules.list().unwrap().iter().map(ToString::to_string).collect();
+    let expected =
+        ["Bash: true (exactly this), for this session", "Bash: ls * (whatever plain words follow), for this session"];
+    assert_eq!(listed, expected);
+    let refused = rules.add("bash *").unwrap_err().to_string();
+    assert!(refused.starts_with("bash runs whatever it is given"), "{refused}");
 }

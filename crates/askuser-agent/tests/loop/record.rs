@@ -427,6 +427,7 @@ mod full {
                     context: None,
                     always: rule.clone(),
                     rule,
+                    prefixes: Default::default(),
                     edits_here: true,
                     always_ask: false,
                 })

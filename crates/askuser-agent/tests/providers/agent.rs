@@ -21,9 +21,13 @@ data: {"type":"message_stop"}
 "#;
 
 async fn run(responses: Vec<CannedResponse>) -> (Vec<AgentEvent>, usize) {
+    run_with("anthropic/m", responses).await
+}
+
+async fn run_with(spec: &str, responses: Vec<CannedResponse>) -> (Vec<AgentEvent>, usize) {
     let server = Server::start(responses).await;
-    let mut agent = Agent::new(Script::default()).with_retries(3, Duration::from_millis(1));
-    agent.set_model(model_at("anthropic/m", &server.url));
+    let mut agent = Agent::new(Script::default()).with_retries(5, Duration::from_millis(1));
+    agent.set_model(model_at(spec, &server.url));
     let events = agent.run("Hello").filter(|event| std::future::ready(!matches!(event, AgentEvent::Context { .. })));
     let events = events.collect().await;
     (events, server.requests().len())
@@ -102,7 +106,23 @@ async fn a_server_that_sends_no_events_is_not_retried() {
 async fn a_truncated_response_is_kept_and_a_notice_says_so() {
     let (events, _) = run(vec![CannedResponse::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
     let mut expected = answered();
-    let message = "the answer was cut off at the limit of its length; max_tokens raises it".into();
+    let message = "the answer was cut off at the limit of its length: ask for the rest, or raise max_tokens".into();
     expected.insert(3, AgentEvent::Notice { message });
     assert_eq!(events, expected);
+}
+
+#[tokio::test]
+async fn a_malformed_call_of_gemini_is_retried_a_few_times() {
+    let malformed =
+        CannedResponse::stream("data: {\"candidates\":[{\"finishReason\":\"MALFORMED_FUNCTION_CALL\"}]}\n\n");
+    let good = CannedResponse::stream(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Done.\"}]},\"finishReason\":\"STOP\"}]}\n\n",
+    );
+    let (events, requests) = run_with("gemini/m", vec![malformed.clone(), malformed.clone(), good]).await;
+    assert_eq!((events.last(), requests), (Some(&AgentEvent::Done { text: "Done.".into() }), 3));
+    let (events, requests) = run_with("gemini/m", vec![malformed; 9]).await;
+    let kind = events
+        .last()
+        .map(|event| matches!(event, AgentEvent::Error { error } if error.kind == FailureKind::Overloaded));
+    assert_eq!((kind, requests), (Some(true), 4));
 }

@@ -83,6 +83,8 @@ fn opaque(value: Value) -> ModelEvent {
 fn events() -> Vec<ModelEvent> {
     vec![
         usage(1492, 2),
+        ModelEvent::Thought("Größe ".into()),
+        ModelEvent::Thought("fehlt.".into()),
         opaque(json!({"type": "thinking", "thinking": "Größe fehlt.", "signature": "EqQBCgIYAhIM"})),
         opaque(json!({"type": "redacted_thinking", "data": "EmwKAhgB"})),
         text("Eine Frage "),
@@ -120,7 +122,7 @@ async fn the_request_has_the_whole_conversation() {
         request.body,
         json!({
             "model": "claude-test",
-            "max_tokens": 8192,
+            "max_tokens": 128_000,
             "stream": true,
             "system": [{"type": "text", "text": SYSTEM, "cache_control": cached}],
             "tools": [
@@ -167,18 +169,19 @@ fn called(json: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
+async fn a_tool_call_truncated_by_the_token_limit_is_marked() {
     for cut in ["", "{\"zone\": \"Eur"] {
-        assert_eq!(
-            fail(SPEC, &stopped(&called(cut), "max_tokens")).await,
-            (
-                FailureKind::Rejected,
-                "the response of anthropic/claude-test reached its token limit inside a call of Now; no tool \
-                 was run: raise max_tokens"
-                    .into()
-            )
-        );
+        let events = read(SPEC, &stopped(&called(cut), "max_tokens")).await;
+        let truncated = ModelEvent::TruncatedCall(call("t", "Now", json!(cut), None));
+        assert_eq!(events, [usage(1, 1), usage(1, 2), truncated]);
     }
+}
+
+#[tokio::test]
+async fn a_tool_call_truncated_by_the_context_window_is_an_error() {
+    let (kind, message) = fail(SPEC, &stopped(&called("{\"zone\": "), "model_context_window_exceeded")).await;
+    assert_eq!(kind, FailureKind::ContextTooLong);
+    assert!(message.ends_with("the context window was full inside a call of Now"), "{message}");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ pub(crate) fn call(id: &str, name: &str, input: Value, extra: Option<Value>) -> 
     ToolCall { id: id.into(), name: name.into(), input, extra }
 }
 
-/// Two calls, one of which could not be read, thoughts of three providers, an empty response, two messages in a row.
+/// Two calls, one of which could not be read, thoughts of four providers, an empty response, two messages in a row.
 pub(crate) fn messages() -> Vec<Message> {
     let opaque = |provider: &str, value| Block::Opaque { provider: provider.into(), value };
     let signed = json!({"gemini": {"id": "own-1", "thoughtSignature": "c2ln"}});
@@ -60,6 +60,10 @@ pub(crate) fn messages() -> Vec<Message> {
             content: vec![
                 opaque("anthropic", json!({"type": "thinking", "thinking": "Hm.", "signature": "EqQB"})),
                 opaque("openrouter", json!({"reasoning_details": [{"type": "reasoning.encrypted", "data": "ZW5j"}]})),
+                opaque(
+                    "openai",
+                    json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "Z0FB"}),
+                ),
                 opaque("gemini", json!({"thoughtSignature": "dGV4dA=="})),
                 Block::Text { text: "I will ask.".into() },
                 Block::Call(call(

@@ -9,10 +9,12 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-const SPECS: [&str; 3] = ["anthropic/m", "openai/m", "gemini/m"];
+const SPECS: [&str; 4] = ["anthropic/m", "openai/m", "openai-chat/m", "gemini/m"];
 
 async fn error(spec: &str, response: CannedResponse) -> ModelError {
-    let (_, error, _) = ask_once(spec, response).await;
+    // Some are asked twice, in two protocols.
+    let server = Server::start([response.clone(), response]).await;
+    let (_, error) = ask(&*model_at(spec, &server.url)).await;
     error.expect("an error")
 }
 
@@ -41,7 +43,9 @@ async fn every_status_has_its_kind_with_every_provider() {
 
 #[tokio::test]
 async fn a_key_is_not_leaked_even_by_a_provider_that_repeats_it() {
-    for (spec, variable) in SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"]) {
+    for (spec, variable) in
+        SPECS.into_iter().zip(["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"])
+    {
         let body = format!("{{\"error\":{{\"message\":\"Wrong key {SECRET}\",\"type\":\"{SECRET}\"}}}}");
         let error = error(spec, CannedResponse::json("401 Unauthorized", body)).await;
         assert_eq!(error.message, format!("the key in {variable} was rejected (401): Wrong key [key]"));
@@ -74,6 +78,7 @@ async fn gemini_sends_the_retry_delay_in_the_body() {
             message: "gemini rate limit reached (429): Quota.".into(),
             retry_after: Some(Duration::from_secs(41)),
             context_window: None,
+            max_retries: None,
         }
     );
 }
@@ -101,7 +106,11 @@ async fn a_body_that_is_no_event_stream_is_a_protocol_error() {
         ("application/json", "{\"status\":\"ok\"}"),
         ("application/vnd.api+json", "[]"),
     ] {
-        for (spec, path) in [("anthropic/m", "/api/v1/messages"), ("openai/m", "/api/chat/completions")] {
+        for (spec, path) in [
+            ("anthropic/m", "/api/v1/messages"),
+            ("openai/m", "/api/responses"),
+            ("openai-chat/m", "/api/chat/completions"),
+        ] {
             let headers = format!("content-type: {content_type}; charset=utf-8\r\n");
             let server = Server::start([CannedResponse::new("200 OK", &headers, body)]).await;
             let error = ask(&*model_at(spec, &format!("{}/api", server.url))).await.1.expect("an error");
@@ -197,12 +206,23 @@ async fn a_refused_connection_is_a_network_failure() {
     let error = ask(&*model_at("ollama/m", &format!("http://{address}"))).await.1.unwrap();
     assert_eq!(error.kind, FailureKind::Network);
     assert!(error.message.starts_with(&format!("cannot reach ollama at {address}: ")), "{}", error.message);
+    assert!(error.message.ends_with("; is ollama running there? OLLAMA_HOST says where"), "{}", error.message);
+    // Nothing on this machine begins to listen because somebody waits for it.
+    assert_eq!(error.max_retries, Some(0));
+}
+
+#[tokio::test]
+async fn an_unknown_host_is_tried_once_more_and_no_longer() {
+    let error = ask(&*model_at("anthropic/m", "http://no-such-host.invalid")).await.1.unwrap();
+    assert_eq!((error.kind, error.max_retries), (FailureKind::Network, Some(1)), "{}", error.message);
+    let advice = "; check the network, the proxy, and ANTHROPIC_BASE_URL if it is set";
+    assert!(error.message.ends_with(advice), "{}", error.message);
 }
 
 #[tokio::test]
 async fn dropping_the_response_closes_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let model = model_at("openai/m", &format!("http://{}", listener.local_addr().unwrap()));
+    let model = model_at("openai-chat/m", &format!("http://{}", listener.local_addr().unwrap()));
     let server = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         // The whole request fits into one read.

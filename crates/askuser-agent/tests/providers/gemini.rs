@@ -16,6 +16,7 @@ async fn any_split_of_the_stream_gives_the_same_events() {
     let value = json!({"thoughtSignature": "dGV4dA=="});
     let events = [
         usage(217, 13),
+        ModelEvent::Thought("**Thinking**".into()),
         text("Eine Frage "),
         text("vorab 🦀:"),
         ModelEvent::Opaque(Block::Opaque { provider: "gemini".into(), value }),
@@ -57,6 +58,7 @@ async fn the_request_has_the_whole_conversation() {
                 {"role": "user", "parts": [{"text": "And?"}]},
                 {"role": "user", "parts": [{"text": "Go on."}]},
             ],
+            "generationConfig": {"thinkingConfig": {"includeThoughts": true}},
             "systemInstruction": {"parts": [{"text": SYSTEM}]},
             "tools": [{"functionDeclarations": [
                 {
@@ -86,7 +88,9 @@ async fn only_the_reason_stop_completes_a_response() {
         ("SAFETY", FailureKind::Rejected),
         ("PROHIBITED_CONTENT", FailureKind::Rejected),
         ("SOMETHING_NEW", FailureKind::Rejected),
-        ("MALFORMED_FUNCTION_CALL", FailureKind::Protocol),
+        ("MALFORMED_FUNCTION_CALL", FailureKind::Overloaded),
+        ("UNEXPECTED_TOOL_CALL", FailureKind::Overloaded),
+        ("TOO_MANY_TOOL_CALLS", FailureKind::Protocol),
     ] {
         let expected = (kind, format!("gemini aborted the response: {reason}: Because."));
         assert_eq!(fail(SPEC, &finished(reason, "{\"text\":\"Hi\"}")).await, expected);
@@ -99,9 +103,7 @@ async fn a_response_of_thoughts_only_is_an_error() {
         fail(SPEC, &finished("MAX_TOKENS", "{\"text\":\"Hm\",\"thought\":true}")).await,
         (
             FailureKind::Rejected,
-            "the response of gemini/gemini-3-test reached its token limit before any output; no tool was run: \
-             raise max_tokens"
-                .into()
+            "the response of gemini/gemini-3-test reached its token limit before any output: raise max_tokens".into()
         )
     );
 }

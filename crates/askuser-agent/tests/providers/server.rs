@@ -116,11 +116,13 @@ async fn read(stream: &mut TcpStream) -> Request {
     let header =
         |line: String| line.split_once(": ").map(|(name, value)| (name.to_lowercase(), value.to_owned())).unwrap();
     let headers: Vec<(String, String)> = lines.map(header).collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length").unwrap().1.parse::<usize>().unwrap();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(0, |(_, length)| length.parse::<usize>().unwrap());
     while bytes.len() < end + 4 + length {
         assert_ne!(stream.read_buf(&mut bytes).await.unwrap(), 0, "the client went away");
     }
-    Request { line, headers, body: serde_json::from_slice(&bytes[end + 4..]).unwrap() }
+    let body = if length == 0 { Value::Null } else { serde_json::from_slice(&bytes[end + 4..]).unwrap() };
+    Request { line, headers, body }
 }
 
 /// Gives the connection back if it stays open.

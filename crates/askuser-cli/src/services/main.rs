@@ -1,8 +1,12 @@
-//! The `askuser-services` executable: the commands that need an async runtime, a network or a database. `askuser` becomes it
-//! for those (`delegate.rs`), so a user only ever calls `askuser COMMAND`.
+//! The `askuser-services` executable: every command but the prompt itself. `askuser` becomes it for those (`delegate.rs`), so a
+//! user only ever calls `askuser COMMAND`.
 
 mod agent;
+mod check;
 mod claude_hook;
+mod commands;
+mod docs;
+mod doctor;
 mod hook;
 mod inbox;
 mod mcp;
@@ -38,7 +42,6 @@ fn run() -> Result<u8, Failure> {
         Some("mcp") => mcp::run(words),
         #[cfg(unix)]
         Some("supervise") => supervise::run(words.skip(1)),
-        _ => Err(Failure::new("askuser-services has no command of that name")
-            .hint("call `askuser COMMAND`; it starts askuser-services where that is needed")),
+        _ => commands::run(),
     }
 }

@@ -158,7 +158,7 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
     wait_until_gone(&pid_in(&place, "pid"));
     let entries = Place::entries(&place.sessions()[0]);
     let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
-    assert_eq!(result["result"]["output"], "ran\n\nExit code 3");
+    assert_eq!(result["result"]["output"], "Exit code 3\n\nran");
 }
 
 /// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.

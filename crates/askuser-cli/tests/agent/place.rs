@@ -25,7 +25,9 @@ impl Place {
 
     pub(crate) fn sessions(&self) -> Vec<PathBuf> {
         let folder = self.home.path().join("state/askuser/sessions");
-        let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+        let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let mut files: Vec<PathBuf> =
+            entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
         files.sort();
         files
     }

@@ -840,17 +840,32 @@ fn shift_tab_changes_what_needs_permission_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn a_command_that_was_allowed_is_one_line() {
-    let bash = json!({"name": "Bash", "input": {"command": "echo words"}});
-    let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}]));
-    let mut terminal = start(&stage, &["hello"]);
-    terminal.wait_for("╭─ Bash ─╮");
-    terminal.keys("1");
-    terminal.wait_for("Done.");
-    terminal.wait_for(BOX);
-    let screen = terminal.screen();
-    let lines: Vec<&str> = screen.lines().filter(|line| line.contains("Bash")).collect();
-    assert!(matches!(lines[..], [line] if line.starts_with("● Bash echo words  ✔ Allow once")), "{screen}");
+fn a_command_that_was_allowed_is_one_line_and_what_it_writes_is_seen() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let bash = json!({"name": "Bash", "input": {"command": "seq 1 9; until test -e go; do sleep 0.05; done"}});
+        let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}])).size(columns, rows);
+        let mut terminal = start(&stage, &["hello"]);
+        terminal.wait_for("╭─ Bash ─╮");
+        terminal.keys("1");
+        terminal.wait_for("\n    9\n");
+        let screen = terminal.screen();
+        assert!(screen.contains("\n    5\n    6\n    7\n    8\n    9\n") && !screen.contains("    4\n"), "{screen}");
+        // The page follows what is still being written.
+        terminal.keys("<c-o>");
+        terminal.wait_for("  1\n");
+        std::fs::write(stage.path("go"), "").expect("a file");
+        terminal.wait_for("✔");
+        terminal.keys("q");
+        terminal.wait_for("Done.");
+        terminal.wait_for(BOX);
+        let history = terminal.history();
+        let lines: Vec<&str> = history.lines().filter(|line| line.contains("Bash")).collect();
+        assert!(
+            matches!(lines[..], [line] if line.starts_with("● Bash seq 1 9;") && line.contains("✔ Allow once")),
+            "{history}"
+        );
+        assert!(!history.contains("    9"), "{history}");
+    }
 }
 
 #[test]

@@ -349,3 +349,30 @@ fn questions_with_a_preview_are_shown_as_markdown() {
         assert_eq!((ended.code, ended.picks()), (Some(0), serde_json::json!([["Table"]])));
     }
 }
+
+#[test]
+fn questions_with_a_list_are_shown_as_markdown() {
+    let question = serde_json::json!({"question": "Which?\n- one\n- two", "header": "List", "multiSelect": false,
+        "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]});
+    let stage = Stage::new().file("in.json", serde_json::json!({"questions": [question]}).to_string());
+    let mut terminal = stage.ask(&["in.json"]);
+    terminal.wait_for("┃ • two");
+    terminal.keys("2");
+    assert_eq!(terminal.finish().picks(), serde_json::json!([["B"]]));
+}
+
+#[test]
+fn the_terminal_does_not_look_closed_while_questions_are_handed_over() {
+    // With every standard stream in a file, only what is handed over keeps it open: whoever is on the other side of the
+    // pseudo-terminal would read an error otherwise, and may take it for the end.
+    let question = serde_json::json!({"question": "Which?", "header": "Look", "multiSelect": false,
+        "options": [{"label": "A", "description": "a", "preview": "x"}, {"label": "B", "description": "b"}]});
+    let stage = Stage::new()
+        .file("in.json", serde_json::json!({"questions": [question]}).to_string())
+        .file("askuser-services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\nexit 0\n");
+    std::fs::copy(env!("CARGO_BIN_EXE_askuser"), stage.path("askuser")).expect("a copy");
+    let ended = stage.shell("chmod +x askuser-services; exec ./askuser ask - <in.json >out 2>err").finish();
+    assert_eq!(ended.code, Some(0));
+    let open = stage.read("open");
+    assert!(open.lines().any(|file| file.starts_with("/dev/tty") || file.starts_with("/dev/pts/")), "{open}");
+}

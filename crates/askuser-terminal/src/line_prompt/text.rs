@@ -1,9 +1,11 @@
 //! What a [`LinePrompt`] prints: the question or the review, and what the next line is for.
 
 use super::LinePrompt;
+use crate::markdown;
 use crate::view::{Signs, Start, wrap, wrap_exactly};
 use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
 use askuser::report;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -65,7 +67,7 @@ impl LinePrompt {
             }
         }
         let _ = writeln!(out, "{}:", question.header());
-        self.write_quoted(out, question.text());
+        self.write_quoted(out, &self.plain(question.text()));
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
         for (row, option) in question.options().iter().enumerate() {
@@ -76,7 +78,7 @@ impl LinePrompt {
             if !option.description().is_empty() {
                 lead.push_str(": ");
             }
-            self.write_marked(out, &lead, option.description());
+            self.write_marked(out, &lead, &self.plain(option.description()));
             self.write_note(out, entry, row);
         }
         let other = entry.other_row();
@@ -84,6 +86,14 @@ impl LinePrompt {
         self.write_marked(out, &format!("  {}. Other{}: ", other + 1, chosen(other)), typed);
         self.write_note(out, entry, other);
         self.write_input_hint(out);
+    }
+
+    /// A text as it is read out: without marks, unless somebody agrees to what it says.
+    fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.prompt.wording() {
+            Wording::Prose => markdown::unstyled(text),
+            Wording::Exact => text.into(),
+        }
     }
 
     fn write_preview(&self, out: &mut String, i: usize) {

@@ -24,6 +24,7 @@ use crate::view::{ColorDepth, Role, Theme, diff_role, width, wrap_exactly, wrap_
 use askuser::sanitize;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// A line of Markdown, read: what it shows, whatever the width and the colours.
@@ -118,6 +119,30 @@ pub(crate) fn prose_rows(text: &str) -> Vec<Row> {
         Some(read) => read(text),
         None if cfg!(test) => rows(text),
         None => sanitize::block(text).lines().map(Row::as_written).collect(),
+    }
+}
+
+/// A text with lists or code blocks in it as rows, if Markdown is enabled.
+pub(crate) fn blocks(text: &str) -> Option<Vec<Row>> {
+    let is_enabled = READER.get().is_some() || cfg!(test);
+    (is_enabled && has_blocks(text)).then(|| prose_rows(text))
+}
+
+/// Whether a line of a text begins a list or a block of code.
+pub(crate) fn has_blocks(text: &str) -> bool {
+    text.lines().map(str::trim_start).any(|line| {
+        let after_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_number = after_digits.len() < line.len() && [". ", ") "].iter().any(|end| after_digits.starts_with(end));
+        is_number || ["- ", "* ", "+ ", "```", "~~~"].iter().any(|mark| line.starts_with(mark))
+    })
+}
+
+/// A text without its marks, for where there are no styles: bold is plain, code stays between backticks.
+pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
+    let theme = Theme { depth: ColorDepth::None, ..Theme::default() };
+    match inline(text) {
+        Some(pieces) => words(&pieces, Style::new(), &theme).into_iter().map(|(text, _)| text).collect(),
+        None => text.into(),
     }
 }
 

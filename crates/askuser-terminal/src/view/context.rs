@@ -19,6 +19,11 @@ pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line
 
 /// The same, prose as Markdown only where that is enabled.
 pub(crate) fn rows_of_context(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    read_context(context, theme, columns).0
+}
+
+/// The rows of a context, and the one that has to be seen: the first that a diff changes. What stands above it says where.
+pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (Vec<Line<'static>>, usize) {
     let columns = usize::from(columns);
     let text = sanitize::block(context.text());
     let text = text.strip_suffix('\n').unwrap_or(&text);
@@ -27,25 +32,28 @@ pub(crate) fn rows_of_context(context: &Context, theme: &Theme, columns: u16) ->
             let bar = bar(theme);
             let room = columns.saturating_sub(width(&bar.content));
             let lines = markdown::render_as(&markdown::prose_rows(text), theme, room, Fences::Boxed, Style::new());
-            lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect()
+            (lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect(), 0)
         }
         Context::Diff(_) => exactly(text, diff_role, theme, columns),
         _ => exactly(text, |_| Role::Text, theme, columns),
     }
 }
 
-/// Every line of a text as it is, in the role that `role_of` gives it.
-fn exactly(text: &str, role_of: fn(&str) -> Role, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let mut role = Role::Text;
+/// Every line of a text as it is, in the role that `role_of` gives it, and the first row that is added or removed.
+fn exactly(text: &str, role_of: fn(&str) -> Role, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, usize) {
+    let (mut role, mut changed) = (Role::Text, None);
     let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1));
-    let row = |(range, start): (Range<usize>, Start)| {
+    let row = |(i, (range, start)): (usize, (Range<usize>, Start))| {
         let words = &text[range];
         if start == Start::Line {
             role = role_of(words);
         }
+        if matches!(role, Role::Success | Role::Danger) {
+            changed.get_or_insert(i);
+        }
         Line::from(vec![bar_at(start, theme), Span::styled(words.to_owned(), theme.style(role))])
     };
-    rows.into_iter().map(row).collect()
+    (rows.into_iter().enumerate().map(row).collect(), changed.unwrap_or(0))
 }
 
 /// The role of a line of a diff.

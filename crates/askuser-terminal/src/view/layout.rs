@@ -3,11 +3,11 @@
 //! All that has to be read to decide comes before decoration: when rows are short, blank lines go first, then descriptions of
 //! options without the focus; then context, options and preview scroll, each by itself.
 
-use super::pane::{self, Pane};
+use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
 use super::wrap::width;
-use super::{PromptPhase, Theme, View, border, rows_of_context};
+use super::{PromptPhase, Theme, View, border, read_context};
 use askuser::prompt::{InputMode, Page, Scroll, Viewport};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
@@ -30,12 +30,13 @@ impl<'a> Layout<'a, '_> {
         let on_question = matches!(self.prompt.page(), Page::Question(_)) && self.prompt.mode() != InputMode::Help;
         let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE) } else { None };
         self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
-        let context = match context.filter(|_| on_question) {
-            Some(context) => rows_of_context(context, self.theme, self.columns.saturating_sub(EDGE)),
-            None => Vec::new(),
+        let (context, first_change) = match context.filter(|_| on_question) {
+            Some(context) => read_context(context, self.theme, self.columns.saturating_sub(EDGE)),
+            None => (Vec::new(), 0),
         };
         let list = match &preview {
-            Some(Preview { place: Place::Beside(list), .. }) => *list,
+            // A column stays free between the two.
+            Some(Preview { place: Place::Beside(list), .. }) => list.saturating_sub(1),
             _ => self.columns,
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);
@@ -51,7 +52,8 @@ impl<'a> Layout<'a, '_> {
             content.leave_out_descriptions();
         }
         let (content, has_border) = self.yield_to_question(content);
-        self.fit(content, has_border, context, preview)
+        let begin = self.prompt.context_offset().map_or(Begin::For(first_change), Begin::At);
+        self.fit(content, has_border, (context, begin), preview)
     }
 
     /// With few rows, footer hints, border and head give way to the question and to notices. Returns whether the bottom
@@ -77,7 +79,7 @@ impl<'a> Layout<'a, '_> {
         self,
         mut content: PromptLines<'a>,
         has_border: bool,
-        context: Vec<Line<'static>>,
+        (context, begin): (Vec<Line<'static>>, Begin),
         preview: Option<Preview>,
     ) -> View<'a> {
         let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
@@ -89,16 +91,21 @@ impl<'a> Layout<'a, '_> {
         content.body.extend(vec![content.blank.clone(); missing]);
         let total = content.body.len();
         let context_rows = context.len();
-        let least_below = below.min(pane::LEAST);
-        let context = Pane::sharing(context, context_rows, room, total + least_below, self.prompt.context_offset());
-        let room = room - context.height();
+        // All options before a preview, until the person reads it.
         let preview_offset = self.prompt.preview_offset();
+        let claim = if preview_offset.is_some() { Claim::Read } else { Claim::Offered };
+        let least_below = below.min(claim.rows());
+        let context = Pane::sharing(context, context_rows, room, total + least_below, Claim::Read, begin);
+        let room = room - context.height();
+        let preview_begin = Begin::At(preview_offset.unwrap_or(0));
         let (list, preview) = match preview {
             Some(Preview { place: Place::Beside(list), rows, .. }) => {
-                (Some(list), Pane::new(rows, room.min(total), preview_offset))
+                (Some(list), Pane::new(rows, room.min(total), preview_begin))
             }
-            Some(Preview { rows, tallest, .. }) => (None, Pane::sharing(rows, tallest, room, total, preview_offset)),
-            None => (None, Pane::new(Vec::new(), 0, 0)),
+            Some(Preview { rows, tallest, .. }) => {
+                (None, Pane::sharing(rows, tallest, room, total, claim, preview_begin))
+            }
+            None => (None, Pane::new(Vec::new(), 0, Begin::At(0))),
         };
         let height = if list.is_some() { room } else { room - preview.height() }.min(total);
         let offset = offset(self.prompt, &content, height);
@@ -112,7 +119,7 @@ impl<'a> Layout<'a, '_> {
         };
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() && self.is_unread(&viewport) {
             // Enter does not choose a row that is off the screen, so the footer does not offer it.
-            content.footer = vec![read_on(self.theme, self.columns.into())];
+            content.footer = vec![read_on(self.prompt, self.theme, self.columns.into())];
         }
         let above = content.head.len() + context.height();
         let shown = offset..offset + height;

@@ -6,9 +6,33 @@ use super::{PromptPhase, border};
 use askuser::prompt::Window;
 use ratatui_core::text::{Line, Span};
 
-/// The rows that a pane keeps when rows are short, if it has as many: three of its text, and one that says how much more
-/// there is.
-pub(super) const LEAST: usize = 4;
+/// How many rows a pane keeps when rows are short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// Three of its text, and one that says how much more there is: it is being read.
+    Read,
+    /// One that says how much there is to read.
+    Offered,
+}
+
+impl Claim {
+    pub(super) fn rows(self) -> usize {
+        match self {
+            Claim::Read => 4,
+            Claim::Offered => 1,
+        }
+    }
+}
+
+/// Where a pane begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begin {
+    /// At this row, or as near as fills the pane.
+    At(usize),
+    /// At the top, if this row is among the first half of what is shown then; else at this row.
+    For(usize),
+}
+
 /// The rows that are left to what is beside it: the question and an option, or two options.
 const LEFT_FREE: usize = 2;
 
@@ -20,19 +44,35 @@ pub(super) struct Pane {
 }
 
 impl Pane {
-    /// A pane that would take `wanted` rows, and shares `room` rows with a page of `page` rows. It starts at line `offset`, or
-    /// as near as fills it.
-    pub(super) fn sharing(rows: Vec<Line<'static>>, wanted: usize, room: usize, page: usize, offset: usize) -> Pane {
+    /// A pane that would take `wanted` rows, and shares `room` rows with a page of `page` rows.
+    pub(super) fn sharing(
+        rows: Vec<Line<'static>>,
+        wanted: usize,
+        room: usize,
+        page: usize,
+        claim: Claim,
+        begin: Begin,
+    ) -> Pane {
         let most = room.saturating_sub(page.min(LEFT_FREE));
-        Pane::new(rows, room.saturating_sub(page).max(LEAST).min(wanted).min(most), offset)
+        let height = room.saturating_sub(page).max(claim.rows()).min(wanted).min(most);
+        match claim {
+            Claim::Offered if height == 1 && rows.len() > 1 => {
+                Pane { window: Window { offset: 0, height: 0, total: rows.len() }, rows, height }
+            }
+            _ => Pane::new(rows, height, begin),
+        }
     }
 
     /// A pane that takes so many rows.
-    pub(super) fn new(rows: Vec<Line<'static>>, height: usize, offset: usize) -> Pane {
+    pub(super) fn new(rows: Vec<Line<'static>>, height: usize, begin: Begin) -> Pane {
         let total = rows.len();
         let marked = height < total && height > 1;
         let shown = (height - usize::from(marked)).min(total);
-        Pane { rows, window: Window { offset: offset.min(total - shown), height: shown, total }, height }
+        let offset = match begin {
+            Begin::For(row) if row * 2 < shown => 0,
+            Begin::At(row) | Begin::For(row) => row.min(total - shown),
+        };
+        Pane { rows, window: Window { offset, height: shown, total }, height }
     }
 
     pub(super) fn window(&self) -> Window {
@@ -49,7 +89,12 @@ impl Pane {
         let Window { offset, height, total } = self.window;
         let mut lines: Vec<_> = self.rows.into_iter().skip(offset).take(height).collect();
         if height < total && height < self.height {
-            let more = border::hidden(self.window, theme, phase).into_iter().find(|more| width(more) < columns);
+            let down = theme.signs.down;
+            let forms = match height {
+                0 => vec![format!("{down} preview, {total} lines, PgDn"), format!("{down} {total}")],
+                _ => border::hidden(self.window, theme, phase),
+            };
+            let more = forms.into_iter().find(|more| width(more) < columns);
             lines.push(Line::from(Span::styled(more.unwrap_or_default(), theme.style(Role::Secondary))));
         }
         lines.resize(self.height, Line::default());

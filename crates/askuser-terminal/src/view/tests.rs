@@ -3,6 +3,7 @@
 mod closings;
 mod contexts;
 mod forged;
+mod marks;
 mod previews;
 mod properties;
 mod screens;

@@ -132,6 +132,10 @@ pub struct Window {
 impl Window {
     /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
     pub(super) fn paged(&self, pages: isize) -> Option<usize> {
+        if self.height == 0 {
+            // Nothing of it has been read.
+            return (pages > 0 && self.total > 0).then_some(0);
+        }
         // A line of overlap keeps the reader's place.
         let step = pages * self.height.saturating_sub(1).max(1) as isize;
         let to = self.offset.saturating_add_signed(step).min(self.total.saturating_sub(self.height));
@@ -202,10 +206,10 @@ pub struct Prompt {
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
     pub(super) scroll: Scroll,
-    /// The first line of the context that is shown.
-    pub(super) context_offset: usize,
-    /// The first line of the preview that is shown, and the row it belongs to.
-    pub(super) preview_offset: (usize, usize),
+    /// The first line of the context that is shown, once it was scrolled.
+    pub(super) context_offset: Option<usize>,
+    /// The row whose preview was scrolled, and the first line of it that is shown.
+    pub(super) preview_offset: Option<(usize, usize)>,
     pub(super) viewport: Option<Viewport>,
     pub(super) now: Duration,
     /// How long the border shows that a question of several was answered, and until when it does.
@@ -260,8 +264,8 @@ impl Prompt {
             decline: Text::new(limit),
             notice: None,
             scroll: Scroll::At(0),
-            context_offset: 0,
-            preview_offset: (0, 0),
+            context_offset: None,
+            preview_offset: None,
             viewport: None,
             now: Duration::ZERO,
             success_flash: Duration::ZERO,
@@ -475,15 +479,15 @@ impl Prompt {
         self.scroll
     }
 
-    /// The first line to show of the context.
-    pub fn context_offset(&self) -> usize {
+    /// The first line to show of the context, once the person has scrolled it; until then the surface decides.
+    pub fn context_offset(&self) -> Option<usize> {
         self.context_offset
     }
 
-    /// The first line to show of the preview of the focused option; each is read from its beginning.
-    pub fn preview_offset(&self) -> usize {
-        let (row, offset) = self.preview_offset;
-        if row == self.focus() { offset } else { 0 }
+    /// The first line to show of the preview of the focused option, once the person reads it; each is read from its
+    /// beginning.
+    pub fn preview_offset(&self) -> Option<usize> {
+        self.preview_offset.filter(|(row, _)| *row == self.focus()).map(|(_, offset)| offset)
     }
 
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
@@ -548,7 +552,11 @@ impl Prompt {
 
     /// The help page: keys and what they do here.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.bindings().filter(|row| !row.spelled.is_empty()).map(|row| (row.spelled, row.does))
+        let is_put_aside = self.occasion != Occasion::Asked && self.context() != KeyContext::Typing;
+        self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
+            Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
+            _ => (row.spelled, row.does),
+        })
     }
 
     /// The keys that mean something here.

@@ -1166,6 +1166,16 @@ fn a_single_question_speaks_of_no_others() {
     assert!(Prompt::new(auth(), ARMED).help().any(|(_, does)| does == "earlier and later question"));
 }
 
+#[test]
+fn a_prompt_that_somebody_opened_is_left_for_later_and_not_cancelled() {
+    for occasion in [Occasion::Opened, Occasion::Unbidden] {
+        let prompt = Prompt::new(database(), ARMED).on(occasion);
+        assert!(prompt.hints().any(|(key, does)| key == "esc" && does == "later"), "{occasion:?}");
+        assert!(prompt.help().any(|(keys, does)| keys == "Esc" && does == "leave it for later"), "{occasion:?}");
+    }
+    assert!(Prompt::new(database(), ARMED).help().any(|(keys, does)| keys == "Esc" && does == "cancel"));
+}
+
 // ---- properties ----
 
 /// A question set of hostile text, as it would come from a model.
@@ -1394,10 +1404,10 @@ proptest! {
 fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
     let mut prompt = Prompt::new(database(), ARMED);
     let mut step = |code: KeyCode, offset: usize| {
-        let context = Window { offset: prompt.context_offset(), height: 5, total: 12 };
+        let context = Window { offset: prompt.context_offset().unwrap_or(0), height: 5, total: 12 };
         prompt.look(Viewport { offset, height: 10, total: 30, context, ..Viewport::default() });
         prompt.update(Event::Key(code.into()), Duration::ZERO);
-        (prompt.context_offset(), prompt.scroll())
+        (prompt.context_offset().unwrap_or(0), prompt.scroll())
     };
     let read = [0, 0, 0, 9].map(|offset| step(KeyCode::PageDown, offset));
     assert_eq!(read, [(4, Scroll::At(0)), (7, Scroll::At(0)), (7, Scroll::At(9)), (7, Scroll::At(18))]);
@@ -1409,16 +1419,30 @@ fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
 fn the_preview_scrolls_first_and_each_option_has_its_own_from_the_beginning() {
     let mut prompt = Prompt::new(database(), ARMED);
     let look = |prompt: &mut Prompt| {
-        let preview = Window { offset: prompt.preview_offset(), height: 5, total: 8 };
+        let preview = Window { offset: prompt.preview_offset().unwrap_or(0), height: 5, total: 8 };
         prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
     };
     let mut step = |code: KeyCode| {
         look(&mut prompt);
         prompt.update(Event::Key(code.into()), Duration::ZERO);
-        prompt.preview_offset()
+        prompt.preview_offset().unwrap_or(0)
     };
     assert_eq!([KeyCode::PageDown, KeyCode::PageDown, KeyCode::PageUp].map(&mut step), [3, 3, 0]);
     assert_eq!([KeyCode::PageDown, KeyCode::Down, KeyCode::PageDown].map(&mut step), [3, 0, 3]);
+}
+
+#[test]
+fn a_preview_that_is_only_offered_is_read_from_its_beginning() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    assert_eq!(prompt.preview_offset(), None);
+    let mut step = |code: KeyCode, height: usize| {
+        let preview = Window { offset: prompt.preview_offset().unwrap_or(0), height, total: 8 };
+        prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
+        prompt.update(Event::Key(code.into()), Duration::ZERO);
+        prompt.preview_offset()
+    };
+    let read = [(KeyCode::PageUp, 0), (KeyCode::PageDown, 0), (KeyCode::PageDown, 3), (KeyCode::Down, 3)];
+    assert_eq!(read.map(|(code, height)| step(code, height)), [None, Some(0), Some(2), None]);
 }
 
 #[test]

@@ -273,7 +273,7 @@ impl Prompt {
         self.mode = InputMode::Choosing;
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
-        self.preview_offset = (0, 0);
+        self.preview_offset = None;
         // What the next page shows is not known until it is laid out.
         self.viewport = None;
     }
@@ -350,8 +350,8 @@ impl Prompt {
     fn page_down(&mut self) {
         let Some(viewport) = &self.viewport else { return };
         match (viewport.preview.paged(1), viewport.context.paged(1)) {
-            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
-            (None, Some(offset)) => self.context_offset = offset,
+            (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
+            (None, Some(offset)) => self.context_offset = Some(offset),
             (None, None) => self.scroll_by_page(1),
         }
     }
@@ -361,8 +361,8 @@ impl Prompt {
         let Some(viewport) = &self.viewport else { return };
         let context = viewport.context.paged(-1).filter(|_| viewport.offset == 0);
         match (viewport.preview.paged(-1), context) {
-            (Some(offset), _) => self.preview_offset = (self.focus(), offset),
-            (None, Some(offset)) => self.context_offset = offset,
+            (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
+            (None, Some(offset)) => self.context_offset = Some(offset),
             (None, None) => self.scroll_by_page(-1),
         }
     }

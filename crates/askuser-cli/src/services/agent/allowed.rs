@@ -1,7 +1,8 @@
-//! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking.
+//! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking. The file is
+//! for people to read and write too: docs/permissions.md.
 
-use askuser_agent::Allowed;
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_agent::{Allowed, AllowedRule, Scope};
 use askuser_cli::state_folder::{state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,9 @@ struct File {
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
+/// Stands for every folder. No folder is called that: theirs are absolute paths.
+const EVERYWHERE: &str = "*";
+
 impl File {
     /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
@@ -39,24 +43,64 @@ impl File {
     }
 }
 
-impl Allowed for File {
-    fn contains(&self, tool: &str, rule: &str) -> bool {
-        self.read().is_ok_and(|Rules(rules)| {
-            rules.get(&self.folder).and_then(|tools| tools.get(tool)).is_some_and(|rules| rules.contains(rule))
-        })
-    }
-
-    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+impl File {
+    /// Changes the file, unless it cannot be read.
+    fn change(&self, change: impl FnOnce(&mut Rules)) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
             private_folder(folder)?;
         }
-        // Another session may be adding to it at this moment. Where there are no locks, that is a risk to take.
+        // Another session may be changing it at this moment. Where there are no locks, that is a risk to take.
         let lock = private_file(&self.file.with_extension("lock"))?;
         let _ = lock.lock();
         let mut rules = self.read()?;
-        let tools = rules.0.entry(self.folder.clone()).or_default();
-        tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());
+        change(&mut rules);
         atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&rules)?, FilePermissions::OwnerOnly)
+    }
+
+    /// What is allowed here, and where that is written.
+    fn here<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = (Scope, &'a BTreeMap<String, BTreeSet<String>>)> {
+        let places = [(Scope::Folder, self.folder.as_str()), (Scope::Everywhere, EVERYWHERE)];
+        places.into_iter().filter_map(|(scope, place)| Some((scope, rules.0.get(place)?)))
+    }
+}
+
+impl Allowed for File {
+    fn contains(&self, tool: &str, rule: &str) -> bool {
+        let has =
+            |tools: &BTreeMap<String, BTreeSet<String>>| tools.get(tool).is_some_and(|rules| rules.contains(rule));
+        self.read().is_ok_and(|rules| self.here(&rules).any(|(_, tools)| has(tools)))
+    }
+
+    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+        self.change(|Rules(rules)| {
+            let tools = rules.entry(self.folder.clone()).or_default();
+            tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());
+        })
+    }
+
+    fn rules(&self) -> io::Result<Vec<AllowedRule>> {
+        let rules = self.read()?;
+        let listed = self.here(&rules).flat_map(|(scope, tools)| {
+            tools.iter().flat_map(move |(tool, rules)| {
+                rules.iter().map(move |rule| AllowedRule::new(tool.as_str(), rule.as_str(), scope))
+            })
+        });
+        Ok(listed.collect())
+    }
+
+    fn remove(&self, rule: &AllowedRule) -> io::Result<()> {
+        let place = match rule.scope {
+            Scope::Everywhere => EVERYWHERE,
+            Scope::Folder | Scope::Session => &self.folder,
+        };
+        self.change(|Rules(folders)| {
+            let Some(tools) = folders.get_mut(place) else { return };
+            if let Some(rules) = tools.get_mut(&rule.tool) {
+                rules.remove(&rule.rule);
+            }
+            tools.retain(|_, rules| !rules.is_empty());
+            folders.retain(|_, tools| !tools.is_empty());
+        })
     }
 }
 
@@ -123,12 +167,34 @@ mod tests {
     }
 
     #[test]
+    fn rules_that_a_person_wrote_for_every_folder_hold_in_each_and_can_be_taken_back() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("allowed.json");
+        fs::write(&file, r#"{"*": {"Bash": ["git status"], "Bash prefix": ["cargo test"]}, "/a": {"Bash": ["ls"]}}"#)
+            .unwrap();
+        let rules = File { file: file.clone(), folder: "/a".into() };
+        assert!(rules.contains("Bash", "git status") && rules.contains("Bash prefix", "cargo test"));
+        let rule = |tool, rule, scope| AllowedRule::new(tool, rule, scope);
+        let expected = [
+            rule("Bash", "ls", Scope::Folder),
+            rule("Bash", "git status", Scope::Everywhere),
+            rule("Bash prefix", "cargo test", Scope::Everywhere),
+        ];
+        assert_eq!(rules.rules().unwrap(), expected);
+        rules.remove(&expected[0]).unwrap();
+        rules.remove(&expected[2]).unwrap();
+        assert!(!rules.contains("Bash", "ls") && !rules.contains("Bash prefix", "cargo test"));
+        let left: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
+    }
+
+    #[test]
     fn a_broken_file_allows_nothing_and_is_not_overwritten() {
         let state = tempfile::tempdir().unwrap();
         let file = state.path().join("allowed.json");
         fs::write(&file, "{").unwrap();
         let rules = File { file: file.clone(), folder: "/a".into() };
-        assert!(rules.insert("Bash", "ls").is_err() && !rules.contains("Bash", "ls"));
+        assert!(rules.insert("Bash", "ls").is_err() && !rules.contains("Bash", "ls") && rules.rules().is_err());
         assert_eq!(fs::read_to_string(file).unwrap(), "{");
     }
 }

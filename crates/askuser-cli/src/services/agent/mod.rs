@@ -4,6 +4,7 @@ mod allowed;
 pub(crate) mod announce;
 mod app;
 mod headless;
+mod permissions_command;
 mod protocol;
 mod session;
 mod sessions;

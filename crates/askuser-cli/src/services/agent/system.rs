@@ -1,7 +1,8 @@
 //! What the model is told before anything else: its task, where it is, and what the project says about itself.
 //!
-//! A project is not trusted: what it says of itself is a bounded, regular file in its own folder. Links are not followed,
-//! since they would send any file of the user's to the provider, and nothing is opened that could block.
+//! A project is not trusted: what it says of itself are bounded, regular files in its own folders, from the repository's root
+//! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
+//! nothing is opened that could block.
 
 use askuser_cli::failure;
 use std::fs::{File, OpenOptions};
@@ -10,17 +11,20 @@ use std::path::Path;
 
 const SYSTEM: &str = include_str!("../../../prompts/agent/system.txt");
 
-/// Files in which projects tell agents about themselves; the first one found counts.
+/// Files in which projects tell agents about themselves; the first one found in a folder counts.
 const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
-/// More than this is not read: every request pays for it.
-const MOST_BYTES: u64 = 20_000;
+/// More than this is not read of one file, nor of all together: every request pays for it.
+const MAX_BYTES: u64 = 20_000;
+const MAX_TOTAL_BYTES: u64 = 40_000;
 
-/// What a project says of itself.
+/// What a folder says of itself.
 enum Notes {
     /// Nothing.
     None,
     Text(String),
+    /// It is longer than what is read of it.
+    Cut(String),
     /// It is not a regular file.
     NotAFile,
 }
@@ -28,23 +32,60 @@ enum Notes {
 pub(crate) fn prompt(cwd: &Path) -> String {
     let mut prompt = SYSTEM.trim_ascii_end().to_owned();
     prompt.push_str(&format!("\n\nFolder: {}\nSystem: {}\n", cwd.display(), std::env::consts::OS));
-    for name in NOTES {
-        match notes(&cwd.join(name)) {
-            Notes::Text(notes) => {
-                prompt.push_str(&format!("\nThe project's {name}:\n\n{notes}\n"));
-                break;
-            }
-            Notes::NotAFile => {
-                let words = format!("{name} is a link, a pipe or a device, must be a regular file: it is not read");
-                failure::notice("askuser", &words);
-            }
-            Notes::None => {}
-        }
+    let notes = all_notes(cwd);
+    if notes.len() > 1 {
+        prompt.push_str(
+            "\nWhat the project says of itself, the nearest folder last. Where they differ, the nearest counts.\n",
+        );
+    }
+    for (name, text) in notes {
+        prompt.push_str(&format!("\nThe project's {name}:\n\n{text}\n"));
     }
     prompt
 }
 
-fn notes(path: &Path) -> Notes {
+/// What all folders say, the nearest last, with the name of each file below the first folder. The nearest come first where
+/// there is not room for all.
+fn all_notes(cwd: &Path) -> Vec<(String, String)> {
+    // Without links, so that none of the folders is one, and the repository is the one it is really in.
+    let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
+    let root = repository(&cwd).unwrap_or(&cwd);
+    let (mut all, mut room) = (Vec::new(), MAX_TOTAL_BYTES);
+    for folder in cwd.ancestors().take_while(|folder| folder.starts_with(root)) {
+        let below = folder.strip_prefix(root).unwrap_or(folder);
+        if let Some((name, text)) = folder_notes(folder, below, room) {
+            room = room.saturating_sub(text.len() as u64);
+            all.push((name, text));
+        }
+    }
+    all.reverse();
+    all
+}
+
+/// The root of the repository that a folder is in.
+fn repository(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
+}
+
+/// What a folder says of itself, and the name of that file; at most as much as there is room for.
+fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, String)> {
+    for file in NOTES {
+        let name = below.join(file).display().to_string();
+        let notice = |fact: &str| failure::notice("askuser", &format!("{name} {fact}"));
+        match notes(&folder.join(file), room.min(MAX_BYTES)) {
+            Notes::Text(text) => return Some((name, text)),
+            Notes::Cut(text) => {
+                notice(&format!("is long: only its first {} bytes are read", room.min(MAX_BYTES)));
+                return (!text.is_empty()).then_some((name, text));
+            }
+            Notes::NotAFile => notice("is a link, a pipe or a device, must be a regular file: it is not read"),
+            Notes::None => {}
+        }
+    }
+    None
+}
+
+fn notes(path: &Path, max_bytes: u64) -> Notes {
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => return Notes::NotAFile,
         Ok(_) => {}
@@ -56,12 +97,15 @@ fn notes(path: &Path) -> Notes {
         return Notes::NotAFile;
     }
     let mut bytes = Vec::new();
-    if file.take(MOST_BYTES).read_to_end(&mut bytes).is_err() {
+    if file.take(max_bytes + 1).read_to_end(&mut bytes).is_err() {
         return Notes::None;
     }
-    match String::from_utf8_lossy(&bytes).trim() {
-        "" => Notes::None,
-        text => Notes::Text(text.to_owned()),
+    let is_cut = bytes.len() as u64 > max_bytes;
+    bytes.truncate(max_bytes as usize);
+    match (String::from_utf8_lossy(&bytes).trim(), is_cut) {
+        (text, true) => Notes::Cut(text.to_owned()),
+        ("", false) => Notes::None,
+        (text, false) => Notes::Text(text.to_owned()),
     }
 }
 
@@ -89,6 +133,81 @@ mod tests {
         let notes = format!("Use tabs. {}", "x".repeat(50_000));
         std::fs::write(folder.path().join("AGENTS.md"), &notes).unwrap();
         assert_eq!(prompt(folder.path()), format!("{without}\nThe project's AGENTS.md:\n\n{}\n", &notes[..20_000]));
+    }
+
+    fn write(path: impl AsRef<Path>, text: &str) {
+        std::fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// The names and texts of what a folder is told.
+    fn told(folder: &Path) -> Vec<(String, String)> {
+        all_notes(folder)
+    }
+
+    fn pairs<const N: usize>(notes: [(&str, &str); N]) -> Vec<(String, String)> {
+        notes.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
+    }
+
+    #[test]
+    fn every_folder_from_the_repositorys_root_on_is_heard_the_nearest_last() {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("repository");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        write(outer.path().join("AGENTS.md"), "not of the repository");
+        write(root.join("AGENTS.md"), "root");
+        write(root.join("CLAUDE.md"), "not read beside the other");
+        write(root.join("a/CLAUDE.md"), "middle");
+        write(root.join("a/b/c/AGENTS.md"), "nearest");
+        write(root.join("a/b/c/d/AGENTS.md"), "below");
+        write(root.join("x/AGENTS.md"), "beside");
+        let expected = pairs([("AGENTS.md", "root"), ("a/CLAUDE.md", "middle"), ("a/b/c/AGENTS.md", "nearest")]);
+        assert_eq!(told(&root.join("a/b/c")), expected);
+        let prompt = prompt(&root.join("a/b/c"));
+        assert!(
+            prompt.contains("Where they differ, the nearest counts.\n\nThe project's AGENTS.md:\n\nroot\n"),
+            "{prompt}"
+        );
+        assert!(prompt.ends_with("\nThe project's a/b/c/AGENTS.md:\n\nnearest\n"), "{prompt}");
+    }
+
+    #[test]
+    fn outside_of_a_repository_only_the_working_folder_is_heard() {
+        let outer = tempfile::tempdir().unwrap();
+        write(outer.path().join("AGENTS.md"), "above");
+        write(outer.path().join("a/AGENTS.md"), "here");
+        assert_eq!(told(&outer.path().join("a")), pairs([("AGENTS.md", "here")]));
+    }
+
+    #[test]
+    fn together_they_are_bounded_and_the_nearest_come_first() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path().join(".git"), "gitdir: elsewhere");
+        let long = "x".repeat(50_000);
+        for folder in ["", "a", "a/b", "a/b/c"] {
+            write(root.path().join(folder).join("AGENTS.md"), &long);
+        }
+        write(root.path().join("a/b/c/AGENTS.md"), "short");
+        let heard: Vec<(String, usize)> =
+            told(&root.path().join("a/b/c")).into_iter().map(|(name, text)| (name, text.len())).collect();
+        let expected = [("a/AGENTS.md", 19_995), ("a/b/AGENTS.md", 20_000), ("a/b/c/AGENTS.md", 5)]
+            .map(|(n, l)| (n.to_owned(), l));
+        assert_eq!(heard, expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_folder_in_between_is_a_link() {
+        let (repository, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(repository.path().join(".git")).unwrap();
+        write(repository.path().join("AGENTS.md"), "of the repository");
+        write(elsewhere.path().join("b/AGENTS.md"), "elsewhere");
+        std::os::unix::fs::symlink(elsewhere.path(), repository.path().join("a")).unwrap();
+        assert_eq!(
+            told(&repository.path().join("a/b")),
+            pairs([("AGENTS.md", "elsewhere")]),
+            "it is not in the repository"
+        );
     }
 
     #[cfg(unix)]

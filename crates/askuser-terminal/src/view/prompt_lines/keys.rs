@@ -3,13 +3,15 @@
 use super::{Composer, INDENT, LEGIBLE};
 use crate::view::theme::{Role, Theme};
 use crate::view::wrap::{width, wrap};
+use askuser::Prompt;
 use ratatui_core::text::{Line, Span};
 
 /// The footer while the focused row is below the screen.
-pub(crate) fn read_on(theme: &Theme, columns: usize) -> Line<'static> {
+pub(crate) fn read_on(prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
     let (down, bullet) = (theme.signs.down, theme.signs.bullet);
     let mut words = format!("{down} read on");
-    for more in ["esc cancel", "? keys"].map(|hint| format!("  {bullet}  {hint}")) {
+    for (key, does) in prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key)) {
+        let more = format!("  {bullet}  {key} {does}");
         if INDENT + width(&words) + width(&more) <= columns {
             words.push_str(&more);
         }

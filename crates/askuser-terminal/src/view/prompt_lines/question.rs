@@ -1,7 +1,7 @@
 //! A question page: who asks, the question, its options and Other.
 
 use super::{Composer, INDENT};
-use crate::markdown;
+use crate::markdown::{self, Fences};
 use crate::view::PromptPhase;
 use crate::view::barred::bar_at;
 use crate::view::theme::Role;
@@ -102,10 +102,21 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Text with bold and code in it; `needs_bars` tells by the text and its rows whether each has a bar.
+    /// Text with Markdown in it, unless somebody agrees to what it says; `needs_bars` tells by the text and its rows whether
+    /// each has a bar.
     fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
         let (room, style) = (self.room(indent), self.style(role));
-        let words = match markdown::inline(text) {
+        let is_read = self.prompt.wording() == Wording::Prose;
+        if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
+            let bar = bar_at(Start::Line, self.theme);
+            let room = room.saturating_sub(width(&bar.content));
+            for row in markdown::render_as(&blocks, self.theme, room, Fences::Boxed, style) {
+                let line = self.bordered(indent, [vec![bar.clone()], row.spans].concat());
+                self.lines.body.push(line);
+            }
+            return;
+        }
+        let words = match markdown::inline(text).filter(|_| is_read) {
             Some(pieces) => markdown::words(&pieces, style, self.theme),
             None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, role),
             None => vec![(text.to_owned(), style)],

@@ -1,19 +1,20 @@
 //! The review page: all answers before they are sent.
 
 use super::{Composer, INDENT};
+use crate::markdown::{self, Fences};
 use crate::view::barred::bar_at;
 use crate::view::theme::Role;
-use crate::view::wrap::{Start, width, wrap};
-use askuser::prompt::Occasion;
+use crate::view::wrap::{Start, width, wrap, wrap_styled};
+use askuser::prompt::{Occasion, Wording};
 use askuser::report;
-use ratatui_core::text::Span;
+use ratatui_core::text::{Line, Span};
 
 impl Composer<'_, '_> {
     pub(super) fn review(&mut self) {
         self.gap();
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
             let start = self.lines.body.len();
-            self.review_row(i, format!("{}. {}", i + 1, question.text()));
+            self.review_row(i, &format!("{}. ", i + 1), question.text());
             let signs = self.theme.signs;
             match self.prompt.answer(i) {
                 Some(answer) => {
@@ -42,23 +43,39 @@ impl Composer<'_, '_> {
             self.gap();
         }
         let (row, start) = (self.prompt.set().questions().len(), self.lines.body.len());
-        self.review_row(row, "Send these answers".to_owned());
+        self.review_row(row, "", "Send these answers");
         self.lines.rows.push(start..self.lines.body.len());
     }
 
     /// `> 1. question`, or the row that sends.
-    fn review_row(&mut self, row: usize, text: String) {
+    fn review_row(&mut self, row: usize, number: &str, text: &str) {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
-        let bar = bar_at(Start::Line, self.theme);
-        let room = self.room(INDENT + 2);
-        for (i, range) in wrap(&text, room, room.saturating_sub(width(&bar.content))).into_iter().enumerate() {
-            let cursor = if focused && i == 0 { self.theme.signs.cursor } else { " " };
-            let mut row = vec![Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
-            // No line of a question passes for a question of its own.
-            row.extend((i > 0).then(|| bar.clone()));
-            row.push(Span::styled(text[range].trim_end_matches(' ').to_owned(), style));
-            let line = self.bordered(INDENT, row);
+        let cursor = if focused { self.theme.signs.cursor } else { " " };
+        let lead = [Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
+        // No line of a question passes for a question of its own.
+        let further = [Span::raw("  "), bar_at(Start::Line, self.theme)];
+        let is_read = self.prompt.wording() == Wording::Prose;
+        let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
+            let taken = 2 + width(number).max(width(&further[1].content));
+            let room = self.room(INDENT).saturating_sub(taken);
+            let rows = markdown::render_as(&blocks, self.theme, room, Fences::Boxed, style).into_iter().enumerate();
+            let number = Span::styled(number.to_owned(), style);
+            let row = |(i, row): (usize, Line<'static>)| match i {
+                0 => Line::from_iter(lead.iter().cloned().chain([number.clone()]).chain(row.spans)),
+                _ => Line::from_iter(further.iter().cloned().chain(row.spans)),
+            };
+            rows.map(row).collect()
+        } else {
+            let words = match markdown::inline(text).filter(|_| is_read) {
+                Some(pieces) => markdown::words(&pieces, style, self.theme),
+                None => vec![(text.to_owned(), style)],
+            };
+            let words = words.iter().map(|(text, style)| (text.as_str(), *style));
+            wrap_styled([(number, style)].into_iter().chain(words), &lead, &further, self.room(INDENT))
+        };
+        for row in rows {
+            let line = self.bordered(INDENT, row.spans);
             self.lines.body.push(line);
         }
     }

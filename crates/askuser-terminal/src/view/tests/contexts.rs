@@ -63,6 +63,34 @@ fn a_permission_shows_what_it_permits_at_40_by_12() {
 }
 
 #[test]
+fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_that_say_where() {
+    let headers = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,7 +1,7 @@";
+    let change = Context::diff(format!("{headers}\n one\n two\n three\n-let x = 1;\n+let x = 2;\n five\n six\n"));
+    let created = Context::diff("--- /dev/null\n+++ b/hello.txt\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n");
+    let mut prompt = Prompt::new(permission(), ARMED);
+    let shown = picture(&prompt, &change, (40, 12));
+    assert!(shown.contains("-let x = 1;") && shown.contains("+let x = 2;"), "{shown}");
+    assert!(shown.contains("↑ 6  ↓ 1 more line"), "{shown}");
+    let shown = picture(&prompt, &created, (40, 12));
+    assert!(shown.contains("┃ +a") && shown.contains("┃ +c"), "{shown}");
+    // All of it can be read, where it is and what it is called too.
+    let size = (40, 12);
+    for expected in ["@@ -1,7 +1,7 @@", "--- a/src/main.rs"] {
+        let mut read = String::new();
+        for _ in 0..3 {
+            let viewport = with(&prompt, &change, size).viewport().clone();
+            prompt.look(viewport);
+            prompt.update(Event::Key(KeyCode::PageUp.into()), Duration::ZERO);
+            read.push_str(&picture(&prompt, &change, size));
+        }
+        assert!(read.contains(expected), "{read}");
+    }
+    // Where there is room, it begins at its beginning.
+    let shown = picture(&Prompt::new(permission(), ARMED), &change, (80, 24));
+    assert!(shown.contains("--- a/src/main.rs") && shown.contains(" six"), "{shown}");
+}
+
+#[test]
 fn a_plan_shows_its_title_and_a_diff_its_first_line_at_80_by_24() {
     let prompt = Prompt::new(permission(), ARMED);
     let shown = picture(&prompt, &plan(), (80, 24));

@@ -7,7 +7,7 @@ use super::tool_calls::{
     self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, PermissionMode, ToolResult};
+use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
 use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
@@ -16,6 +16,8 @@ use std::time::Duration;
 const FAILURE_LINES: usize = 5;
 /// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
+/// Lines shown of what the person asked for: the output of a command of their own, what has changed.
+pub(super) const OWN_LINES: usize = 400;
 
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
@@ -55,6 +57,14 @@ impl State {
                 for why in refused {
                     self.print(Item::Note(Role::Warning, format!("Not attached: {why}")), out);
                 }
+            }
+            Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
+            Event::Diff(text) => {
+                let about = "what the agent's edits have changed".to_owned();
+                let heading = CallSummary { about, ..CallSummary::named("/diff") };
+                self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
+                self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
+                self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
@@ -273,6 +283,11 @@ impl State {
         match changed {
             Some(_) if is_known => {}
             Some(text) => self.print(Item::Diff { text: text.to_owned(), max_lines: DIFF_LINES }, out),
+            // Whoever runs a command wants to see what it says.
+            None if call.name == OWN_COMMAND && !sanitize::is_blank(output) => {
+                let role = if summary.status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
+                self.print(Item::Output { text: output.to_owned(), role, max_lines: OWN_LINES }, out);
+            }
             None if summary.status == CallStatus::Failed && !sanitize::is_blank(output) => {
                 let text = output.to_owned();
                 self.print(Item::Output { text, role: Role::Danger, max_lines: FAILURE_LINES }, out);

@@ -5,9 +5,12 @@
 
 use super::asker::UiSender;
 use super::attachments::{self, Attached};
-use crate::agent::session;
+use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
-use askuser_agent::{Agent, AgentEvent, ContextUse, FailureKind, ModeSwitch, Model, PermissionMode, Run, Transcript};
+use askuser_agent::{
+    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, Model, PermissionMode, PermissionRules, Run,
+    Transcript, UndoError, Undone, UndoneState,
+};
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
 use std::collections::VecDeque;
@@ -27,6 +30,14 @@ pub(crate) enum AgentCommand {
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
+    /// List or change what is not asked for, also during a turn; with the words after `/permissions`.
+    Permissions(String),
+    /// Run a command of the person's own.
+    RunCommand(String),
+    /// Take back the last edit.
+    Undo,
+    /// Show what the edits of the session have changed.
+    Diff,
     /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
@@ -58,6 +69,10 @@ pub(crate) enum AgentUpdate {
     SessionChanged(Session),
     /// A new conversation was started.
     Cleared,
+    /// What a command has to say.
+    Told(String),
+    /// What the edits of the session have changed.
+    Diff(String),
     /// A command failed.
     CommandFailed(String),
     /// A turn has started.
@@ -98,7 +113,8 @@ impl AgentThread {
         let (done, ended) = mpsc::channel();
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, ui };
+            let rules = agent.permission_rules();
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, rules, ui };
             runtime.block_on(work.run(agent));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
@@ -135,6 +151,7 @@ struct AgentLoop {
     commands: UnboundedReceiver<AgentCommand>,
     queue: VecDeque<AgentCommand>,
     connect: Connect,
+    rules: PermissionRules,
     ui: UiSender,
 }
 
@@ -199,6 +216,29 @@ impl AgentLoop {
                     let mode = agent.mode_switch();
                     self.run_turn(agent.compact(wish), mode, of_compaction).await
                 }
+                AgentCommand::Permissions(words) => {
+                    self.permissions(&words);
+                    Next::Command
+                }
+                AgentCommand::RunCommand(command) => {
+                    self.ui.send(AgentUpdate::TurnStarted);
+                    let mode = agent.mode_switch();
+                    self.run_turn(agent.run_command(command), mode, AgentUpdate::Event).await
+                }
+                AgentCommand::Undo => {
+                    self.ui.send(match agent.undo() {
+                        Ok(undone) => AgentUpdate::Told(undone_words(&undone)),
+                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
+                AgentCommand::Diff => {
+                    self.ui.send(match agent.changes() {
+                        Ok(changes) => changes_update(&changes),
+                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
                 AgentCommand::Clear => {
                     self.ui.send(match agent.clear() {
                         Ok(()) => AgentUpdate::Cleared,
@@ -219,6 +259,13 @@ impl AgentLoop {
 
     fn send_session(&self, agent: &Agent) {
         self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.transcript().replay()));
+    }
+
+    fn permissions(&self, words: &str) {
+        self.ui.send(match permissions_command::run(&self.rules, words) {
+            Ok(words) => AgentUpdate::Told(words),
+            Err(message) => AgentUpdate::CommandFailed(message),
+        });
     }
 
     fn report(&self, done: Result<(), String>, agent: &Agent) {
@@ -261,6 +308,11 @@ impl AgentLoop {
                 biased;
                 command = self.commands.recv() => match command {
                     Some(AgentCommand::Stop) => stopper.cancel(),
+                    // What is taken back now is asked for in this turn already.
+                    Some(AgentCommand::Permissions(words)) => {
+                        self.permissions(&words);
+                        self.ui.send(AgentUpdate::CommandDone);
+                    }
                     // Already stopping: let it write its last records.
                     Some(AgentCommand::Quit) | None if stopper.is_cancelled() => {
                         while run.next().await.is_some() {}
@@ -288,6 +340,35 @@ fn of_compaction(event: AgentEvent) -> AgentUpdate {
         }
         event => AgentUpdate::Event(event),
     }
+}
+
+fn undone_words(undone: &Undone) -> String {
+    let path = &undone.path;
+    match undone.state {
+        UndoneState::Restored => format!("{path} is as it was before its last edit. /undo takes back the one before."),
+        UndoneState::Removed => {
+            format!("{path} is gone, as before the agent made it. /undo takes back the edit before.")
+        }
+        UndoneState::Unchanged => format!("{path} was already as before that edit. /undo takes back the one before."),
+    }
+}
+
+fn changes_update(changes: &[FileDiff]) -> AgentUpdate {
+    let text: String = changes.iter().map(|change| change.text.as_str()).collect();
+    match text.is_empty() {
+        true => {
+            AgentUpdate::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into())
+        }
+        false => AgentUpdate::Diff(text),
+    }
+}
+
+/// An error as a sentence.
+fn sentence(error: &UndoError) -> String {
+    let words = error.to_string();
+    let mut chars = words.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 /// Opens another session; only one of the same folder.

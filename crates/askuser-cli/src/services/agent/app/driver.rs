@@ -263,6 +263,8 @@ impl Driver {
                 AgentUpdate::Files(files) => Event::Files(files),
                 AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
                 AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::Told(words) => Event::Told(words),
+                AgentUpdate::Diff(text) => Event::Diff(text),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,

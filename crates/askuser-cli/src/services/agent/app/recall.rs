@@ -57,6 +57,12 @@ impl State {
                     }
                 }
             }
+            // What the person did beside the conversation: the first line says what.
+            AgentEvent::Notice { message } => {
+                let first = message.lines().next().unwrap_or_default();
+                let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
+                self.print(Item::Note(Role::Muted, words), out);
+            }
             // What was spent and which mode it was is past.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
             event => self.agent_event(event, None, Duration::ZERO, out),

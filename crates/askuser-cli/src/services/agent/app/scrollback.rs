@@ -301,12 +301,13 @@ const KEYS: &[(&str, &str)] = &[
     ("Esc", "stop the agent"),
     ("Ctrl-O", "read the last outputs in full"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),
+    ("!command", "run a command of your own; the agent reads the output with your next message"),
     ("Ctrl-C", "stop the agent, clear the line; twice: quit"),
     ("Ctrl-D", "quit, with nothing typed"),
     ("Ctrl-Z", "suspend"),
 ];
 
-const LINE_MODE_KEYS: usize = 3;
+const LINE_MODE_KEYS: usize = 4;
 
 fn help(presentation: Presentation, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let commands = slash_commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));

@@ -9,6 +9,11 @@ use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
 use std::time::Duration;
 
+/// The command of the person's own that a line is, if it begins with `!`.
+fn own_command(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('!').map(str::trim)
+}
+
 impl State {
     pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
         if self.draft.is_blank() {
@@ -17,7 +22,11 @@ impl State {
             }
             return;
         }
-        let command = slash_commands::read(self.draft.as_str());
+        let command = match own_command(self.draft.as_str()) {
+            Some("") => Some(Err("Write a command after the !, as in !git status".to_owned())),
+            Some(_) => None,
+            None => slash_commands::read(self.draft.as_str()),
+        };
         if let Some(Err(message)) = command {
             self.warn(Role::Danger, message, out);
             // A submitted line cannot be edited any more; a draft can.
@@ -30,7 +39,11 @@ impl State {
         out.push(Effect::SaveHistory(text.clone()));
         let at_once = matches!(
             command,
-            Some(Ok(SlashCommand::Help | SlashCommand::Quit | SlashCommand::Context | SlashCommand::Model(None)))
+            Some(Ok(SlashCommand::Help
+                | SlashCommand::Quit
+                | SlashCommand::Context
+                | SlashCommand::Model(None)
+                | SlashCommand::Permissions(_)))
         );
         if self.pending_commands > 0 && !at_once {
             self.queue.push_back(text);
@@ -55,6 +68,11 @@ impl State {
 
     /// Runs a slash command, or sends a message to the agent.
     pub(super) fn send(&mut self, text: &str, now: Duration, out: &mut Vec<Effect>) {
+        if let Some(command) = own_command(text) {
+            self.last_printed = LastPrinted::Other;
+            self.begin_turn(now);
+            return self.command(AgentCommand::RunCommand(command.to_owned()), out);
+        }
         let command = match slash_commands::read(text) {
             Some(Ok(command)) => command,
             Some(Err(message)) => return self.warn(Role::Danger, message, out),
@@ -95,6 +113,9 @@ impl State {
                 }
                 self.command(AgentCommand::SetMode(next), out);
             }
+            SlashCommand::Undo => self.command(AgentCommand::Undo, out),
+            SlashCommand::Diff => self.command(AgentCommand::Diff, out),
+            SlashCommand::Permissions(words) => self.command(AgentCommand::Permissions(words), out),
             SlashCommand::Resume(None) => out.push(Effect::ChooseSession),
             SlashCommand::Resume(Some(id)) => self.resume(id, out),
         }

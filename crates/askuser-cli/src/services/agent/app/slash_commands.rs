@@ -10,6 +10,9 @@ pub(crate) enum SlashCommand {
     Compact(Option<String>),
     Context,
     Resume(Option<String>),
+    Permissions(String),
+    Undo,
+    Diff,
     Quit,
 }
 
@@ -45,6 +48,19 @@ pub(crate) const TABLE: &[Row] = &[
     },
     Row { name: "context", argument: "", about: "how full the model's context is", make: |_| SlashCommand::Context },
     Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: SlashCommand::Resume },
+    Row {
+        name: "permissions",
+        argument: "[add …]",
+        about: "what is not asked for; add or remove",
+        make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
+    },
+    Row {
+        name: "undo",
+        argument: "",
+        about: "take back the agent's last edit, then the one before",
+        make: |_| SlashCommand::Undo,
+    },
+    Row { name: "diff", argument: "", about: "what the agent's edits have changed", make: |_| SlashCommand::Diff },
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
 
@@ -110,6 +126,13 @@ mod tests {
         let names: Vec<String> = TABLE.iter().map(|row| format!("/{}", row.name)).collect();
         let message = format!("There is no command /hepl. The commands are {}.", names.join(" "));
         assert_eq!(read("/hepl me"), Some(Err(message)));
+    }
+
+    #[test]
+    fn rules_are_written_in_several_words() {
+        let expected = SlashCommand::Permissions("add cargo test *".into());
+        assert_eq!(read("/permissions add cargo test *"), Some(Ok(expected)));
+        assert_eq!(read("/permissions"), Some(Ok(SlashCommand::Permissions(String::new()))));
     }
 
     #[test]

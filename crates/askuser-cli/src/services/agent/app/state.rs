@@ -195,6 +195,10 @@ pub(crate) enum Event {
         refused: Vec<String>,
     },
     Cleared,
+    /// What a command has to say.
+    Told(String),
+    /// What the edits of the session have changed.
+    Diff(String),
     CommandFailed(String),
     TurnStarted,
     CommandDone,

@@ -95,6 +95,8 @@ impl State {
             | Event::Attached { .. }
             | Event::SessionChanged(_)
             | Event::Cleared
+            | Event::Told(_)
+            | Event::Diff(_)
             | Event::CommandFailed(_)
             | Event::TurnStarted
             | Event::CommandDone

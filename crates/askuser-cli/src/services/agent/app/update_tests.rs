@@ -903,3 +903,64 @@ fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
     agent_event(&mut state, AgentEvent::Context { tokens: 9_000, window: None }, 0);
     assert!(context(&mut state).starts_with("The context has about 9.0k tokens. How many the model takes is unknown"));
 }
+
+// ---- commands of the person's own, permissions, undo ----
+
+#[test]
+fn a_line_that_begins_with_an_exclamation_mark_is_a_command_of_the_persons_own() {
+    let mut state = ready();
+    write(&mut state, "! git status", 0);
+    let effects = press(&mut state, KeyCode::Enter, 0);
+    let expected =
+        [Effect::SaveHistory("! git status".into()), Effect::Command(AgentCommand::RunCommand("git status".into()))];
+    assert_eq!(effects, expected);
+    assert!(state.turn.is_some(), "Esc stops it");
+    let started = AgentEvent::ToolStart { id: "!".into(), name: "!".into(), input: json!({"command": "git status"}) };
+    agent_event(&mut state, started, 0);
+    let result = ToolResult::error("Exit code 1\n\nno repository");
+    let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "!".into(), name: "!".into(), result }, 10);
+    let max_lines = crate::agent::app::agent_events::OWN_LINES;
+    let output = Item::Output { text: "Exit code 1\n\nno repository".into(), role: Role::Danger, max_lines };
+    assert_eq!(printed(&effects).last(), Some(&&output));
+}
+
+#[test]
+fn an_exclamation_mark_alone_runs_nothing() {
+    let mut state = ready();
+    write(&mut state, "! ", 0);
+    assert_eq!(press(&mut state, KeyCode::Enter, 0), []);
+    assert_eq!(state.notice.unwrap().text, "Write a command after the !, as in !git status");
+}
+
+#[test]
+fn a_command_typed_during_a_turn_waits_for_its_end() {
+    let mut state = working();
+    write(&mut state, "!ls", 10);
+    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("!ls".into())]);
+    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
+    let effects = state.update(Event::CommandDone, at(20));
+    assert!(effects.contains(&Effect::Command(AgentCommand::RunCommand("ls".into()))), "{effects:?}");
+}
+
+#[test]
+fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
+    let mut state = working();
+    write(&mut state, "/permissions remove 1", 10);
+    let effects = press(&mut state, KeyCode::Enter, 10);
+    assert!(effects.contains(&Effect::Command(AgentCommand::Permissions("remove 1".into()))), "{effects:?}");
+    state.update(Event::CommandDone, at(15));
+    assert!(state.turn.is_some());
+    write(&mut state, "/undo", 20);
+    press(&mut state, KeyCode::Enter, 20);
+    assert_eq!(state.queue, ["/undo"]);
+}
+
+#[test]
+fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() {
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
+    let aside = vec![AgentEvent::Notice { message: text }];
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), aside), at(0));
+    let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
+    assert_eq!(printed(&effects).last(), Some(&&note));
+}

@@ -8,7 +8,9 @@ use super::api_error::ApiError;
 use super::json::{str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
+    truncated_call,
 };
+use super::request_options::RequestOptions;
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -20,16 +22,23 @@ use std::sync::Arc;
 
 // ---- request ----
 
-pub(super) fn body(request: &ModelRequest<'_>, target: &Target, max_tokens: Option<u32>) -> Value {
+pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
     let mut body = json!({
         "model": target.model,
         "stream": true,
         "stream_options": {"include_usage": true},
     });
-    if let Some(max_tokens) = max_tokens {
+    if let Some(max_tokens) = options.max_tokens {
         // OpenAI's newer models reject the old name, and most other servers do not know the new one.
-        let name = if target.provider == "openai" { "max_completion_tokens" } else { "max_tokens" };
+        let name =
+            if matches!(target.provider, "openai" | "openai-chat") { "max_completion_tokens" } else { "max_tokens" };
         body[name] = json!(max_tokens);
+    }
+    if let Some(effort) = options.effort {
+        match target.provider {
+            "openrouter" => body["reasoning"] = json!({"effort": effort.as_str()}),
+            _ => body["reasoning_effort"] = json!(effort.as_str()),
+        }
     }
     if !request.tools.is_empty() {
         let tool = |tool: &ToolDefinition| {
@@ -69,10 +78,12 @@ fn assistant_message(message: &Message, content: &[Block], provider: &str) -> Op
         assistant["tool_calls"] = calls.into();
     }
     for block in content {
-        if let Block::Opaque { provider: owner, value: Value::Object(fields) } = block
+        // Blocks of the same provider's other protocol have other fields.
+        if let Block::Opaque { provider: owner, value } = block
             && owner == provider
+            && let Some(details) = value.get("reasoning_details")
         {
-            assistant.as_object_mut()?.extend(fields.clone());
+            assistant["reasoning_details"] = details.clone();
         }
     }
     Some(assistant)
@@ -90,7 +101,7 @@ fn tool_call(call: &ToolCall, provider: &str) -> Value {
 // ---- response ----
 
 /// Reads a response.
-pub(super) struct OpenAiReader {
+pub(super) struct ChatReader {
     target: Arc<Target>,
     calls: Vec<PartialCall>,
     /// OpenRouter's reasoning details, which are sent back.
@@ -121,10 +132,10 @@ struct PartialCall {
     extra: Option<Value>,
 }
 
-impl OpenAiReader {
-    pub(super) fn new(target: Arc<Target>) -> OpenAiReader {
+impl ChatReader {
+    pub(super) fn new(target: Arc<Target>) -> ChatReader {
         let (calls, reasoning) = (Vec::new(), Vec::new());
-        OpenAiReader {
+        ChatReader {
             target,
             calls,
             reasoning,
@@ -204,7 +215,7 @@ impl OpenAiReader {
                 return Err(self.target.aborted(FailureKind::Overloaded, "it failed without a reason"));
             }
             Some("length") if self.last_output == LastOutput::None => {
-                return Err(self.target.token_limit_reached("before any output"));
+                return Err(self.target.token_limit_reached());
             }
             _ => {}
         }
@@ -219,10 +230,11 @@ impl OpenAiReader {
             }
             let input = parse_input(&call.arguments);
             let is_truncated = !input.is_object() || call.arguments.trim().is_empty();
-            if reason == Some("length") && i + 1 == last && is_truncated {
-                return Err(self.target.token_limit_reached(&format!("inside a call of {}", call.name)));
-            }
             let id = call.id.unwrap_or_else(|| format!("call_{}", i + 1));
+            if reason == Some("length") && i + 1 == last && is_truncated {
+                output.push(truncated_call(id, call.name, call.arguments));
+                break;
+            }
             let extra = call.extra.map(|extra| json!({(self.target.provider): extra}));
             output.push(ModelEvent::Call(ToolCall { id, name: call.name, input, extra }));
         }
@@ -236,7 +248,13 @@ fn has_content(delta: &Value) -> bool {
     has("tool_calls")
         || has("reasoning_details")
         || str_field(delta, "refusal").is_some()
+        || thought(delta).is_some()
         || !content_texts(delta).is_empty()
+}
+
+/// What the model thinks, in words; servers have two names for it.
+fn thought(message: &Value) -> Option<&str> {
+    str_field(message, "reasoning_content").or_else(|| str_field(message, "reasoning"))
 }
 
 /// The texts of a message's content: a string, or an array of parts.
@@ -271,7 +289,7 @@ fn merge(detail: &mut Map<String, Value>, part: &Map<String, Value>) {
     }
 }
 
-impl ResponseReader for OpenAiReader {
+impl ResponseReader for ChatReader {
     fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
         if event.data.trim() == "[DONE]" {
             self.done = true;
@@ -293,6 +311,7 @@ impl ResponseReader for OpenAiReader {
             self.shape = Shape::Deltas;
         }
         let message = if self.shape == Shape::Deltas { delta } else { &choice["message"] };
+        output.extend(thought(message).map(|text| ModelEvent::Thought(text.to_owned())));
         for text in content_texts(message).into_iter().chain(str_field(message, "refusal")) {
             self.last_output = LastOutput::Text;
             output.push(ModelEvent::Text(text.to_owned()));

@@ -1,6 +1,5 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
-use crate::delegate;
 use crate::docs::variables;
 use askuser::policy::Headless;
 use askuser::sanitize;
@@ -10,7 +9,7 @@ use askuser_cli::result::write;
 use askuser_cli::state_folder::{inbox_file, reach_failure_file};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let mut report = Report::default();
@@ -100,9 +99,11 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     Ok(if report.broken { exit::BAD_INPUT } else { code })
 }
 
-/// The clients that are here or set up, and what there is to say about each. Their files are the other executable's business.
+/// The clients that are here or set up, and what there is to say about each. Starting their servers is a process of its own, so
+/// that none can hold this one up.
 fn clients() -> Vec<(String, String)> {
-    let asked = delegate::services().args(["init", "--status"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let us = std::env::current_exe().map(Command::new);
+    let asked = us.and_then(|mut us| us.args(["init", "--status"]).stdin(Stdio::null()).stderr(Stdio::null()).output());
     match asked {
         Ok(output) if output.status.success() => {
             let lines = String::from_utf8_lossy(&output.stdout);

@@ -7,7 +7,7 @@ use askuser_agent::provider::{ProviderConfig, connect};
 use askuser_agent::{Block, FailureKind, ModelEvent};
 use serde_json::{Value, json};
 
-const SPEC: &str = "openai/gpt-test";
+const SPEC: &str = "openai-chat/gpt-test";
 
 const STREAM: &str = r#"data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt-test","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null}
 
@@ -99,7 +99,7 @@ async fn reasoning_details_are_sent_back_to_openrouter() {
 
 #[tokio::test]
 async fn the_token_limit_has_the_name_that_the_server_knows() {
-    for (provider, name) in [("openai", "max_completion_tokens"), ("vllm", "max_tokens")] {
+    for (provider, name) in [("openai-chat", "max_completion_tokens"), ("vllm", "max_tokens")] {
         let server = Server::start([CannedResponse::stream(STREAM)]).await;
         let environment = |_: &str| None;
         let base_url = Some(server.url.clone());
@@ -235,7 +235,7 @@ async fn arguments_may_be_an_object() {
 async fn what_goes_back_with_a_call_is_kept() {
     let mut signed = part(json!({"id": "a"}), Some("Now"), json!("{\"zone\":1}"));
     signed["extra_content"] = json!({"google": {"thought_signature": "c2ln"}});
-    let extra = json!({"openai": {"google": {"thought_signature": "c2ln"}}});
+    let extra = json!({"openai-chat": {"google": {"thought_signature": "c2ln"}}});
     assert_eq!(calls(&[json!([signed])]).await, [ModelEvent::Call(call("a", "Now", json!({"zone": 1}), Some(extra)))]);
 }
 
@@ -244,7 +244,7 @@ async fn a_call_without_a_name_is_a_protocol_error() {
     let stream = stream(&[json!({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]})], "tool_calls");
     assert_eq!(
         fail(SPEC, &stream).await,
-        (FailureKind::Protocol, "cannot read the response of openai: a tool call without a name".into())
+        (FailureKind::Protocol, "cannot read the response of openai-chat: a tool call without a name".into())
     );
 }
 
@@ -384,19 +384,19 @@ async fn reasoning_details_of_openrouter_are_merged() {
 }
 
 #[tokio::test]
-async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
+async fn thoughts_have_two_names() {
+    for name in ["reasoning_content", "reasoning"] {
+        let stream = stream(&[json!({"role": "assistant", name: "Hm."}), json!({"content": "Hi"})], "stop");
+        assert_eq!(read(SPEC, &stream).await, [ModelEvent::Thought("Hm.".into()), text("Hi")], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_call_truncated_by_the_token_limit_is_marked() {
     for cut in ["", "{\"zone\":"] {
-        let stream =
-            stream(&[json!({"tool_calls": [part(json!({"index": 0, "id": "a"}), Some("Now"), json!(cut))]})], "length");
-        assert_eq!(
-            fail(SPEC, &stream).await,
-            (
-                FailureKind::Rejected,
-                "the response of openai/gpt-test reached its token limit inside a call of Now; no tool was \
-                 run: raise max_tokens"
-                    .into()
-            )
-        );
+        let part = part(json!({"index": 0, "id": "a"}), Some("Now"), json!(cut));
+        let events = read(SPEC, &stream(&[json!({"tool_calls": [part]})], "length")).await;
+        assert_eq!(events, [ModelEvent::TruncatedCall(call("a", "Now", json!(cut), None))]);
     }
 }
 
@@ -404,7 +404,10 @@ async fn a_tool_call_truncated_by_the_token_limit_is_an_error() {
 async fn a_filtered_response_is_an_error() {
     assert_eq!(
         fail(SPEC, &stream(&[json!({"content": "Hi"})], "content_filter")).await,
-        (FailureKind::Rejected, "openai aborted the response: stopped by the content filter (content_filter)".into())
+        (
+            FailureKind::Rejected,
+            "openai-chat aborted the response: stopped by the content filter (content_filter)".into()
+        )
     );
 }
 

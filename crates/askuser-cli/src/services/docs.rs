@@ -1,11 +1,11 @@
 //! What the command says about itself: tool definitions, settings, completions, manual pages.
 
+use crate::commands::unknown_command;
 use askuser::tool::{Extra, Provider, definition};
 use askuser::{Limits, sanitize};
 use askuser_cli::config::{Layers, misspelt_variables};
 use askuser_cli::failure::{Failure, exit, notice};
 use askuser_cli::result::write;
-use askuser_cli::usage;
 use clap::ArgMatches;
 use std::io::IsTerminal;
 
@@ -60,7 +60,7 @@ pub(crate) fn completions(args: &ArgMatches) -> Result<u8, Failure> {
 
 pub(crate) fn man(args: &ArgMatches) -> Result<u8, Failure> {
     let name = args.get_one::<String>("command").map_or("", String::as_str);
-    print(PAGES, name).unwrap_or_else(|| Err(usage::unknown_command(name)))
+    print(PAGES, name).unwrap_or_else(|| Err(unknown_command(name)))
 }
 
 fn print(texts: &[(&str, &str)], key: &str) -> Option<Result<u8, Failure>> {

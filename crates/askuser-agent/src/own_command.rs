@@ -1,0 +1,36 @@
+//! A command of the person's own: they typed it, so nobody is asked. It runs as Bash runs one, and the model reads what came
+//! of it with the person's next words.
+
+use crate::agent::Agent;
+use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::event_channel::EventSender;
+use crate::tool::Stop;
+use crate::tools::{Ran, run_command};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// What events call it; tools are called otherwise.
+pub const OWN_COMMAND: &str = "!";
+
+pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSender, abort: CancellationToken) {
+    let context = agent.shared.context(&events, &abort);
+    let id = OWN_COMMAND.to_owned();
+    context.emit(AgentEvent::ToolStart { id: id.clone(), name: id.clone(), input: json!({"command": command}) });
+    let Ran { result, was_stopped } = run_command(&id, &command, &context).await;
+    let result = agent.shared.secrets.blot(result);
+    let text = format!("[The user ran a command of their own: {}]\n\n{}", command.trim(), result.output);
+    let kept = agent.set_aside(agent.shared.secrets.blot_text(text));
+    context.emit(AgentEvent::ToolResult { id: id.clone(), name: id, result });
+    events.send(match (kept, was_stopped) {
+        (Err(error), _) => match Stop::from(error) {
+            Stop::Failed(error) => AgentEvent::Error { error },
+            Stop::Interrupted => interrupted(),
+        },
+        (Ok(()), true) => interrupted(),
+        (Ok(()), false) => AgentEvent::Done { text: String::new() },
+    });
+}
+
+fn interrupted() -> AgentEvent {
+    AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
+}

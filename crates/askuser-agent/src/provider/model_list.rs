@@ -1,0 +1,213 @@
+//! The models that a provider offers, and which of them to take where nobody has chosen one.
+//!
+//! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the list
+//! tells, and the newest come first.
+
+use super::catalog::{Hosting, Protocol, Provider};
+use super::connect::{self, ConnectError, ProviderConfig};
+use super::endpoint::FailedRequest;
+use super::json::{array_field, str_field, u64_field};
+use crate::event::FailureKind;
+use crate::model::ModelError;
+use reqwest::Url;
+use serde_json::Value;
+use std::cmp::Reverse;
+
+/// A model that a provider offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelInfo {
+    /// Its name, without the provider.
+    pub name: String,
+    /// Its name for people, if it has another one.
+    pub title: Option<String>,
+    /// How many tokens a conversation may have, if the provider says so.
+    pub context_window: Option<u64>,
+}
+
+/// Why there is no list of models.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListError {
+    /// The provider cannot be asked.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// It was asked, and did not answer with a list.
+    #[error(transparent)]
+    Request(#[from] ModelError),
+}
+
+/// Asks a provider which models it offers. The newest come first.
+///
+/// # Errors
+/// If its API key is missing, the base URL cannot be used, or the request fails.
+pub async fn list_models(provider: &Provider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
+    let connection = connect::reach(provider, config)?;
+    let endpoint = connection.endpoint("", |base| list_url(base, provider.protocol));
+    let list = endpoint.get_json().await.map_err(|failed| match failed {
+        FailedRequest { api_error: Some(api_error), .. } if api_error.status == Some(404) => {
+            let message = format!("{} at {} has no list of models (404)", provider.name, endpoint.target.host);
+            ModelError::new(FailureKind::UnknownModel, message)
+        }
+        failed => failed.error,
+    })?;
+    Ok(read(provider, &list))
+}
+
+fn list_url(base: Url, protocol: Protocol) -> Url {
+    let mut url = connect::versioned(base, protocol);
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.push("models");
+    }
+    match protocol {
+        Protocol::Anthropic => {
+            url.query_pairs_mut().append_pair("limit", "1000");
+        }
+        Protocol::Gemini => {
+            url.query_pairs_mut().append_pair("pageSize", "1000");
+        }
+        Protocol::OpenAiResponses | Protocol::OpenAiChat => {}
+    }
+    url
+}
+
+fn read(provider: &Provider, list: &Value) -> Vec<ModelInfo> {
+    let mut models: Vec<(Reverse<Age>, ModelInfo)> = match provider.protocol {
+        Protocol::Gemini => array_field(list, "models").filter_map(gemini_model).collect(),
+        _ => array_field(list, "data").filter_map(|model| other_model(provider, model)).collect(),
+    };
+    // Keeps the order of the provider where nothing is known of their age.
+    models.sort_by_key(|(age, _)| *age);
+    models.into_iter().map(|(_, model)| model).collect()
+}
+
+/// When a model was made: a number that grows, comparable among the models of one provider.
+type Age = u64;
+
+fn gemini_model(model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
+    let name = str_field(model, "name")?;
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    if !array_field(model, "supportedGenerationMethods").any(|method| method == "generateContent") {
+        return None;
+    }
+    // There is no date. An alias for the current one comes first, then the highest version.
+    let age = if name.ends_with("-latest") { u64::MAX } else { version(name) };
+    let title = str_field(model, "displayName").map(str::to_owned);
+    let context_window = u64_field(model, "inputTokenLimit");
+    Some((Reverse(age), ModelInfo { name: name.to_owned(), title, context_window }))
+}
+
+/// The version in a name such as `gemini-2.5-pro`, in hundredths.
+fn version(name: &str) -> u64 {
+    let number = name.split('-').find_map(|part| part.parse::<f64>().ok()).unwrap_or(0.0);
+    (number * 100.0) as u64
+}
+
+fn other_model(provider: &Provider, model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
+    let name = str_field(model, "id")?;
+    if !writes_text(provider, name, model) {
+        return None;
+    }
+    let age = match (u64_field(model, "created"), str_field(model, "created_at")) {
+        // Ollama and vLLM send the time of the request or of the download.
+        _ if provider.hosting != Hosting::Hosted => 0,
+        (Some(seconds), _) => seconds,
+        // A date such as 2025-02-19T00:00:00Z: its digits are in order.
+        (None, Some(date)) => {
+            let digits: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
+            digits.parse().unwrap_or(0)
+        }
+        (None, None) => 0,
+    };
+    let title = str_field(model, "display_name").or_else(|| str_field(model, "name"));
+    let title = title.filter(|title| *title != name).map(str::to_owned);
+    let windows = ["max_input_tokens", "context_length", "max_model_len"];
+    let context_window = windows.iter().find_map(|key| u64_field(model, key)).filter(|tokens| *tokens > 0);
+    Some((Reverse(age), ModelInfo { name: name.to_owned(), title, context_window }))
+}
+
+/// Whether a model can hold a conversation with tools, as far as the list tells.
+fn writes_text(provider: &Provider, name: &str, model: &Value) -> bool {
+    match provider.name {
+        "openai" | "openai-chat" => !OTHER_KINDS.iter().any(|kind| name.contains(kind)),
+        "openrouter" => {
+            let parameters = &model["supported_parameters"];
+            !parameters.is_array() || array_field(model, "supported_parameters").any(|name| name == "tools")
+        }
+        _ => true,
+    }
+}
+
+/// OpenAI lists everything that it has, and tells the kinds apart by name only.
+const OTHER_KINDS: &[&str] = &[
+    "embedding",
+    "whisper",
+    "tts",
+    "dall-e",
+    "moderation",
+    "image",
+    "audio",
+    "realtime",
+    "transcribe",
+    "search",
+    "sora",
+    "davinci",
+    "babbage",
+    "instruct",
+];
+
+/// The model to take where nobody has chosen one, of a list with the newest first: the provider's own alias for its current
+/// model, or the newest of its usual kind. The first one if there is neither.
+pub fn default_model<'a>(provider: &Provider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
+    let kinds: &[fn(&str) -> bool] = match provider.name {
+        "anthropic" => &[|name| name.contains("sonnet"), |name| !name.contains("haiku")],
+        "openai" | "openai-chat" => &[is_plain_gpt, |name| name.starts_with("gpt-")],
+        "gemini" => &[
+            |name| name == "gemini-pro-latest",
+            |name| name.starts_with("gemini-") && name.ends_with("-pro"),
+            |name| name == "gemini-flash-latest",
+        ],
+        "openrouter" => &[|name| name == "openrouter/auto"],
+        _ => &[],
+    };
+    kinds.iter().find_map(|kind| models.iter().find(|model| kind(&model.name))).or_else(|| models.first())
+}
+
+/// Whether a name is `gpt-` and a version, with nothing that makes it smaller or special.
+fn is_plain_gpt(name: &str) -> bool {
+    let version = name.strip_prefix("gpt-").unwrap_or_default();
+    !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalog;
+    use super::*;
+
+    #[track_caller]
+    fn check(provider: &str, newest_first: &[&str], expected: &str) {
+        let model = |name: &&str| ModelInfo { name: (*name).into(), title: None, context_window: None };
+        let models: Vec<ModelInfo> = newest_first.iter().map(model).collect();
+        let provider = catalog::provider(provider).unwrap();
+        assert_eq!(default_model(provider, &models).map(|model| model.name.as_str()), Some(expected));
+    }
+
+    #[test]
+    fn the_default_is_the_providers_alias_or_the_newest_of_its_usual_kind() {
+        check(
+            "anthropic",
+            &["claude-haiku-5", "claude-opus-5", "claude-sonnet-5", "claude-sonnet-4-6"],
+            "claude-sonnet-5",
+        );
+        check("anthropic", &["claude-haiku-9", "claude-new-9"], "claude-new-9");
+        check("openai", &["gpt-5.2-mini", "gpt-5.2-codex", "gpt-5.2", "gpt-5", "o3"], "gpt-5.2");
+        check("openai", &["o9", "gpt-6-mini"], "gpt-6-mini");
+        check("gemini", &["gemini-flash-latest", "gemini-pro-latest", "gemini-3-pro"], "gemini-pro-latest");
+        check("gemini", &["gemini-flash-latest", "gemini-3-flash", "gemini-2.5-pro"], "gemini-2.5-pro");
+        check("openrouter", &["a/new", "openrouter/auto"], "openrouter/auto");
+        check("ollama", &["qwen3:8b", "llama3"], "qwen3:8b");
+    }
+
+    #[test]
+    fn without_models_there_is_no_default() {
+        assert_eq!(default_model(catalog::provider("ollama").unwrap(), &[]), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! How a request is made besides its conversation: what the person chose, and what the model has turned out to accept.
+//!
+//! Models of one provider differ in what they accept, and new ones appear all the time. A table cannot know them all, so
+//! an error that names something optional is learned from: the request is made again without it, and so are later ones.
+
+use super::api_error::ApiError;
+use super::error_limits;
+use crate::event::FailureKind;
+
+/// How much a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// As little as possible.
+    Low,
+    /// What the task needs.
+    Medium,
+    /// As much as helps.
+    High,
+}
+
+impl Effort {
+    /// Its name, the same with every provider.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        }
+    }
+}
+
+/// How a request is made, besides the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RequestOptions {
+    /// The output limit, in tokens.
+    pub(super) max_tokens: Option<u32>,
+    /// `None` leaves it to the provider.
+    pub(super) effort: Option<Effort>,
+    /// Whether thoughts are asked for in words.
+    pub(super) thoughts: Requested,
+    /// Whether the model's own data is asked for and sent back.
+    pub(super) own_data: Requested,
+}
+
+/// Whether something optional is part of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Requested {
+    Yes,
+    No,
+}
+
+impl RequestOptions {
+    pub(super) fn new(max_tokens: Option<u32>, effort: Option<Effort>) -> RequestOptions {
+        RequestOptions { max_tokens, effort, thoughts: Requested::Yes, own_data: Requested::Yes }
+    }
+
+    /// The options without what the error says the model does not accept, and with the limit that it allows; `None` if
+    /// that changes nothing.
+    pub(super) fn corrected(self, error: &ApiError) -> Option<RequestOptions> {
+        if error.kind() != FailureKind::Rejected {
+            return None;
+        }
+        if let Some(max_tokens) = error_limits::max_tokens(&error.message) {
+            return self.with_at_most(max_tokens);
+        }
+        let options = match error.rejected_option()? {
+            RejectedOption::Effort => RequestOptions { effort: None, ..self },
+            RejectedOption::Thoughts => RequestOptions { thoughts: Requested::No, ..self },
+            RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
+            RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
+        };
+        (options != self).then_some(options)
+    }
+
+    /// The options for a conversation that leaves less room for a response than was asked for; `None` if it leaves none.
+    pub(super) fn in_remaining_tokens(self, error: &ApiError) -> Option<RequestOptions> {
+        let remaining = error_limits::remaining_tokens(&error.message)?;
+        self.with_at_most(remaining).filter(|_| remaining >= MIN_RESPONSE_TOKENS)
+    }
+
+    fn with_at_most(self, max_tokens: u32) -> Option<RequestOptions> {
+        let is_less = self.max_tokens.is_none_or(|asked| max_tokens < asked);
+        is_less.then_some(RequestOptions { max_tokens: Some(max_tokens), ..self })
+    }
+}
+
+/// A response in less room than this is not worth it.
+const MIN_RESPONSE_TOKENS: u32 = 4096;
+
+/// Something optional that a model does not accept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RejectedOption {
+    Effort,
+    Thoughts,
+    /// Both of these.
+    Thinking,
+    OwnData,
+}

@@ -1,0 +1,62 @@
+//! Text from a stream of bytes, piece by piece.
+
+/// Decodes UTF-8 that arrives in chunks; a character may be split between two.
+#[derive(Default)]
+pub(crate) struct Utf8Decoder {
+    /// The first bytes of an incomplete character.
+    partial: Vec<u8>,
+}
+
+impl Utf8Decoder {
+    /// The text of a chunk. Invalid bytes become U+FFFD; the beginning of a character waits for its end.
+    pub(crate) fn decode(&mut self, chunk: &[u8]) -> String {
+        let mut joined = std::mem::take(&mut self.partial);
+        joined.extend_from_slice(chunk);
+        let (mut text, mut rest) = (String::with_capacity(joined.len()), joined.as_slice());
+        loop {
+            match std::str::from_utf8(rest) {
+                Ok(valid) => {
+                    text.push_str(valid);
+                    return text;
+                }
+                Err(error) => {
+                    let (valid, bad) = rest.split_at(error.valid_up_to());
+                    text.push_str(&String::from_utf8_lossy(valid));
+                    let Some(bad_bytes) = error.error_len() else {
+                        self.partial = bad.to_vec();
+                        return text;
+                    };
+                    text.push('\u{fffd}');
+                    rest = &bad[bad_bytes..];
+                }
+            }
+        }
+    }
+
+    /// What an incomplete character at the very end becomes.
+    pub(crate) fn finish(&mut self) -> &'static str {
+        if std::mem::take(&mut self.partial).is_empty() { "" } else { "\u{fffd}" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decode(chunks: &[&[u8]]) -> String {
+        let mut decoder = Utf8Decoder::default();
+        let text: String = chunks.iter().map(|chunk| decoder.decode(chunk)).collect();
+        text + decoder.finish()
+    }
+
+    #[test]
+    fn a_character_in_two_chunks_is_one() {
+        assert_eq!(decode(&[b"\xe2\x82", b"\xac!"]), "€!");
+        assert_eq!(decode(&[b"\xe2", b"\x82", b"\xac!"]), "€!");
+    }
+
+    #[test]
+    fn what_is_not_utf8_is_marked() {
+        assert_eq!(decode(&[b"a\xffb", b"\xe2\x82"]), "a\u{fffd}b\u{fffd}");
+    }
+}

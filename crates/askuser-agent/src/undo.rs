@@ -1,0 +1,263 @@
+//! What files were before they were edited, so that each edit can be taken back, also after a resume.
+//!
+//! It is a folder beside the transcript, as private as that: a file for what each edit replaced, and `edits.jsonl`, which says
+//! what was edited. Both are on the disk before the edit is made. Modes are not kept: no edit changes them. What commands
+//! change is not seen here and cannot be taken back.
+
+use crate::tools::{ConfinedPath, Opened, file_change};
+use crate::transcript::{Transcript, TranscriptError, make_private, private};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
+const MAX_KEPT: u64 = 256 << 20;
+
+/// What was replaced in a session.
+pub(crate) struct UndoLog {
+    folder: PathBuf,
+    max_kept: u64,
+}
+
+/// A line of `edits.jsonl`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    /// An edit is about to be made.
+    Edit(Edit),
+    /// It was taken back, or not made after all.
+    Undone { number: u64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Edit {
+    /// Also the name of the file with what was replaced.
+    number: u64,
+    path: ConfinedPath,
+    /// How many bytes were replaced; `None` if there was no file.
+    before: Option<u64>,
+    /// The SHA-256 of what is there since.
+    after: String,
+}
+
+/// An edit that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The file, as the model knows it.
+    pub path: String,
+    /// What came of it.
+    pub state: UndoneState,
+}
+
+/// What a file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoneState {
+    /// As it was before the edit.
+    Restored,
+    /// Gone, as before the edit.
+    Removed,
+    /// As it was already: somebody else has taken the edit back, or it was never made.
+    Unchanged,
+}
+
+/// The changes of one file in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// The file, as the model knows it.
+    pub path: String,
+    /// A unified diff from what it was before the first edit to what it is now; empty if that is the same.
+    pub text: String,
+}
+
+/// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum UndoError {
+    #[error("no edit of this session is left to take back; what commands changed cannot be")]
+    Nothing,
+    #[error("this session is not kept in a file, so its edits cannot be taken back")]
+    NotKept,
+    #[error("{path} has changed since it was edited, so the edit was not taken back; /diff shows what has")]
+    ChangedSince { path: String },
+    #[error("{path}: {fact}; nothing was taken back")]
+    File { path: String, fact: String },
+    #[error("{0}")]
+    Refused(String),
+    #[error("{path} is as it was, but that cannot be recorded: {source}")]
+    NotRecorded { path: String, source: TranscriptError },
+}
+
+impl UndoLog {
+    /// The one of a session; `None` if that is not kept in a file.
+    pub(crate) fn beside(transcript: &Transcript) -> Option<UndoLog> {
+        Some(UndoLog { folder: transcript.path()?.with_extension("undo"), max_kept: MAX_KEPT })
+    }
+
+    /// Keeps what an edit is about to replace, and returns the edit's number.
+    pub(crate) fn keep(&self, path: &ConfinedPath, before: Option<&[u8]>, after: &[u8]) -> io::Result<u64> {
+        let edits = self.edits();
+        let kept: u64 = edits.iter().filter_map(|(edit, _)| edit.before).sum();
+        let size = before.map(|bytes| bytes.len() as u64);
+        if kept + size.unwrap_or_default() > self.max_kept {
+            let most = self.max_kept >> 20;
+            return Err(io::Error::other(format!("this session keeps at most {most} MiB of what edits replaced")));
+        }
+        make_private(&self.folder)?;
+        let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
+        if let Some(bytes) = before {
+            // There may be one that was written just before a crash.
+            let mut file = private().create(true).truncate(true).open(self.content(number))?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+        }
+        self.append(&Line::Edit(Edit { number, path: path.clone(), before: size, after: digest(after) }))?;
+        Ok(number)
+    }
+
+    /// An edit was taken back, or could not be made.
+    pub(crate) fn mark_undone(&self, number: u64) -> io::Result<()> {
+        self.append(&Line::Undone { number })
+    }
+
+    /// Takes the last edit back that has not been.
+    pub(crate) fn undo_last(&self) -> Result<Undone, UndoError> {
+        let _lock = file_change::change_lock();
+        let last = self.edits().into_iter().rev().find(|(_, undone)| !undone);
+        let Some((edit, _)) = last else { return Err(UndoError::Nothing) };
+        let path = edit.path.display();
+        let failed = |fact: String| UndoError::File { path: path.clone(), fact };
+        let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
+        let now = file_change::load(&edit.path).map_err(|rejected| UndoError::Refused(rejected.output))?;
+        let bytes_now = now.as_ref().map(|now| now.bytes.as_slice());
+        let state = if bytes_now.is_some_and(|bytes| digest(bytes) == edit.after) {
+            let restored = match &before {
+                Some(bytes) => edit.path.replace(bytes, now.as_ref().map(|now| &now.metadata)),
+                None => edit.path.remove(),
+            };
+            restored.map_err(|error| failed(error.to_string()))?;
+            if before.is_some() { UndoneState::Restored } else { UndoneState::Removed }
+        } else if bytes_now == before.as_deref() {
+            UndoneState::Unchanged
+        } else {
+            return Err(UndoError::ChangedSince { path });
+        };
+        // Where that cannot be written, it is found to be as it was the next time.
+        let _ = self.mark_undone(edit.number);
+        Ok(Undone { path, state })
+    }
+
+    /// What the edits that have not been taken back have changed, file by file.
+    pub(crate) fn diffs(&self) -> Result<Vec<FileDiff>, UndoError> {
+        let mut seen: Vec<ConfinedPath> = Vec::new();
+        let mut diffs = Vec::new();
+        for (edit, _) in self.edits().into_iter().filter(|(_, undone)| !undone) {
+            if seen.contains(&edit.path) {
+                continue;
+            }
+            seen.push(edit.path.clone());
+            let path = edit.path.display();
+            let failed = |fact: String| UndoError::File { path: path.clone(), fact };
+            let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
+            let now = read_now(&edit.path).map_err(|error| failed(error.to_string()))?;
+            let text = match before == now {
+                true => String::new(),
+                false => file_change::unified_diff(before.as_deref(), now.as_deref(), &path).text,
+            };
+            diffs.push(FileDiff { path, text });
+        }
+        Ok(diffs)
+    }
+
+    /// All edits in their order, and whether each was taken back. A line that was cut off has not been acted on.
+    fn edits(&self) -> Vec<(Edit, bool)> {
+        let mut edits: Vec<(Edit, bool)> = Vec::new();
+        let bytes = fs::read(self.folder.join("edits.jsonl")).unwrap_or_default();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Line::Edit(edit)) => edits.push((edit, false)),
+                Ok(Line::Undone { number }) => {
+                    edits.iter_mut().filter(|(edit, _)| edit.number == number).for_each(|(_, undone)| *undone = true);
+                }
+                Err(_) => {}
+            }
+        }
+        edits
+    }
+
+    fn append(&self, line: &Line) -> io::Result<()> {
+        let mut file = private().create(true).truncate(false).open(self.folder.join("edits.jsonl"))?;
+        let end = file.seek(SeekFrom::End(0))?;
+        let mut bytes = Vec::new();
+        if end > 0 && !ends_with_newline(&mut file)? {
+            bytes.push(b'\n');
+        }
+        serde_json::to_writer(&mut bytes, line)?;
+        bytes.push(b'\n');
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        // The names have to survive too. Not every system lets a folder be synced.
+        let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+
+    fn content(&self, number: u64) -> PathBuf {
+        self.folder.join(number.to_string())
+    }
+
+    /// What an edit replaced.
+    fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
+        let Some(size) = edit.before else { return Ok(None) };
+        match fs::read(self.content(edit.number)) {
+            Ok(bytes) if bytes.len() as u64 == size => Ok(Some(bytes)),
+            Ok(_) => Err(io::Error::other("what the edit replaced is damaged")),
+            Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),
+        }
+    }
+}
+
+/// Leaves the file at its end.
+fn ends_with_newline(file: &mut File) -> io::Result<bool> {
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// What is there now, whatever it is.
+fn read_now(path: &ConfinedPath) -> io::Result<Option<Vec<u8>>> {
+    match path.open()? {
+        Opened::File(file, _) => {
+            let mut bytes = Vec::new();
+            file.take(file_change::MAX_FILE).read_to_end(&mut bytes)?;
+            Ok(Some(bytes))
+        }
+        Opened::Missing => Ok(None),
+        Opened::Folder(_) | Opened::Other => Err(io::Error::other("is not a file any more")),
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Undone {
+    /// What the model is told, with the person's next words.
+    pub(crate) fn aside(&self) -> Option<String> {
+        let path = &self.path;
+        match self.state {
+            UndoneState::Restored => {
+                Some(format!("[The user took back your last edit of {path}: it is as it was before.]"))
+            }
+            UndoneState::Removed => {
+                Some(format!("[The user took back your new file {path}: it does not exist any more.]"))
+            }
+            UndoneState::Unchanged => None,
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+#[path = "undo_tests.rs"]
+mod tests;

@@ -1,0 +1,220 @@
+use super::*;
+use crate::agent::Agent;
+use crate::event::AgentEvent;
+use crate::script::Script;
+use crate::tools::fixtures::TestFolder;
+use crate::tools::{Edit as EditTool, Write as WriteTool};
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A working folder, and a session that is kept in a file beside it.
+fn kept() -> (TestFolder, Transcript) {
+    let mut test = TestFolder::new();
+    let transcript = Transcript::create(&test.outside("sessions"), &test.context.cwd).unwrap();
+    Arc::make_mut(&mut test.context.shared).transcript = transcript.clone();
+    (test, transcript)
+}
+
+fn log(transcript: &Transcript) -> UndoLog {
+    UndoLog::beside(transcript).unwrap()
+}
+
+async fn write(test: &TestFolder, path: &str, content: &str) {
+    assert!(test.run(&WriteTool::default(), json!({"path": path, "content": content})).await.success);
+}
+
+async fn edit(test: &TestFolder, path: &str, old: &str, new: &str) {
+    let input = json!({"path": path, "old_string": old, "new_string": new});
+    assert!(test.run(&EditTool::default(), input).await.success);
+}
+
+fn undone(path: &str, state: UndoneState) -> Undone {
+    Undone { path: path.into(), state }
+}
+
+#[tokio::test]
+async fn edits_are_taken_back_one_by_one_the_last_first() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one\r\n\u{feff}é");
+    edit(&test, "a", "one", "two").await;
+    edit(&test, "a", "two", "three").await;
+    write(&test, "b/c", "new").await;
+    let log = log(&transcript);
+    assert_eq!(log.undo_last().unwrap(), undone("b/c", UndoneState::Removed));
+    assert!(!test.path("b/c").exists());
+    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored));
+    assert_eq!(test.text("a"), "two\r\n\u{feff}é");
+    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored));
+    assert_eq!(test.text("a"), "one\r\n\u{feff}é");
+    assert!(matches!(log.undo_last(), Err(UndoError::Nothing)));
+}
+
+#[tokio::test]
+async fn what_changed_since_is_not_overwritten() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    write(&test, "b", "new").await;
+    let test = test.with_file("a", "theirs").with_file("b", "theirs");
+    let log = log(&transcript);
+    let why = log.undo_last().unwrap_err().to_string();
+    assert_eq!(why, "b has changed since it was edited, so the edit was not taken back; /diff shows what has");
+    std::fs::remove_file(test.path("b")).unwrap();
+    assert_eq!(log.undo_last().unwrap(), undone("b", UndoneState::Unchanged));
+    assert!(matches!(log.undo_last(), Err(UndoError::ChangedSince { .. })));
+    assert_eq!(test.text("a"), "theirs");
+    std::fs::remove_file(test.path("a")).unwrap();
+    assert!(matches!(log.undo_last(), Err(UndoError::ChangedSince { .. })));
+    assert!(!test.path("a").exists(), "who deleted it meant that");
+}
+
+#[tokio::test]
+async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
+    let (test, transcript) = kept();
+    let test = test.with_file("run.sh", "old");
+    std::fs::set_permissions(test.path("run.sh"), PermissionsExt::from_mode(0o751)).unwrap();
+    write(&test, "run.sh", "new").await;
+    let (folder, id) = (test.outside("sessions"), transcript.id());
+    // The session is over: nobody has it open any more.
+    let mut test = test;
+    Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();
+    drop(transcript);
+    let mut agent = Agent::new(Script::default()).with_transcript(Transcript::open(&folder, &id).unwrap());
+    assert_eq!(agent.undo().unwrap(), undone("run.sh", UndoneState::Restored));
+    assert_eq!(test.text("run.sh"), "old");
+    assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o751);
+}
+
+#[tokio::test]
+async fn what_is_kept_is_private() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let folder = log(&transcript).folder;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&folder.join("1")), mode(&folder.join("edits.jsonl"))), (0o700, 0o600, 0o600));
+}
+
+#[tokio::test]
+async fn what_an_edit_replaces_is_kept_before_it_is_made() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    let path = ConfinedPath::inside(&test.context.cwd, "a");
+    log(&transcript).keep(&path, Some(b"one"), b"two").unwrap();
+    assert_eq!(std::fs::read(log(&transcript).folder.join("1")).unwrap(), b"one");
+    // The process died before the edit: there is nothing to take back, and nothing is lost.
+    assert_eq!(log(&transcript).undo_last().unwrap(), undone("a", UndoneState::Unchanged));
+    assert_eq!(test.text("a"), "one");
+}
+
+#[tokio::test]
+async fn an_edit_beyond_what_is_kept_is_made_and_said_to_be_for_good() {
+    let (test, transcript) = kept();
+    let path = ConfinedPath::inside(&test.context.cwd, "a");
+    let log = UndoLog { max_kept: 5, ..log(&transcript) };
+    log.keep(&path, Some(b"1234"), b"x").unwrap();
+    assert!(log.keep(&path, Some(b"12"), b"y").is_err());
+    log.keep(&path, Some(b"1"), b"z").unwrap();
+    log.keep(&path, None, b"new").unwrap();
+}
+
+#[tokio::test]
+async fn an_edit_that_cannot_be_taken_back_says_so() {
+    let (mut test, transcript) = kept();
+    std::fs::write(log(&transcript).folder, "in the way").unwrap();
+    write(&test, "a", "x").await;
+    let said = test.events();
+    let [AgentEvent::Notice { message }] = &said[..] else { panic!("{said:?}") };
+    assert!(message.starts_with("/undo cannot take this edit of a back: "), "{message}");
+    assert_eq!(test.text("a"), "x");
+}
+
+#[tokio::test]
+async fn a_line_that_was_cut_off_hides_no_other() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let log = log(&transcript);
+    let file = log.folder.join("edits.jsonl");
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, [whole.as_slice(), b"{\"type\":\"und"].concat()).unwrap();
+    write(&test, "a", "three").await;
+    assert_eq!(log.undo_last().unwrap().state, UndoneState::Restored);
+    assert_eq!(test.text("a"), "two");
+    assert_eq!(log.undo_last().unwrap().state, UndoneState::Restored);
+    assert_eq!(test.text("a"), "one");
+}
+
+#[tokio::test]
+async fn damaged_content_is_not_put_back() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    std::fs::write(log(&transcript).folder.join("1"), "o").unwrap();
+    let why = log(&transcript).undo_last().unwrap_err().to_string();
+    assert_eq!(why, "a: what the edit replaced is damaged; nothing was taken back");
+    assert_eq!(test.text("a"), "two");
+}
+
+#[tokio::test]
+async fn the_changes_of_a_session_are_one_diff_for_each_file() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one\ntwo\n").with_file("same", "x\n");
+    edit(&test, "a", "one", "1").await;
+    write(&test, "new", "n\n").await;
+    edit(&test, "a", "two", "2").await;
+    write(&test, "same", "y\n").await;
+    write(&test, "same", "x\n").await;
+    write(&test, "gone", "z\n").await;
+    log(&transcript).undo_last().unwrap();
+    let diffs = log(&transcript).diffs().unwrap();
+    let expected = [
+        ("a", "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\n-two\n+1\n+2\n"),
+        ("new", "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n"),
+        ("same", ""),
+    ]
+    .map(|(path, text)| FileDiff { path: path.into(), text: text.into() });
+    assert_eq!(diffs, expected);
+    std::fs::remove_file(test.path("new")).unwrap();
+    assert_eq!(log(&transcript).diffs().unwrap()[1].text, "");
+}
+
+#[tokio::test]
+async fn a_link_that_was_swapped_in_is_not_followed() {
+    let (test, transcript) = kept();
+    write(&test, "folder/a", "x").await;
+    crate::tools::fixtures::write(&test.outside("elsewhere/a"), "x");
+    std::fs::remove_dir_all(test.path("folder")).unwrap();
+    std::os::unix::fs::symlink(test.outside("elsewhere"), test.path("folder")).unwrap();
+    assert!(log(&transcript).undo_last().is_err());
+    assert!(test.outside("elsewhere/a").exists());
+}
+
+#[tokio::test]
+async fn the_model_is_told_with_the_persons_next_words() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let mut agent = Agent::new(Script::parse(r#"{"turns": [{"text": "ok"}]}"#).unwrap()).with_transcript(transcript);
+    agent.undo().unwrap();
+    assert_eq!(agent.messages(), [], "it is not the model's turn");
+    futures_util::StreamExt::collect::<Vec<_>>(agent.run("go on")).await;
+    let said: Vec<String> = agent
+        .messages()
+        .iter()
+        .map(|message| match message {
+            crate::Message::User { text } => text.clone(),
+            other => other.text(),
+        })
+        .collect();
+    assert_eq!(said, ["[The user took back your last edit of a: it is as it was before.]", "go on", "ok"]);
+}
+
+#[test]
+fn a_session_that_is_not_kept_says_so() {
+    let mut agent = Agent::new(Script::default());
+    assert!(matches!(agent.undo(), Err(UndoError::NotKept)));
+    assert!(matches!(agent.changes(), Err(UndoError::NotKept)));
+}

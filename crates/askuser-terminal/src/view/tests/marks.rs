@@ -1,0 +1,65 @@
+//! Markdown in questions and descriptions, and where it is left alone.
+
+use super::*;
+use askuser::{Purpose, QuestionSet, Request, RequestKey};
+use fixtures::{ARMED, events, question, set_of};
+use ratatui_core::style::Modifier;
+
+fn shown(prompt: &Prompt, size: Size) -> Vec<String> {
+    rows(&drawn(&view(prompt, &Theme::default(), PromptPhase::Asking, size)))
+}
+
+fn of(text: &str, description: &str) -> QuestionSet {
+    set_of(&[question(text, "Plan", false, &[("Yes", description), ("No", "Stop")])])
+}
+
+#[test]
+fn lists_and_code_blocks_in_a_question_and_in_a_description_are_shown_as_such() {
+    let text = "Which **first**?\n\n- the `parser`\n- the printer\n\n```\nmake all\n```";
+    let screen = shown(&Prompt::new(of(text, "Then:\n1. test\n2. ship"), ARMED), (60, 40)).join("\n");
+    for row in ["│  ┃ Which first?", "│  ┃ • the parser", "│  ┃ • the printer", "│  ┃ │ make all ", "│      ┃ 2. ship"]
+    {
+        assert!(screen.lines().any(|line| line.starts_with(row)), "{row} in\n{screen}");
+    }
+    assert!(!screen.contains("**") && !screen.contains("```"), "{screen}");
+}
+
+#[test]
+fn marks_are_read_on_the_review_page_too() {
+    let questions = ["Use **Rust** and `cargo`?", "Really?\n- now\n```\nmake\n```"];
+    let set = set_of(&questions.map(|text| question(text, "Plan", false, &[("Yes", "Go"), ("No", "Stop")])));
+    let mut prompt = Prompt::new(set, ARMED);
+    for event in events("11") {
+        press(&mut prompt, event, Duration::from_secs(1), (80, 24));
+    }
+    let buffer = drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (80, 24)));
+    let screen = rows(&buffer);
+    let (y, row) = screen.iter().enumerate().find(|(_, row)| row.contains("1. Use")).expect("the review");
+    assert_eq!(row.trim_end(), "│    1. Use Rust and cargo?");
+    let listed = ["│    2. Really?", "│    ┃ • now", "│    ┃ │ make "];
+    assert!(listed.iter().all(|start| screen.iter().any(|row| row.starts_with(start))), "{screen:#?}");
+    let x = row.chars().position(|c| c == 'R').expect("bold");
+    assert!(buffer[(x as u16, y as u16)].modifier.contains(Modifier::BOLD));
+}
+
+#[test]
+fn what_somebody_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_option_means() {
+    let set = of("Run `rm **`?\n- now", "Runs `rm **` and rm **/* without asking");
+    let request = Request::new(RequestKey::new("s", "1").for_purpose(Purpose::Permission), set);
+    let screen = shown(&Prompt::of(&request, Duration::ZERO), (80, 24)).join("\n");
+    for text in ["Run `rm **`?", "- now", "Runs `rm **` and rm **/* without asking"] {
+        assert!(screen.contains(text), "{text} in\n{screen}");
+    }
+}
+
+#[test]
+fn a_prompt_without_a_markdown_parser_is_not_used_for_lists_code_blocks_and_previews() {
+    for text in ["a\n- b", "a\n* b", "1. a", "a\n2) b", "```\na\n```", "~~~\na\n~~~"] {
+        assert!(crate::needs_markdown(&of(text, "x")), "{text:?}");
+        assert!(crate::needs_markdown(&of("x?", text)), "{text:?}");
+    }
+    for text in ["a **b** `c`?", "a - b?", "1.5 or 2?", "-1?", "2024?", "#a"] {
+        assert!(!crate::needs_markdown(&of(text, "x")), "{text:?}");
+    }
+    assert!(crate::needs_markdown(&fixtures::layouts()));
+}
