@@ -940,11 +940,29 @@ fn a_long_paste_is_folded_deleted_as_one_and_sent_in_full() {
         let text: String = (1..=60).map(|n| format!("line {n}\r")).collect();
         terminal.paste(&text);
         terminal.wait_for("> [pasted 60 lines]");
-        terminal.keys("<backspace>");
+        terminal.write(b"\x7f");
         terminal.wait_for(BOX);
         terminal.paste(&text);
         terminal.keys(" is it<enter>");
         terminal.wait_for("All of it.");
         terminal.wait_for("30 more lines of your message");
+    }
+}
+
+#[test]
+fn tables_and_code_of_the_model_are_laid_out() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let text =
+            "| Name | Stars |\n|---|--:|\n| one | 1 |\n| **two** | 22 |\n\n```rust\nfn main() {} // end\n```\nDone.";
+        let stage = stage(json!([{"text": text}])).size(columns, rows);
+        let terminal = start(&stage, &["go"]);
+        terminal.wait_for("Done.");
+        let screen = terminal.screen();
+        assert!(screen.contains("  Name │ Stars\n  ─────┼──────\n  one  │     1\n  two  │    22\n"), "{screen}");
+        assert!(screen.contains("    fn main() {} // end\n"), "{screen}");
+        // A keyword has another colour than the name after it.
+        let row = screen.lines().position(|line| line.contains("fn main")).expect("the code") as u16;
+        let colour = |column| terminal.look(|screen| screen.cell(row, column).expect("a cell").fgcolor());
+        assert_ne!(colour(4), colour(7));
     }
 }
