@@ -130,6 +130,7 @@ const PACKAGE_MANAGER: &[&str] = &[
     "prefix",
     "userconfig",
     "globalconfig",
+    "use-yarnrc",
     "config",
     "dir",
     "cwd",
@@ -138,7 +139,7 @@ const PACKAGE_MANAGER: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-/// Programs that run what they are given, without digits and dots at the end of their names (`python3.12`).
+/// Programs that run what they are given, in lower case, without digits and dots at the end of their names (`python3.12`).
 const RUN_ANYTHING: &[&str] = &[
     // Shells, and what of them evaluates its words.
     "sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "csh", "tcsh", "nu", "pwsh", "powershell", "cmd", "busybox",
@@ -153,7 +154,7 @@ const RUN_ANYTHING: &[&str] = &[
     "pipx", "uv", "direnv", "mise", "just", "make", "ninja",
     // Interpreters, editors, pagers, and filters that can run a command.
     "python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php", "lua",
-    "luajit", "tclsh", "wish", "java", "jshell", "groovy", "scala", "R", "Rscript", "julia", "ghc", "runghc", "guile",
+    "luajit", "tclsh", "wish", "java", "jshell", "groovy", "scala", "r", "rscript", "julia", "ghc", "runghc", "guile",
     "osascript", "awk", "gawk", "mawk", "nawk", "sed", "ed", "ex", "vi", "vim", "nvim", "emacs", "nano", "less", "more",
     "man", "tar", "zip", "rg", "sqlite", "psql", "mysql", "pytest", "askuser",
 ];
@@ -187,9 +188,10 @@ fn check(words: &[String]) -> Result<(), PrefixError> {
     if !words.iter().all(|word| word.chars().all(is_plain)) {
         return Err(PrefixError::NotPlain);
     }
-    let name = first.rsplit('/').next().unwrap_or_default();
+    // Some file systems ignore case.
+    let name = first.rsplit('/').next().unwrap_or_default().to_lowercase();
     let versionless = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if [name, versionless].iter().any(|name| RUN_ANYTHING.contains(name)) {
+    if [name.as_str(), versionless].iter().any(|name| RUN_ANYTHING.contains(name)) {
         return Err(PrefixError::RunsAnything(first.clone()));
     }
     let Some(program) = program(words) else { return Ok(()) };

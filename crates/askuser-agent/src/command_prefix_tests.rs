@@ -98,6 +98,8 @@ fn a_program_that_runs_what_it_is_given_has_no_prefix() {
         "perl5.36 x",
         "npx x",
         "askuser answer 1",
+        "BASH x",
+        "Rscript x",
     ] {
         assert_eq!(prefixes(command), Prefixes::default(), "{command}");
     }

@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
-use crate::message::{Block, Message, ToolCall};
+use crate::message::{Block, Message, ToolCall, aside};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop};
@@ -124,7 +124,11 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
     let mut kept = Vec::new();
     for (i, message) in messages.iter().enumerate().skip(usize::from(history.is_summarised())) {
         match message {
-            Message::User { text } => kept.push(Verbatim::Said { text: text.clone() }),
+            // What they did stays, what came of it is summarised: the output of a command may be long.
+            Message::User { text } => {
+                let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
+                kept.push(Verbatim::Said { text });
+            }
             Message::Assistant { .. } => {
                 let results = match history.messages.get(i + 1) {
                     Some(Message::Results { results }) => results.as_slice(),

@@ -72,8 +72,11 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// How asides begin.
-pub(crate) const ASIDE: &str = "[The user ";
+/// What the person did beside the conversation, if a text tells that: the first line of an aside. What came of it is left out.
+pub(crate) fn aside(text: &str) -> Option<&str> {
+    let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
+    Some(did.strip_suffix(']').unwrap_or(did))
+}
 
 impl Message {
     /// The tool calls of an assistant message; none for other messages.
@@ -86,11 +89,6 @@ impl Message {
             Block::Call(call) => Some(call),
             Block::Text { .. } | Block::Opaque { .. } => None,
         })
-    }
-
-    /// Whether it tells what the person did beside the conversation: they took an edit back, or ran a command of their own.
-    pub fn is_aside(&self) -> bool {
-        matches!(self, Message::User { text } if text.starts_with(ASIDE))
     }
 
     /// The text of an assistant message; empty for other messages.

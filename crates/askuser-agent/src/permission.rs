@@ -220,13 +220,51 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
             let question = question.option(ALWAYS_LABEL, cut(&consent.always, limits.description_chars().max));
             let offered = consent.prefixes.offered.as_deref();
             match offered.and_then(prefix_label) {
-                Some(label) => {
-                    question.option(label, "In this folder, whatever plain words follow; /permissions takes it back")
-                }
+                Some(label) => question.option(
+                    label,
+                    "Plain commands that begin with these words, in this folder; /permissions takes it back",
+                ),
                 None => question,
             }
         }
     };
     let question = question.option("Don't run it", "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_prefix::Prefixes;
+
+    fn consent(offered: Option<&str>) -> Consent {
+        Consent {
+            question: "Run this command?".into(),
+            context: None,
+            rule: "x".into(),
+            always: "Run exactly this".into(),
+            prefixes: Prefixes { matching: Vec::new(), offered: offered.map(str::to_owned) },
+            edits_here: false,
+            always_ask: false,
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_was_not_shown_is_not_allowed_by_its_place() {
+        let now = consent(Some("cargo test"));
+        let shown = |consent: &Consent| question("Bash", consent).unwrap();
+        assert_eq!(shown_prefix(&shown(&now), &now), Some("cargo test"));
+        // The question was put by a version that offered something else in that place.
+        assert_eq!(shown_prefix(&shown(&consent(None)), &now), None);
+        assert_eq!(shown_prefix(&shown(&consent(Some("cargo run"))), &now), None);
+        let always_ask = Consent { always_ask: true, ..consent(Some("cargo test")) };
+        assert_eq!(shown_prefix(&shown(&now), &always_ask), None);
+        assert_eq!(shown(&always_ask).questions()[0].options().len(), 2);
+    }
+
+    #[test]
+    fn a_prefix_too_long_to_be_shown_is_not_offered() {
+        let long = consent(Some(&format!("npm run {}", "x".repeat(40))));
+        assert_eq!(question("Bash", &long).unwrap().questions()[0].options().len(), 3);
+    }
 }

@@ -49,6 +49,8 @@ pub struct Undone {
     pub path: String,
     /// What came of it.
     pub state: UndoneState,
+    /// How many edits are left to take back.
+    pub left: usize,
 }
 
 /// What a file is now.
@@ -97,7 +99,7 @@ impl UndoLog {
 
     /// Keeps what an edit is about to replace, and returns the edit's number.
     pub(crate) fn keep(&self, path: &ConfinedPath, before: Option<&[u8]>, after: &[u8]) -> io::Result<u64> {
-        let edits = self.edits();
+        let edits = self.edits()?;
         let kept: u64 = edits.iter().filter_map(|(edit, _)| edit.before).sum();
         let size = before.map(|bytes| bytes.len() as u64);
         if kept + size.unwrap_or_default() > self.max_kept {
@@ -124,8 +126,8 @@ impl UndoLog {
     /// Takes the last edit back that has not been.
     pub(crate) fn undo_last(&self) -> Result<Undone, UndoError> {
         let _lock = file_change::change_lock();
-        let last = self.edits().into_iter().rev().find(|(_, undone)| !undone);
-        let Some((edit, _)) = last else { return Err(UndoError::Nothing) };
+        let mut edits = self.not_undone()?;
+        let Some(edit) = edits.pop() else { return Err(UndoError::Nothing) };
         let path = edit.path.display();
         let failed = |fact: String| UndoError::File { path: path.clone(), fact };
         let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
@@ -145,14 +147,14 @@ impl UndoLog {
         };
         // Where that cannot be written, it is found to be as it was the next time.
         let _ = self.mark_undone(edit.number);
-        Ok(Undone { path, state })
+        Ok(Undone { path, state, left: edits.len() })
     }
 
     /// What the edits that have not been taken back have changed, file by file.
     pub(crate) fn diffs(&self) -> Result<Vec<FileDiff>, UndoError> {
         let mut seen: Vec<ConfinedPath> = Vec::new();
         let mut diffs = Vec::new();
-        for (edit, _) in self.edits().into_iter().filter(|(_, undone)| !undone) {
+        for edit in self.not_undone()? {
             if seen.contains(&edit.path) {
                 continue;
             }
@@ -171,9 +173,13 @@ impl UndoLog {
     }
 
     /// All edits in their order, and whether each was taken back. A line that was cut off has not been acted on.
-    fn edits(&self) -> Vec<(Edit, bool)> {
+    fn edits(&self) -> io::Result<Vec<(Edit, bool)>> {
         let mut edits: Vec<(Edit, bool)> = Vec::new();
-        let bytes = fs::read(self.folder.join("edits.jsonl")).unwrap_or_default();
+        let bytes = match fs::read(self.folder.join("edits.jsonl")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            // Without knowing what is kept already, something would be written over it.
+            read => read?,
+        };
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Line::Edit(edit)) => edits.push((edit, false)),
@@ -183,7 +189,15 @@ impl UndoLog {
                 Err(_) => {}
             }
         }
-        edits
+        Ok(edits)
+    }
+
+    /// Those that have not been taken back.
+    fn not_undone(&self) -> Result<Vec<Edit>, UndoError> {
+        let edits = self.edits().map_err(|error| {
+            UndoError::Refused(format!("what the edits of this session replaced cannot be read: {error}"))
+        })?;
+        Ok(edits.into_iter().filter(|(_, undone)| !undone).map(|(edit, _)| edit).collect())
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {

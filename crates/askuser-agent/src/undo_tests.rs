@@ -30,8 +30,8 @@ async fn edit(test: &TestFolder, path: &str, old: &str, new: &str) {
     assert!(test.run(&EditTool::default(), input).await.success);
 }
 
-fn undone(path: &str, state: UndoneState) -> Undone {
-    Undone { path: path.into(), state }
+fn undone(path: &str, state: UndoneState, left: usize) -> Undone {
+    Undone { path: path.into(), state, left }
 }
 
 #[tokio::test]
@@ -42,11 +42,11 @@ async fn edits_are_taken_back_one_by_one_the_last_first() {
     edit(&test, "a", "two", "three").await;
     write(&test, "b/c", "new").await;
     let log = log(&transcript);
-    assert_eq!(log.undo_last().unwrap(), undone("b/c", UndoneState::Removed));
+    assert_eq!(log.undo_last().unwrap(), undone("b/c", UndoneState::Removed, 2));
     assert!(!test.path("b/c").exists());
-    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored));
+    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored, 1));
     assert_eq!(test.text("a"), "two\r\n\u{feff}é");
-    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored));
+    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored, 0));
     assert_eq!(test.text("a"), "one\r\n\u{feff}é");
     assert!(matches!(log.undo_last(), Err(UndoError::Nothing)));
 }
@@ -62,7 +62,7 @@ async fn what_changed_since_is_not_overwritten() {
     let why = log.undo_last().unwrap_err().to_string();
     assert_eq!(why, "b has changed since it was edited, so the edit was not taken back; /diff shows what has");
     std::fs::remove_file(test.path("b")).unwrap();
-    assert_eq!(log.undo_last().unwrap(), undone("b", UndoneState::Unchanged));
+    assert_eq!(log.undo_last().unwrap(), undone("b", UndoneState::Unchanged, 1));
     assert!(matches!(log.undo_last(), Err(UndoError::ChangedSince { .. })));
     assert_eq!(test.text("a"), "theirs");
     std::fs::remove_file(test.path("a")).unwrap();
@@ -82,7 +82,7 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();
     drop(transcript);
     let mut agent = Agent::new(Script::default()).with_transcript(Transcript::open(&folder, &id).unwrap());
-    assert_eq!(agent.undo().unwrap(), undone("run.sh", UndoneState::Restored));
+    assert_eq!(agent.undo().unwrap(), undone("run.sh", UndoneState::Restored, 0));
     assert_eq!(test.text("run.sh"), "old");
     assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o751);
 }
@@ -105,7 +105,7 @@ async fn what_an_edit_replaces_is_kept_before_it_is_made() {
     log(&transcript).keep(&path, Some(b"one"), b"two").unwrap();
     assert_eq!(std::fs::read(log(&transcript).folder.join("1")).unwrap(), b"one");
     // The process died before the edit: there is nothing to take back, and nothing is lost.
-    assert_eq!(log(&transcript).undo_last().unwrap(), undone("a", UndoneState::Unchanged));
+    assert_eq!(log(&transcript).undo_last().unwrap(), undone("a", UndoneState::Unchanged, 0));
     assert_eq!(test.text("a"), "one");
 }
 
@@ -145,6 +145,21 @@ async fn a_line_that_was_cut_off_hides_no_other() {
     assert_eq!(test.text("a"), "two");
     assert_eq!(log.undo_last().unwrap().state, UndoneState::Restored);
     assert_eq!(test.text("a"), "one");
+}
+
+#[tokio::test]
+async fn what_is_kept_is_not_written_over_where_it_cannot_be_listed() {
+    let (mut test, transcript) = kept();
+    test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let folder = log(&transcript).folder;
+    std::fs::rename(folder.join("edits.jsonl"), folder.join("elsewhere")).unwrap();
+    std::fs::create_dir(folder.join("edits.jsonl")).unwrap();
+    write(&test, "a", "three").await;
+    assert_eq!(std::fs::read(folder.join("1")).unwrap(), b"one");
+    assert_eq!(test.events().len(), 1, "and it is said");
+    assert!(matches!(log(&transcript).undo_last(), Err(UndoError::Refused(_))));
+    assert_eq!(test.text("a"), "three");
 }
 
 #[tokio::test]

@@ -287,7 +287,7 @@ pub fn agent() -> Command {
         )
         .after_help(AGENT_EXIT_CODES)
         .max_term_width(MAX_WIDTH)
-        .subcommand(sessions())
+        .subcommands([sessions(), models()])
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .defer(agent_arguments)
@@ -299,6 +299,14 @@ fn sessions() -> Command {
         .arg(Arg::new("text").value_name("TEXT").help("Only sessions in which this was said or answered"))
         .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Of every folder"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+}
+
+fn models() -> Command {
+    Command::new("models")
+        .about("List the models of a provider, the newest first; without one, of all whose key is set")
+        .arg(Arg::new("provider").value_name("PROVIDER").help("anthropic, openai, gemini, openrouter, ollama, …"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+        .args(settings(&[Of::Agent]).into_iter().filter(|arg| arg.get_id() == "base_url"))
 }
 
 const AGENT_EXIT_CODES: &str = "\
@@ -330,7 +338,7 @@ fn agent_arguments(command: Command) -> Command {
                 .long("script")
                 .value_name("FILE")
                 .conflicts_with("model")
-                .help("Follow a script instead of a model: no key, no network"),
+                .help("Follow a script instead of a model: no key, no network; demo and plan are built in"),
         )
         .arg(
             Arg::new("continue")

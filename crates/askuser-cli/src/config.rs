@@ -258,6 +258,13 @@ impl Layers {
             })?,
             model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
             base_url: self.base_url()?,
+            effort: self.read("effort", |v| match v {
+                "none" => Some(None),
+                "low" => Some(Some(Effort::Low)),
+                "medium" => Some(Some(Effort::Medium)),
+                "high" => Some(Some(Effort::High)),
+                _ => None,
+            })?,
             max_tokens: self.read("max_tokens", |v| match v {
                 "none" => Some(None),
                 v => v.parse().ok().filter(|max| *max > 0).map(Some),
@@ -390,6 +397,14 @@ impl Price {
     }
 }
 
+/// How much a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    Low,
+    Medium,
+    High,
+}
+
 /// The settings, parsed.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -412,6 +427,7 @@ pub struct Settings {
     pub format: Option<Format>,
     pub model: Option<String>,
     pub base_url: Option<String>,
+    pub effort: Option<Effort>,
     pub max_tokens: Option<u32>,
     /// How many tokens the model takes, instead of what is known of it.
     pub context_window: Option<u64>,

@@ -150,10 +150,21 @@ pub const SETTINGS: &[Setting] = &[
             "PROVIDER/NAME",
             "none",
             User,
-            "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…",
+            "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a provider \
+             alone is its default model, none is that of the first key in the environment",
         ),
     ),
     of(Of::Agent, setting("base_url", "URL", "none", User, "Where the provider is, instead of where it usually is")),
+    of(
+        Of::Agent,
+        setting(
+            "effort",
+            "low|medium|high",
+            "none",
+            User,
+            "How much the model thinks before it answers; none leaves that to the provider",
+        ),
+    ),
     of(
         Of::Agent,
         setting(

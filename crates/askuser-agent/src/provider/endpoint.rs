@@ -197,7 +197,11 @@ impl Endpoint {
             return ModelError::new(FailureKind::Rejected, message);
         }
         let unreachable = Unreachable::of(&error);
-        let why = self.target.redact(&transport_error(error));
+        let why = match unreachable {
+            Some(Unreachable::Refused) => "the connection was refused".into(),
+            Some(Unreachable::UnknownHost) => "the host name is not known".into(),
+            None => self.target.redact(&transport_error(error)),
+        };
         let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         match unreachable {

@@ -67,7 +67,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
 
 fn said(entry: Entry) -> Vec<String> {
     match entry {
-        Entry::User { text } => vec![text],
+        Entry::User { text } | Entry::Aside { text } => vec![text],
         Entry::Assistant { content, .. } => {
             let texts = content.into_iter().filter_map(|block| match block {
                 Block::Text { text } => Some(text),

@@ -75,6 +75,18 @@ async fn it_gets_no_keys_and_shows_none() {
 }
 
 #[tokio::test]
+async fn a_front_end_that_comes_back_is_told_what_the_person_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    let mut talking = agent().with_transcript(transcript);
+    collect(talking.run_command("echo out")).await;
+    drop(talking);
+    let message = "[The user ran a command of their own: echo out]\n\nout".to_owned();
+    assert_eq!(Transcript::open(folder.path(), &id).unwrap().replay(), [AgentEvent::Notice { message }]);
+}
+
+#[tokio::test]
 async fn what_was_cut_off_is_still_taken_up_after_it() {
     let log = Log::default();
     let mut agent = Agent::new(calling([serde_json::json!([{"name": "Act", "input": {"at": "it"}}])]))
@@ -88,4 +100,16 @@ async fn what_was_cut_off_is_still_taken_up_after_it() {
     let events = collect(agent.resume().unwrap()).await;
     assert!(matches!(events.last(), Some(AgentEvent::Done { .. })), "{events:?}");
     assert_eq!(log.count("end Act it"), 1);
+}
+
+#[tokio::test]
+async fn a_summary_keeps_what_the_person_ran_and_not_all_that_it_wrote() {
+    let script = Script::parse(r#"{"turns": [{"text": "I see."}, {"text": "The summary."}]}"#).unwrap();
+    let mut agent = Agent::new(script).with_tools(tools::all());
+    collect(agent.run_command("seq 1 3000")).await;
+    finish(&mut agent, "look").await;
+    collect(agent.compact(None)).await;
+    let read = texts(&agent).join("\n");
+    assert!(read.contains("[The user ran a command of their own: seq 1 3000]") && read.contains("look"), "{read}");
+    assert!(!read.contains("\n2999\n"), "{read}");
 }

@@ -89,7 +89,12 @@ fn a_model_has_to_be_chosen_and_a_script_has_to_be_one() {
     let place = Place::new();
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "hi"]));
     assert_eq!(code, 2);
-    assert!(stderr.starts_with("askuser: no model is chosen\nhint: --model anthropic/NAME"), "{stderr}");
+    assert!(
+        stderr.starts_with(
+            "askuser: no model is chosen, and no key is set\nhint: set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+        ),
+        "{stderr}"
+    );
     let script = place.write("bad.json", r#"{"turns": [{"txt": "x"}]}"#);
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "hi", "--script", script.to_str().unwrap()]));
     assert_eq!(code, 2);

@@ -4,5 +4,6 @@
 mod crash;
 mod front_end;
 mod headless;
+mod models;
 mod place;
 mod state;

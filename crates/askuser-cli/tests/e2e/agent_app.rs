@@ -44,8 +44,11 @@ fn check_restored(ended: &Ended) {
 /// The ids of the sessions that were kept.
 fn sessions(stage: &Stage) -> Vec<String> {
     let folder = fs::read_dir(stage.path(".local/state/askuser/sessions")).expect("sessions");
+    // What their edits replaced is beside them.
     let mut names: Vec<String> = folder
-        .map(|entry| entry.expect("a session").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .map(|entry| entry.expect("a session").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
         .collect();
     names.sort();
     names

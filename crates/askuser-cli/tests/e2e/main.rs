@@ -6,6 +6,7 @@
 mod terminal;
 
 mod agent_app;
+mod agent_commands;
 mod answering;
 mod colours;
 mod commands;

@@ -39,6 +39,7 @@ color           auto            default
 format          auto            default
 model           none            default
 base_url        none            default
+effort          none            default
 max_tokens      none            default
 context_window  auto            default
 price           none            default

@@ -4,8 +4,10 @@ mod allowed;
 pub(crate) mod announce;
 mod app;
 mod headless;
+mod models;
 mod permissions_command;
 mod protocol;
+mod scripts;
 mod session;
 mod sessions;
 mod system;
@@ -21,6 +23,7 @@ use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
 use clap::ArgMatches;
+use models::Models;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,8 +32,10 @@ use std::sync::Arc;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
     let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
-    if let Some(("sessions", args)) = args.subcommand() {
-        return sessions::run(args);
+    match args.subcommand() {
+        Some(("sessions", args)) => return sessions::run(args),
+        Some(("models", args)) => return models::run(args),
+        _ => {}
     }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
@@ -113,34 +118,13 @@ fn keep_memory_private() {
 
 /// The model, and the script if it is one.
 fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
-    if let Some(path) = args.get_one::<String>("script") {
-        let file = std::fs::File::open(path)
-            .map_err(|error| Failure::new(format!("--script: cannot open {path}: {}", reason(&error))))?;
-        let script = Script::parse(&source::read(path, file)?);
-        let script = script.map_err(|error| Failure::new(format!("--script: {path}: {error}")))?;
-        return Ok((Arc::new(script.clone()), Some(script)));
+    match args.get_one::<String>("script") {
+        Some(name) => {
+            let script = scripts::read(name)?;
+            Ok((Arc::new(script.clone()), Some(script)))
+        }
+        None => Ok((Models::new(settings).first()?, None)),
     }
-    match &settings.model {
-        Some(name) => connect(name, settings).map(|model| (model, None)),
-        None => Err(Failure::new("no model is chosen").hint(
-            "--model anthropic/NAME (or openai/…, gemini/…, ollama/…), or model = \"…\" in askuser.toml; without a key, try \
-             --script examples/agent/database.json",
-        )),
-    }
-}
-
-/// A model by its name.
-fn connect(name: &str, settings: &Settings) -> Result<Arc<dyn Model>, Failure> {
-    let environment = |name: &str| std::env::var(name).ok();
-    // Another provider's address is not for this one, and its key not for that address.
-    let provider = |name: &str| name.split('/').next().map(str::to_owned);
-    let same = settings.model.as_deref().and_then(provider) == provider(name);
-    let config = provider::ProviderConfig {
-        base_url: settings.base_url.clone().filter(|_| same),
-        max_tokens: settings.max_tokens,
-        ..provider::ProviderConfig::new(&environment)
-    };
-    provider::connect(name, &config).map_err(Failure::new)
 }
 
 fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {

@@ -1,5 +1,6 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
+use super::model_choice;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
@@ -14,10 +15,10 @@ use std::time::Duration;
 
 /// Lines shown of a failed call's output.
 const FAILURE_LINES: usize = 5;
+/// Lines shown of what the person asked for: the output of a command of their own, what has changed.
+const OWN_LINES: usize = 400;
 /// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
-/// Lines shown of what the person asked for: the output of a command of their own, what has changed.
-pub(super) const OWN_LINES: usize = 400;
 
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
@@ -65,6 +66,13 @@ impl State {
                 self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
                 self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
                 self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
+            }
+            Event::ModelsListed(offered) => {
+                self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
+                // Whoever has gone on writing is not interrupted.
+                if self.draft.is_blank() {
+                    out.push(Effect::ChooseModel(offered));
+                }
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
@@ -257,7 +265,7 @@ impl State {
         }
     }
 
-    fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
+    pub(super) fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
         if let Some(ended) = call.ended.take() {
             self.show_result(&call, *ended, out);
         }

@@ -5,11 +5,12 @@
 
 use super::asker::UiSender;
 use super::attachments::{self, Attached};
+use crate::agent::models::{Models, Offered};
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
 use askuser_agent::{
-    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, Model, PermissionMode, PermissionRules, Run,
-    Transcript, UndoError, Undone, UndoneState,
+    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, PermissionMode, PermissionRules, Run, Transcript,
+    UndoError, Undone, UndoneState,
 };
 use askuser_cli::failure::Failure;
 use futures_util::StreamExt;
@@ -38,6 +39,8 @@ pub(crate) enum AgentCommand {
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
+    /// Find out which models there are.
+    ListModels,
     /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
@@ -67,6 +70,8 @@ pub(crate) enum AgentUpdate {
     QuestionGone(RequestKey),
     /// `SetModel` or `SetMode` has taken effect.
     SessionChanged(Session),
+    /// The models to choose from.
+    ModelsListed(Offered),
     /// A new conversation was started.
     Cleared,
     /// What a command has to say.
@@ -94,9 +99,6 @@ pub(crate) struct Session {
     pub(crate) context: Option<ContextUse>,
 }
 
-/// Connects to a model by its name.
-pub(crate) type Connect = Box<dyn Fn(&str) -> Result<Arc<dyn Model>, Failure> + Send>;
-
 /// Handle to the agent thread.
 pub(crate) struct AgentThread {
     commands: UnboundedSender<AgentCommand>,
@@ -107,14 +109,14 @@ pub(crate) struct AgentThread {
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl AgentThread {
-    pub(crate) fn start(agent: Agent, connect: Connect, ui: UiSender) -> io::Result<AgentThread> {
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender) -> io::Result<AgentThread> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = unbounded_channel();
         let (done, ended) = mpsc::channel();
         thread::Builder::new().name("agent".into()).spawn(move || {
             let mut report_death = ReportDeath(Some(ui.clone()));
             let rules = agent.permission_rules();
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), connect, rules, ui };
+            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), models, rules, ui };
             runtime.block_on(work.run(agent));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
@@ -150,7 +152,7 @@ impl Drop for ReportDeath {
 struct AgentLoop {
     commands: UnboundedReceiver<AgentCommand>,
     queue: VecDeque<AgentCommand>,
-    connect: Connect,
+    models: Models,
     rules: PermissionRules,
     ui: UiSender,
 }
@@ -208,7 +210,7 @@ impl AgentLoop {
                     Next::Command
                 }
                 AgentCommand::SetModel(name) => {
-                    let model = (self.connect)(&name).map(|model| agent.set_model(model));
+                    let model = self.models.connect(&name).await.map(|model| agent.set_model(model));
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
@@ -236,6 +238,13 @@ impl AgentLoop {
                     self.ui.send(match agent.changes() {
                         Ok(changes) => changes_update(&changes),
                         Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
+                AgentCommand::ListModels => {
+                    self.ui.send(match self.models.offered(&agent.model()).await {
+                        Ok(offered) => AgentUpdate::ModelsListed(offered),
+                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
                     });
                     Next::Command
                 }
@@ -343,13 +352,16 @@ fn of_compaction(event: AgentEvent) -> AgentUpdate {
 }
 
 fn undone_words(undone: &Undone) -> String {
-    let path = &undone.path;
-    match undone.state {
-        UndoneState::Restored => format!("{path} is as it was before its last edit. /undo takes back the one before."),
-        UndoneState::Removed => {
-            format!("{path} is gone, as before the agent made it. /undo takes back the edit before.")
-        }
-        UndoneState::Unchanged => format!("{path} was already as before that edit. /undo takes back the one before."),
+    let Undone { path, state, left } = undone;
+    let done = match state {
+        UndoneState::Restored => format!("{path} is as it was before its last edit."),
+        UndoneState::Removed => format!("{path} is gone, as before the agent made it."),
+        UndoneState::Unchanged => format!("{path} was already as before its last edit."),
+    };
+    match left {
+        0 => done,
+        1 => format!("{done} One more edit can be taken back."),
+        left => format!("{done} {left} more edits can be taken back."),
     }
 }
 

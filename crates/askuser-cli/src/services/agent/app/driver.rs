@@ -265,6 +265,7 @@ impl Driver {
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::Told(words) => Event::Told(words),
                 AgentUpdate::Diff(text) => Event::Diff(text),
+                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,
@@ -364,6 +365,16 @@ impl Driver {
                     // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
                     let now = self.now();
                     self.state.send_queued(now, &mut out);
+                    effects.extend(out);
+                    continue;
+                }
+                Effect::ChooseModel(offered) => {
+                    let mut out = Vec::new();
+                    match self.choose_model(&offered, &mut out) {
+                        Ok(None) => {}
+                        Ok(Some(name)) => self.state.set_model(name, &mut out),
+                        Err(end) => return Ok(Some(end)),
+                    }
                     effects.extend(out);
                     continue;
                 }

@@ -18,6 +18,7 @@ mod driver;
 mod fixtures;
 mod history;
 mod mentions;
+mod model_choice;
 mod outputs;
 mod page_view;
 mod pager;
@@ -32,6 +33,7 @@ pub(crate) mod tool_calls;
 mod update;
 mod view;
 
+use crate::agent::models::Models;
 use agent_thread::{AgentThread, AgentUpdate};
 use asker::{Questions, UiSender};
 use askuser::Asker;
@@ -101,9 +103,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.price = settings.price;
     state.queue.extend(opening);
-    let connect_settings = settings.clone();
-    let connect = Box::new(move |name: &str| crate::agent::connect(name, &connect_settings));
-    let agent_thread = AgentThread::start(agent, connect, surface.ui.clone())
+    let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone())
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
 }

@@ -38,8 +38,10 @@ impl State {
         for event in events.into_iter().skip(start) {
             self.recall_event(event, out);
         }
-        // A call without a result is about to run again.
-        self.calls.clear();
+        // A call without a result is about to run again; one that ended beside it has been.
+        for call in std::mem::take(&mut self.calls) {
+            self.show_ended(call, out);
+        }
         self.turn_end = TurnEnd::Completed;
     }
 
@@ -57,7 +59,7 @@ impl State {
                     }
                 }
             }
-            // What the person did beside the conversation: the first line says what.
+            // What the person did beside the conversation: an edit taken back, a command of their own.
             AgentEvent::Notice { message } => {
                 let first = message.lines().next().unwrap_or_default();
                 let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();

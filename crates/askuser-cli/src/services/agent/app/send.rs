@@ -100,10 +100,14 @@ impl State {
                 let words = self.context.map_or_else(|| "Nothing has been said yet.".into(), context_words);
                 self.print(Item::Note(Role::Muted, words), out);
             }
-            SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name), out),
+            SlashCommand::Model(Some(name)) => self.set_model(name, out),
             SlashCommand::Model(None) => {
                 let model = self.session.as_ref().map(|session| session.model.clone()).unwrap_or_default();
                 self.print(Item::Note(Role::Muted, format!("The model is {model}.")), out);
+                // While a turn runs it cannot be changed, so there is nothing to choose.
+                if self.pending_commands == 0 {
+                    self.command(AgentCommand::ListModels, out);
+                }
             }
             SlashCommand::Plan => {
                 let mode = self.mode();
@@ -135,6 +139,11 @@ impl State {
             self.mode_before_plan = before;
         }
         self.command(AgentCommand::SetMode(next), out);
+    }
+
+    /// Lets another model answer.
+    pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
+        self.command(AgentCommand::SetModel(name), out);
     }
 
     /// Switches to another session.

@@ -54,12 +54,7 @@ pub(crate) const TABLE: &[Row] = &[
         about: "what is not asked for; add or remove",
         make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
     },
-    Row {
-        name: "undo",
-        argument: "",
-        about: "take back the agent's last edit, then the one before",
-        make: |_| SlashCommand::Undo,
-    },
+    Row { name: "undo", argument: "", about: "take back the agent's last edit", make: |_| SlashCommand::Undo },
     Row { name: "diff", argument: "", about: "what the agent's edits have changed", make: |_| SlashCommand::Diff },
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];

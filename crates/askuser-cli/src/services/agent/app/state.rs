@@ -9,6 +9,7 @@ use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{RunningCall, WaitingFor};
+use crate::agent::models::Offered;
 use askuser::{Key, Request, RequestKey};
 use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
 use askuser_cli::config::Price;
@@ -200,6 +201,7 @@ pub(crate) enum Event {
     /// What the edits of the session have changed.
     Diff(String),
     CommandFailed(String),
+    ModelsListed(Offered),
     TurnStarted,
     CommandDone,
     Agent(AgentEvent),
@@ -243,6 +245,8 @@ pub(crate) enum Effect {
     Redraw,
     /// Let the person choose a session.
     ChooseSession,
+    /// Let the person choose one of these models.
+    ChooseModel(Offered),
     Quit,
 }
 

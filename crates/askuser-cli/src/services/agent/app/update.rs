@@ -98,6 +98,7 @@ impl State {
             | Event::Told(_)
             | Event::Diff(_)
             | Event::CommandFailed(_)
+            | Event::ModelsListed(_)
             | Event::TurnStarted
             | Event::CommandDone
             | Event::Agent(_) => self.agent_update(event, now, &mut out),

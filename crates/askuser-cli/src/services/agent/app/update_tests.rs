@@ -825,6 +825,21 @@ fn commands_are_completed() {
 }
 
 #[test]
+fn a_model_is_named_or_chosen_from_what_the_provider_has() {
+    use crate::agent::models::Offered;
+    let listing = Effect::Command(AgentCommand::ListModels);
+    let mut state = ready();
+    assert_eq!(command(&mut state, "/model").last(), Some(&listing));
+    assert!(!command(&mut working(), "/model").contains(&listing), "nothing to choose while a turn runs");
+    assert_eq!(command(&mut ready(), "/model a/b"), [Effect::Command(AgentCommand::SetModel("a/b".into()))]);
+    let offered = Offered { provider: &askuser_agent::provider::PROVIDERS[0], models: Vec::new() };
+    let choice = Effect::ChooseModel(offered.clone());
+    assert!(state.update(Event::ModelsListed(offered.clone()), at(0)).contains(&choice));
+    write(&mut state, "meanwhile", 0);
+    assert!(!state.update(Event::ModelsListed(offered), at(0)).contains(&choice), "whoever writes is not interrupted");
+}
+
+#[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
     assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
@@ -919,8 +934,7 @@ fn a_line_that_begins_with_an_exclamation_mark_is_a_command_of_the_persons_own()
     agent_event(&mut state, started, 0);
     let result = ToolResult::error("Exit code 1\n\nno repository");
     let effects = agent_event(&mut state, AgentEvent::ToolResult { id: "!".into(), name: "!".into(), result }, 10);
-    let max_lines = crate::agent::app::agent_events::OWN_LINES;
-    let output = Item::Output { text: "Exit code 1\n\nno repository".into(), role: Role::Danger, max_lines };
+    let output = Item::Output { text: "Exit code 1\n\nno repository".into(), role: Role::Danger, max_lines: 400 };
     assert_eq!(printed(&effects).last(), Some(&&output));
 }
 
@@ -959,8 +973,8 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
 fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
-    let aside = vec![AgentEvent::Notice { message: text }];
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), aside), at(0));
+    let aside = AgentEvent::Notice { message: text };
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     assert_eq!(printed(&effects).last(), Some(&&note));
 }

@@ -1,12 +1,14 @@
-//! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session.
+//! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session or a model.
 
 use super::{Driver, End};
 use crate::agent::app::asker::SIGHUP;
+use crate::agent::app::model_choice;
 use crate::agent::app::scrollback::{self, Item};
 use crate::agent::app::session_choice;
 use crate::agent::app::state::{Effect, Event, Presence, QuestionEnd};
+use crate::agent::models::Offered;
 use crate::agent::session;
-use askuser::{AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
+use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, Store};
 use std::io;
@@ -95,9 +97,28 @@ impl Driver {
             self.state.print(Item::Note(Role::Muted, words.into()), out);
             return Ok(None);
         };
-        let began = Instant::now();
         let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
-        let asked = self.show_question(&Request::new(key, set), None, &mut |_| Ok(()));
+        Ok(self.choose(&Request::new(key, set), out)?.and_then(|answer| {
+            let picked = answer.selected_options.first();
+            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
+            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
+        }))
+    }
+
+    /// Lets the person choose a model, or type the name of another one.
+    pub(super) fn choose_model(&mut self, offered: &Offered, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+        let Some(here) = self.state.session.clone() else { return Ok(None) };
+        let Some(set) = model_choice::question(offered, &here.model) else { return Ok(None) };
+        let key = RequestKey::new(&here.id, "model").for_purpose(Purpose::Choice);
+        let answer = self.choose(&Request::new(key, set), out)?;
+        let name = answer.and_then(|answer| answer.selected_options.first().cloned().or(answer.custom_input));
+        Ok(name.map(|name| model_choice::full_name(offered, &name)).filter(|name| *name != here.model))
+    }
+
+    /// Puts a question of the app's own; `None` if it was not answered.
+    fn choose(&mut self, request: &Request, out: &mut Vec<Effect>) -> Result<Option<Answer>, End> {
+        let began = Instant::now();
+        let asked = self.show_question(request, None, &mut |_| Ok(()));
         let end = match &asked {
             Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
             Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
@@ -108,12 +129,7 @@ impl Driver {
         out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
         let Ok(resolution) = asked else { return Ok(None) };
         let outcome = resolution.outcome();
-        let answer = outcome.answers().first().filter(|_| *outcome.status() == Status::Answered);
-        Ok(answer.and_then(|answer| {
-            let picked = answer.selected_options.first();
-            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
-            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
-        }))
+        Ok(outcome.answers().first().filter(|_| *outcome.status() == Status::Answered).cloned())
     }
 }
 

@@ -1,0 +1,145 @@
+//! Which model answers, and what there is to choose from: against a provider on this machine.
+
+use crate::place::{Place, output};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// A provider with Anthropic's protocol. It ends with the test.
+struct Provider {
+    url: String,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+const MODELS: &str = r#"{"data": [
+    {"id": "claude-haiku-9", "display_name": "Claude Haiku 9", "created_at": "2027-01-01T00:00:00Z", "max_input_tokens": 200000},
+    {"id": "claude-sonnet-9", "display_name": "Claude Sonnet 9", "created_at": "2026-12-01T00:00:00Z"}
+]}"#;
+
+const ANSWER: &str = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Hi.\"}}\n\n\
+data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
+data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+data: {\"type\":\"message_stop\"}\n\n";
+
+impl Provider {
+    fn start() -> Provider {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
+        let kept = requests.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let request = serve(stream.unwrap());
+                kept.lock().unwrap().push(request);
+            }
+        });
+        Provider { url, requests }
+    }
+
+    fn requests(&self) -> Vec<(String, Value)> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+fn serve(mut stream: TcpStream) -> (String, Value) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).unwrap();
+        match header.trim().split_once(": ") {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().unwrap(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let (kind, answer) = match line.starts_with("GET") {
+        true => ("application/json", MODELS),
+        false => ("text/event-stream", ANSWER),
+    };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        answer.len()
+    );
+    let _ = stream.write_all(format!("{head}{answer}").as_bytes());
+    (line.trim().to_owned(), serde_json::from_slice(&body).unwrap_or_default())
+}
+
+#[test]
+fn a_key_in_the_environment_is_enough() {
+    let (place, provider) = (Place::new(), Provider::start());
+    let mut command = place.askuser(&["agent", "-p", "hello"]);
+    command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
+    let (code, stdout, stderr) = output(command.env("GEMINI_API_KEY", "another"));
+    assert_eq!((code, stdout.as_str()), (0, "Hi.\n"), "{stderr}");
+    let said =
+        "askuser: the model is anthropic/claude-sonnet-9, since ANTHROPIC_API_KEY is set (and before GEMINI_API_KEY)";
+    assert!(stderr.starts_with(said), "{stderr}");
+    let requests = provider.requests();
+    assert_eq!(requests[0].0, "GET /v1/models?limit=1000 HTTP/1.1");
+    assert_eq!(requests[1].1["model"], "claude-sonnet-9");
+}
+
+#[test]
+fn a_provider_alone_is_its_default_model_and_a_name_needs_no_list() {
+    let (place, provider) = (Place::new(), Provider::start());
+    for (name, expected) in [("anthropic", vec!["GET", "POST"]), ("anthropic/claude-opus-9", vec!["POST"])] {
+        let before = provider.requests().len();
+        let mut command = place.askuser(&["agent", "-p", "hello", "--model", name, "--effort", "high"]);
+        let (code, stdout, stderr) = output(command.args(["--base-url", &provider.url]));
+        assert_eq!((code, stdout.as_str()), (0, "Hi.\n"), "{stderr}");
+        let requests = provider.requests().split_off(before);
+        let methods: Vec<&str> = requests.iter().map(|(line, _)| line.split(' ').next().unwrap()).collect();
+        assert_eq!(methods, expected);
+        assert_eq!(requests.last().unwrap().1["output_config"], json!({"effort": "high"}));
+    }
+}
+
+#[test]
+fn the_models_of_a_provider_are_listed() {
+    let (place, provider) = (Place::new(), Provider::start());
+    let arguments = ["agent", "models", "anthropic", "--base-url", &provider.url];
+    let (code, stdout, _) = output(&mut place.askuser(&arguments));
+    let expected = "anthropic/claude-haiku-9   Claude Haiku 9, 200000 tokens\n\
+                    anthropic/claude-sonnet-9  Claude Sonnet 9 (default)\n";
+    assert_eq!((code, stdout.as_str()), (0, expected));
+    let (_, stdout, _) = output(place.askuser(&arguments).arg("--json"));
+    let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = json!({"model": "anthropic/claude-haiku-9", "title": "Claude Haiku 9", "context_window": 200_000, "default": false});
+    assert_eq!((lines.len(), &lines[0]), (2, &first));
+    let mut all = place.askuser(&["agent", "models"]);
+    all.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
+    assert_eq!(output(&mut all).1, expected, "without a name: of every provider whose key is set");
+}
+
+#[test]
+fn a_provider_that_cannot_be_asked_says_why() {
+    let place = Place::new();
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "models", "anthropic"]));
+    assert_eq!(code, 2);
+    let said = "askuser: cannot tell which models anthropic has: anthropic needs a key: set ANTHROPIC_API_KEY\n";
+    assert!(stderr.starts_with(said), "{stderr}");
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "models", "nobody"]));
+    assert_eq!(code, 2);
+    assert!(stderr.starts_with("askuser: there is no provider \"nobody\""), "{stderr}");
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "models"]));
+    assert_eq!(code, 2);
+    assert!(stderr.starts_with("askuser: no model is chosen, and no key is set\n"), "{stderr}");
+}
+
+#[test]
+fn examples_are_built_in_and_a_missing_script_names_them() {
+    let place = Place::new();
+    let (code, stdout, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "demo"]));
+    assert_eq!(code, 3, "it asks, and nobody is there: {stdout}{stderr}");
+    let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "nope.json"]));
+    assert_eq!(code, 2);
+    let said = "askuser: --script: cannot open nope.json: No such file or directory\nhint: a file, or one of the examples that \
+                are built in: demo, plan\n";
+    assert_eq!(stderr, said);
+}
