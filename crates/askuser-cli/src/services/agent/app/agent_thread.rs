@@ -4,6 +4,7 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
+use super::attachments::{self, Attached};
 use crate::agent::models::{Models, Offered};
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
@@ -57,6 +58,13 @@ pub(crate) enum AgentUpdate {
     /// A session was started or resumed; with what has happened in it so far.
     SessionOpened(Session, Vec<AgentEvent>),
     Event(AgentEvent),
+    /// The files that a message may name.
+    Files(Vec<String>),
+    /// What was attached to a message, and why something was not.
+    Attached {
+        files: Vec<(String, usize)>,
+        refused: Vec<String>,
+    },
     Question(Arc<Request>),
     /// A question does not wait any more.
     QuestionGone(RequestKey),
@@ -174,6 +182,10 @@ impl AgentLoop {
             let next = match command {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
+                    let Attached { message: text, files, refused } = attachments::attach(&agent, text).await;
+                    if !files.is_empty() || !refused.is_empty() {
+                        self.ui.send(AgentUpdate::Attached { files, refused });
+                    }
                     let mode = agent.mode_switch();
                     self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
                 }

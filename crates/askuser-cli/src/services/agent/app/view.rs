@@ -325,6 +325,19 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         };
         return matching.iter().map(line).collect();
     }
+    let offered = state.offered_files();
+    if !offered.is_empty() {
+        let line = |(i, path): (usize, &&str)| {
+            let role = if i == 0 { Role::Primary } else { Role::Muted };
+            let hint = if i == 0 { "  Tab" } else { "" };
+            let path = truncate(&sanitize::line(path), columns.saturating_sub(10), theme);
+            Line::from(vec![
+                Span::styled(format!("  @{path}"), theme.style(role)),
+                Span::styled(hint, theme.style(Role::Muted)),
+            ])
+        };
+        return offered.iter().enumerate().map(line).collect();
+    }
     let mut facts = Vec::new();
     if let Some(session) = &state.session {
         facts.push(sanitize::line(&session.model).into_owned());
