@@ -7,7 +7,7 @@ use std::fs::File;
 
 /// The examples: the same as in `examples/agent` of the repository.
 const BUILT_IN: &[(&str, &str)] =
-    &[("demo", include_str!("../../../demo/agent/demo.json")), ("plan", include_str!("../../../demo/agent/plan.json"))];
+    &[("demo", include_str!("../../../scripts/demo.json")), ("plan", include_str!("../../../demo/agent/plan.json"))];
 
 /// The script of this name or path. A file that has the name of an example is `./NAME`.
 pub(crate) fn read(name: &str) -> Result<Script, Failure> {
