@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
-use crate::message::{Block, Message, ToolCall};
+use crate::message::{Block, Message, ToolCall, aside};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop};
@@ -126,7 +126,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
         match message {
             // What they did stays, what came of it is summarised: the output of a command may be long.
             Message::User { text } => {
-                let text = message.aside().map_or_else(|| text.clone(), |did| format!("[{did}]"));
+                let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
                 kept.push(Verbatim::Said { text });
             }
             Message::Assistant { .. } => {

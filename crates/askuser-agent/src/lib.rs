@@ -39,6 +39,7 @@
 mod agent;
 mod asking;
 pub mod atomic_file;
+mod attachment;
 mod calls;
 mod command_prefix;
 mod compaction;
@@ -66,6 +67,7 @@ mod turn;
 mod undo;
 
 pub use agent::{Agent, ModeSwitch};
+pub use attachment::files_below;
 pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};

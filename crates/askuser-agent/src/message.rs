@@ -72,7 +72,7 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// The first line of an aside, which says what the person did; `None` for any other text.
+/// What the person did beside the conversation, if a text tells that: the first line of an aside. What came of it is left out.
 pub(crate) fn aside(text: &str) -> Option<&str> {
     let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
     Some(did.strip_suffix(']').unwrap_or(did))
@@ -89,15 +89,6 @@ impl Message {
             Block::Call(call) => Some(call),
             Block::Text { .. } | Block::Opaque { .. } => None,
         })
-    }
-
-    /// What the person did beside the conversation, if it tells that: they took an edit back, or ran a command of their own.
-    /// What came of it is left out.
-    pub fn aside(&self) -> Option<&str> {
-        match self {
-            Message::User { text } => aside(text),
-            Message::Assistant { .. } | Message::Results { .. } => None,
-        }
     }
 
     /// The text of an assistant message; empty for other messages.

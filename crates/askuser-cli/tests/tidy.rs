@@ -189,10 +189,13 @@ fn both_executables_are_installed_and_run_starts_the_first() {
 #[test]
 fn the_demo_asks_the_examples() {
     // Copies, because a package holds only its own folder and a symbolic link breaks a checkout on Windows.
-    let folder = root().join("crates/askuser-cli/demo");
-    for entry in fs::read_dir(&folder).unwrap() {
-        let name = entry.unwrap().file_name();
-        assert_eq!(read(folder.join(&name)), read(root().join("examples").join(&name)), "{}", name.display());
+    let copies = root().join("crates/askuser-cli/demo");
+    for folder in ["", "agent"] {
+        let entries = fs::read_dir(copies.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        for copy in entries.filter(|path| path.is_file()) {
+            let original = root().join("examples").join(copy.strip_prefix(&copies).unwrap());
+            assert_eq!(read(copy), read(&original), "{}", original.display());
+        }
     }
 }
 

@@ -21,7 +21,7 @@ mod read;
 mod sensitive;
 mod task;
 mod utf8;
-mod walk;
+pub(crate) mod walk;
 mod write;
 
 pub use ask_user::AskUserQuestion;

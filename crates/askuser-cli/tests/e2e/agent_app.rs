@@ -843,17 +843,32 @@ fn shift_tab_changes_what_needs_permission_in_the_middle_of_a_turn() {
 }
 
 #[test]
-fn a_command_that_was_allowed_is_one_line() {
-    let bash = json!({"name": "Bash", "input": {"command": "echo words"}});
-    let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}]));
-    let mut terminal = start(&stage, &["hello"]);
-    terminal.wait_for("╭─ Bash ─╮");
-    terminal.keys("1");
-    terminal.wait_for("Done.");
-    terminal.wait_for(BOX);
-    let screen = terminal.screen();
-    let lines: Vec<&str> = screen.lines().filter(|line| line.contains("Bash")).collect();
-    assert!(matches!(lines[..], [line] if line.starts_with("● Bash echo words  ✔ Allow once")), "{screen}");
+fn a_command_that_was_allowed_is_one_line_and_what_it_writes_is_seen() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let bash = json!({"name": "Bash", "input": {"command": "seq 1 9; until test -e go; do sleep 0.05; done"}});
+        let stage = stage(json!([{"text": "I run.", "calls": [bash]}, {"text": "Done."}])).size(columns, rows);
+        let mut terminal = start(&stage, &["hello"]);
+        terminal.wait_for("╭─ Bash ─╮");
+        terminal.keys("1");
+        terminal.wait_for("\n    9\n");
+        let screen = terminal.screen();
+        assert!(screen.contains("\n    5\n    6\n    7\n    8\n    9\n") && !screen.contains("    4\n"), "{screen}");
+        // The page follows what is still being written.
+        terminal.keys("<c-o>");
+        terminal.wait_for("  1\n");
+        std::fs::write(stage.path("go"), "").expect("a file");
+        terminal.wait_for("✔");
+        terminal.keys("q");
+        terminal.wait_for("Done.");
+        terminal.wait_for(BOX);
+        let history = terminal.history();
+        let lines: Vec<&str> = history.lines().filter(|line| line.contains("Bash")).collect();
+        assert!(
+            matches!(lines[..], [line] if line.starts_with("● Bash seq 1 9;") && line.contains("✔ Allow once")),
+            "{history}"
+        );
+        assert!(!history.contains("    9"), "{history}");
+    }
 }
 
 #[test]
@@ -888,4 +903,69 @@ fn a_session_that_is_taken_up_shows_answers_as_answers() {
     let places = expected.map(|line| screen.find(line).unwrap_or_else(|| panic!("{line} in\n{screen}")));
     assert!(places.is_sorted(), "{screen}");
     assert!(!screen.contains("User answered"), "{screen}");
+}
+
+#[test]
+fn a_file_that_is_named_is_completed_and_attached() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let stage = stage(json!([{"if": "fn hidden_inside", "text": "I have read it."}]))
+            .size(columns, rows)
+            .file("src/main.rs", "fn hidden_inside() {}\n")
+            .file("src/other.rs", "")
+            .file(".gitignore", "target\n")
+            .file("target/main.rs", "");
+        let mut terminal = start(&stage, &[]);
+        terminal.wait_for(BOX);
+        terminal.keys("look at @mai");
+        terminal.wait_for("  @src/main.rs  Tab");
+        assert!(!terminal.screen().contains("target/"), "{}", terminal.screen());
+        terminal.keys("<tab>");
+        terminal.wait_for("> look at @src/main.rs");
+        terminal.keys("and @nothing<enter>");
+        terminal.wait_for("• Attached: src/main.rs (1 line)");
+        terminal.wait_for("I have read it.");
+        assert!(!terminal.screen().contains("hidden_inside"), "{}", terminal.screen());
+        terminal.wait_for(BOX);
+        terminal.keys("<c-d>");
+        terminal.finish();
+        let again = start(&stage, &["--continue"]);
+        again.wait_for("I have read it.");
+        assert!(!again.screen().contains("hidden_inside"), "{}", again.screen());
+    }
+}
+
+#[test]
+fn a_long_paste_is_folded_deleted_as_one_and_sent_in_full() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let stage = stage(json!([{"if": "line 60", "text": "All of it."}])).size(columns, rows);
+        let mut terminal = start(&stage, &[]);
+        terminal.wait_for(BOX);
+        let text: String = (1..=60).map(|n| format!("line {n}\r")).collect();
+        terminal.paste(&text);
+        terminal.wait_for("> [pasted 60 lines]");
+        terminal.write(b"\x7f");
+        terminal.wait_for(BOX);
+        terminal.paste(&text);
+        terminal.keys(" is it<enter>");
+        terminal.wait_for("All of it.");
+        terminal.wait_for("30 more lines of your message");
+    }
+}
+
+#[test]
+fn tables_and_code_of_the_model_are_laid_out() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let text =
+            "| Name | Stars |\n|---|--:|\n| one | 1 |\n| **two** | 22 |\n\n```rust\nfn main() {} // end\n```\nDone.";
+        let stage = stage(json!([{"text": text}])).size(columns, rows);
+        let terminal = start(&stage, &["go"]);
+        terminal.wait_for("Done.");
+        let screen = terminal.screen();
+        assert!(screen.contains("  Name │ Stars\n  ─────┼──────\n  one  │     1\n  two  │    22\n"), "{screen}");
+        assert!(screen.contains("    fn main() {} // end\n"), "{screen}");
+        // A keyword has another colour than the name after it.
+        let row = screen.lines().position(|line| line.contains("fn main")).expect("the code") as u16;
+        let colour = |column| terminal.look(|screen| screen.cell(row, column).expect("a cell").fgcolor());
+        assert_ne!(colour(4), colour(7));
+    }
 }

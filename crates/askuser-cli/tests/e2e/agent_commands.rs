@@ -85,7 +85,7 @@ fn a_command_of_ones_own_runs_unasked_and_the_model_reads_it() {
     terminal.wait_for(BOX);
     terminal.keys("!echo wor''king; exit 3<enter>");
     terminal.wait_for("    working");
-    terminal.wait_for("    Exit code 3");
+    terminal.wait_for("exit code 3");
     terminal.keys("what is it?<enter>");
     terminal.wait_for("It failed.");
     let recorded = transcript(&stage);

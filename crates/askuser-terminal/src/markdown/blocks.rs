@@ -1,9 +1,11 @@
-//! Blocks of a document: paragraphs, headings, lists, quotes, fences.
+//! Blocks of a document: paragraphs, headings, lists, quotes, tables, fences.
 
+use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
+use super::table::{Align, Table};
 use super::{Kind, Look, Marker, Piece, Row};
 use crate::view::width;
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
 /// Text is indented no further than this.
@@ -58,6 +60,8 @@ pub(super) fn read(text: &str, opening: Opening) -> Vec<Block> {
         marker: None,
         verbatim: None,
         is_fenced: false,
+        highlighter: Highlighter::default(),
+        table: None,
         runs: None,
         end: 0,
     };
@@ -97,6 +101,9 @@ struct Reader<'s> {
     verbatim: Option<(Kind, String)>,
     /// Whether the block of code being read has a fence.
     is_fenced: bool,
+    /// Of the block of code being read.
+    highlighter: Highlighter,
+    table: Option<Table>,
     runs: Option<(Runs<'s>, Kind)>,
     /// Up to where the source was read, block by block.
     end: usize,
@@ -177,6 +184,7 @@ impl Reader<'_> {
                     CodeBlockKind::Fenced(language) => askuser::sanitize::line(language).trim().to_owned(),
                     CodeBlockKind::Indented => String::new(),
                 };
+                self.highlighter = Highlighter::new(&language);
                 self.verbatim = Some((if language == "diff" { Kind::Diff } else { Kind::Code }, String::new()));
                 self.push(Kind::FenceOpen(language), Vec::new());
             }
@@ -184,6 +192,18 @@ impl Reader<'_> {
                 self.open_leaf(range.start);
                 self.verbatim = Some((Kind::Prose, String::new()));
             }
+            Tag::Table(align) => {
+                self.open_leaf(range.start);
+                let align = align.into_iter().map(align_of).collect();
+                self.table = Some(Table { align, ..Table::default() });
+            }
+            Tag::TableHead => {}
+            Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            Tag::TableCell => self.runs = Some((Runs::new(self.source), Kind::Prose)),
             tag => {
                 if self.runs.is_none() {
                     self.open_leaf(range.start);
@@ -219,6 +239,18 @@ impl Reader<'_> {
             }
             TagEnd::HtmlBlock => {
                 self.close_verbatim();
+                self.end = range.end;
+                self.close_top(range, BlockKind::Other);
+            }
+            TagEnd::TableCell => {
+                if let (Some((mut runs, _)), Some(table)) = (self.runs.take(), &mut self.table) {
+                    let row = table.rows.last_mut().unwrap_or(&mut table.header);
+                    row.push(runs.take());
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {}
+            TagEnd::Table => {
+                self.close_table(range.clone());
                 self.end = range.end;
                 self.close_top(range, BlockKind::Other);
             }
@@ -302,9 +334,31 @@ impl Reader<'_> {
         if let Some((kind, text)) = self.verbatim.take()
             && !text.is_empty()
         {
+            let mut highlighter = std::mem::take(&mut self.highlighter);
             for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
-                self.push(kind.clone(), vec![Piece { text: line.to_owned(), look: Look::default() }]);
+                self.push(kind.clone(), highlighter.line(line));
             }
+        }
+    }
+
+    /// A table has as many columns as its header, and the parser drops what a row has beyond them. One of which something
+    /// would not be shown is shown as it was written.
+    fn close_table(&mut self, range: Range<usize>) {
+        let Some(table) = self.table.take() else { return };
+        let source = &self.source[range.start.max(self.hidden)..range.end];
+        let cells = table.header.iter().chain(table.rows.iter().flatten()).flatten();
+        let shown: String = cells.map(|piece| piece.text.as_str()).collect();
+        let visible = |text: &str| {
+            let is_mark = |c: &char| c.is_whitespace() || "|\\`*_~-:()[]<>\"'!".contains(*c);
+            text.chars().filter(|c| !is_mark(c)).collect::<String>()
+        };
+        let bare: String = source.lines().map(|line| line.trim_start_matches([' ', '>'])).collect();
+        if visible(&bare) == visible(&shown) {
+            return self.push(Kind::Table(Box::new(table)), Vec::new());
+        }
+        for line in source.lines().filter(|line| !line.trim().is_empty()) {
+            let text = line.trim_start_matches([' ', '>']).to_owned();
+            self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
         }
     }
 
@@ -359,6 +413,14 @@ fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     let ends = source[from..to].chars().filter(|c| *c == '\n').count();
     let blank_before = source[..from].trim_end_matches([' ', '>']).ends_with("\n\n");
     ends + usize::from(ended) >= 2 || blank_before
+}
+
+fn align_of(alignment: Alignment) -> Align {
+    match alignment {
+        Alignment::None | Alignment::Left => Align::Left,
+        Alignment::Center => Align::Center,
+        Alignment::Right => Align::Right,
+    }
 }
 
 /// The fence that opens a block of code.

@@ -9,7 +9,8 @@ use std::ops::Range;
 /// Begins a paragraph, and is not shown.
 pub(super) const OPENING: &str = "x ";
 
-pub(super) const OPTIONS: Options = Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TASKLISTS);
+pub(super) const OPTIONS: Options =
+    Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TASKLISTS).union(Options::ENABLE_TABLES);
 
 /// Collects the runs of a paragraph from its events.
 pub(super) struct Runs<'s> {

@@ -1,6 +1,6 @@
 //! Markdown in a terminal: one renderer for the prompt and for a conversation.
 //!
-//! Headings, lists, quotes, fences, bold, italics and inline code are shown as such. HTML, entities and the targets of links
+//! Headings, lists, quotes, tables, fences, bold, italics and inline code are shown as such; code has colours. HTML, entities and the targets of links
 //! are shown as written, `_` marks nothing, and a line end stays a line end: a text cannot hide a part of itself. Nothing is
 //! fetched and nothing is executed. All text goes through `sanitize`.
 //!
@@ -14,11 +14,16 @@
 
 mod blocks;
 mod bold_and_code;
+mod highlight;
 mod inline;
 mod stream;
+mod table;
 
 pub(crate) use bold_and_code::inline;
 pub use stream::Stream;
+
+use highlight::Token;
+use table::Table;
 
 use crate::view::{ColorDepth, Role, Theme, diff_role, width, wrap_exactly, wrap_styled};
 use askuser::sanitize;
@@ -60,6 +65,7 @@ enum Kind {
     Diff,
     FenceClose,
     Rule,
+    Table(Box<Table>),
 }
 
 /// A run of text in one style.
@@ -76,6 +82,8 @@ pub(crate) struct Look {
     code: bool,
     /// Where a link leads.
     target: bool,
+    /// What it is, in a block of code.
+    token: Token,
     modifier: Modifier,
 }
 
@@ -92,6 +100,20 @@ impl Look {
             _ => base,
         };
         style.add_modifier(self.modifier)
+    }
+}
+
+impl Token {
+    /// Its style in code that has the style `base`. Colours alone: without them it is code as any other.
+    fn style(self, base: Style, theme: &Theme) -> Style {
+        let role = match self {
+            Token::Plain => return base,
+            Token::Keyword => Role::Primary,
+            Token::Text => Role::Success,
+            Token::Comment => Role::Muted,
+            Token::Number => Role::Warning,
+        };
+        Style::new().fg(theme.colour(role))
     }
 }
 
@@ -217,7 +239,8 @@ impl Row {
             Fences::Indented => {
                 let mut line = lead.clone();
                 line.push(Span::raw("  "));
-                line.extend(self.pieces.iter().map(|piece| Span::styled(piece.text.clone(), theme.style(role))));
+                let style = |piece: &Piece| piece.look.token.style(theme.style(role), theme);
+                line.extend(self.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))));
                 vec![Line::from(line)]
             }
             Fences::Boxed => self.boxed_code(&lead, theme, columns, role),
@@ -244,6 +267,7 @@ impl Row {
                 lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
                 vec![Line::from(lead)]
             }
+            Kind::Table(table) => table.render(&lead, theme, columns, base.add_modifier(italic)),
             Kind::Code => code(Role::Secondary),
             Kind::Diff => code(self.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
             Kind::Prose | Kind::Heading(_) => {

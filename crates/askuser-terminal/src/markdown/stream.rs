@@ -2,8 +2,9 @@
 //! to be taken back.
 
 use super::blocks::{Block, BlockKind, Opening, read};
+use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
-use super::{Kind, Look, Marker, Piece, Row};
+use super::{Kind, Marker, Piece, Row};
 use crate::view::wrap;
 use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -31,6 +32,7 @@ struct Fence {
     /// How far it is indented; lines of code are as far.
     indent: usize,
     is_diff: bool,
+    highlighter: Highlighter,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +130,9 @@ impl Stream {
             self.owe_gap();
         } else {
             let indent = (line.len() - line.trim_start_matches(' ').len()).min(fence.indent);
-            let pieces = vec![Piece { text: line[indent..].to_owned(), look: Look::default() }];
+            let mut highlighter = fence.highlighter;
+            let pieces = highlighter.line(&line[indent..]);
+            self.fence = Some(Fence { highlighter, ..fence });
             let kind = if fence.is_diff { Kind::Diff } else { Kind::Code };
             self.put(Row { kind, pieces, ..Row::blank() }, rows);
         }
@@ -147,10 +151,18 @@ impl Stream {
         let is_closed = self.pending.ends_with("\n\n");
         match last.kind {
             BlockKind::Fence(mark, length) if !is_closed_fence(&self.pending[last.range.clone()], mark, length) => {
-                let is_diff = matches!(&last.rows[0].kind, Kind::FenceOpen(language) if language == "diff");
+                let language = match &last.rows[0].kind {
+                    Kind::FenceOpen(language) => language.as_str(),
+                    _ => "",
+                };
+                let (is_diff, mut highlighter) = (language == "diff", Highlighter::new(language));
+                // Up to the closing fence, which has not come.
+                for row in &last.rows[1..last.rows.len() - 1] {
+                    highlighter.line(&row.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>());
+                }
                 let before = &self.pending[..last.range.start];
                 let indent = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
-                self.fence = Some(Fence { mark, length, indent, is_diff });
+                self.fence = Some(Fence { mark, length, indent, is_diff, highlighter });
                 // All but the closing fence, which has not come.
                 let rows_so_far = last.rows.len() - 1;
                 self.give(last, rows_so_far, rows);

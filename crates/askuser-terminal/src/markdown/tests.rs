@@ -266,6 +266,116 @@ fn a_long_paragraph_is_given_before_it_ends_and_looks_the_same() {
     }
 }
 
+const TABLE: &str = "| Name | What it is | Stars |\n|:--|:-:|--:|\n| one | short | 1 |\n| **two** | `code` and 漢字 | 22 |\n| three |\n";
+
+#[test]
+fn a_table_is_as_wide_as_it_needs_to_be() {
+    let plain = |columns| {
+        render(&rows(TABLE), &Theme::default(), columns)
+            .iter()
+            .map(|l| format!("{}\n", l.to_string().trim_end()))
+            .collect::<String>()
+    };
+    let wide = "\
+Name  │  What it is   │ Stars
+──────┼───────────────┼──────
+one   │     short     │     1
+two   │ code and 漢字 │    22
+three │               │
+";
+    assert_eq!(plain(60), wide);
+    let narrow = "\
+Name  │ What it  │ Stars
+      │    is    │
+──────┼──────────┼──────
+one   │  short   │     1
+two   │ code and │    22
+      │   漢字   │
+three │          │
+";
+    assert_eq!(plain(24), narrow);
+    let list = "\
+• Name: one
+  What it is:
+    short
+  Stars: 1
+• Name: two
+  What it is: code
+    and 漢字
+  Stars: 22
+• Name: three
+  What it is:
+  Stars:
+";
+    assert_eq!(plain(18), list);
+}
+
+#[test]
+fn a_table_in_a_quote_or_a_list_and_one_without_rows_are_tables_too() {
+    let plain =
+        |text: &str| render(&rows(text), &Theme::default(), 40).iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(plain("> | a | b |\n> |---|---|\n> | 1 | 2 |"), ["│ a │ b", "│ ──┼──", "│ 1 │ 2"]);
+    assert_eq!(plain("| a | b |\n|---|---|"), ["a │ b", "──┼──"]);
+}
+
+#[test]
+fn no_cell_of_a_table_is_hidden() {
+    let text = "| a | b |\n|---|---|\n| 1 | 2 | rm -rf |\n";
+    let shown = show(text, 60);
+    assert!(shown.contains("rm -rf"), "{shown}");
+}
+
+#[test]
+fn code_has_colours_and_every_character_stays() {
+    let highlighted = |language: &str, code: &str| {
+        let mut highlighter = highlight::Highlighter::new(language);
+        let runs = code.lines().flat_map(|line| highlighter.line(line));
+        runs.filter(|piece| piece.look.token != Token::Plain)
+            .map(|piece| (piece.look.token, piece.text))
+            .collect::<Vec<_>>()
+    };
+    let text = |token: Token, text: &str| (token, text.to_owned());
+    use Token::{Comment, Keyword, Number, Text};
+    let rust = "let a = \"x \\\" y\"; // fn\n/* one\ntwo */ 0x1f fnord";
+    let expected = [
+        text(Keyword, "let"),
+        text(Text, "\"x \\\" y\""),
+        text(Comment, "// fn"),
+        text(Comment, "/* one"),
+        text(Comment, "two */"),
+        text(Number, "0x1f"),
+    ];
+    assert_eq!(highlighted("rust", rust), expected);
+    assert_eq!(highlighted("Python", "x = \"\"\"a\nb\"\"\" # c")[2], text(Comment, "# c"));
+    assert_eq!(highlighted("sh", "echo a#b # c"), [text(Comment, "# c")]);
+    assert_eq!(highlighted("sql", "select 1"), [text(Keyword, "select"), text(Number, "1")]);
+    assert_eq!(highlighted("klingon", "let it be"), []);
+}
+
+#[test]
+fn code_without_colours_is_code_as_any_other() {
+    let theme = Theme { depth: ColorDepth::None, ..Theme::default() };
+    let lines = render(&rows("```rust\nfn main() {} // x\n```"), &theme, 60);
+    assert!(lines[0].spans.iter().all(|span| span.style.add_modifier.is_empty()), "{lines:?}");
+    assert_eq!(lines[0].to_string(), "  fn main() {} // x");
+}
+
+#[test]
+fn tables_and_code_look_the_same_however_they_are_cut() {
+    let text = format!("Before.\n\n{TABLE}\n```rust\nfn a() {{\n/* one\n\ntwo */ let b = 1;\n}}\n```\n{TABLE}after");
+    let whole = rows(&text);
+    for size in 1..12 {
+        let chars: Vec<char> = text.chars().collect();
+        let mut stream = Stream::default();
+        let mut given = Vec::new();
+        for part in chars.chunks(size) {
+            given.extend(stream.push(&part.iter().collect::<String>()));
+        }
+        given.extend(stream.finish());
+        assert_eq!(given, whole, "in pieces of {size}");
+    }
+}
+
 #[test]
 fn what_may_still_change_is_not_given() {
     for text in ["**open and ", "`open and ", "[open and ", "see <https://a"] {
@@ -327,7 +437,7 @@ proptest! {
     }
 
     #[test]
-    fn no_letter_of_a_text_is_lost(text in "([-*#>`~_ \n\\[\\]()!<&]|[a-c]|: |1\\. |```\n|- |\n\n|    ){0,40}") {
+    fn no_letter_of_a_text_is_lost(text in "([-*#>`~_ \n\\[\\]()!<&|]|[a-c]|: |1\\. |```\n|- |\n\n|    |\\|--\\|--\\|\n|\\| a \\| b \\|\n){0,40}") {
         let shown: String = render_as(&rows(&text), &Theme::default(), 60, Fences::Boxed, Style::new()).iter().map(ToString::to_string).collect();
         let letters = |text: &str, c: char| text.chars().filter(|other| *other == c).count();
         for c in ['a', 'b', 'c', '_', '<', '&'] {

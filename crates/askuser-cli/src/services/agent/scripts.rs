@@ -6,8 +6,10 @@ use askuser_cli::source;
 use std::fs::File;
 
 /// The examples: the same as in `examples/agent` of the repository.
-const BUILT_IN: &[(&str, &str)] =
-    &[("demo", include_str!("../../../scripts/demo.json")), ("plan", include_str!("../../../demo/agent/plan.json"))];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("demo", include_str!("../../../demo/agent/database.json")),
+    ("plan", include_str!("../../../demo/agent/plan.json")),
+];
 
 /// The script of this name or path. A file that has the name of an example is `./NAME`.
 pub(crate) fn read(name: &str) -> Result<Script, Failure> {

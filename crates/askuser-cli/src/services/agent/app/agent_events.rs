@@ -48,17 +48,31 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
+            Event::Attached { files, refused } => {
+                let s = |count: usize| if count == 1 { "" } else { "s" };
+                let file = |(path, lines): &(String, usize)| format!("{path} ({lines} line{})", s(*lines));
+                if !files.is_empty() {
+                    let words = format!("Attached: {}", files.iter().map(file).collect::<Vec<_>>().join(", "));
+                    self.print(Item::Note(Role::Muted, words), out);
+                }
+                for why in refused {
+                    self.print(Item::Note(Role::Warning, format!("Not attached: {why}")), out);
+                }
+            }
+            Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
+            Event::Diff(text) => {
+                let about = "what the agent's edits have changed".to_owned();
+                let heading = CallSummary { about, ..CallSummary::named("/diff") };
+                self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
+                self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
+                self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
+            }
             Event::ModelsListed(offered) => {
                 self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
                 // Whoever has gone on writing or reading is not interrupted.
                 if self.draft.is_blank() && self.pager.is_none() {
                     out.push(Effect::ChooseModel(offered));
                 }
-            }
-            Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
-            Event::Diff(text) => {
-                self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
-                self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
@@ -129,19 +143,15 @@ impl State {
                     self.print(Item::ModelText(rows), out);
                 }
             }
-            AgentEvent::Text { text } => match task {
-                None => {
-                    if self.streamed == Streamed::Nothing {
-                        let rows = self.stream.push(&text);
-                        if !rows.is_empty() {
-                            self.print(Item::ModelText(rows), out);
-                        }
+            AgentEvent::Text { text } if task.is_none() => {
+                if self.streamed == Streamed::Nothing {
+                    let rows = self.stream.push(&text);
+                    if !rows.is_empty() {
+                        self.print(Item::ModelText(rows), out);
                     }
-                    self.close_text(out);
                 }
-                // A subagent's text is for the agent that started it.
-                Some(_) => {}
-            },
+                self.close_text(out);
+            }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
                 self.calls.push(RunningCall::new(id, name, &input, task, now));
@@ -186,8 +196,10 @@ impl State {
                 self.turn_end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
-            // A question arrives through the queue; a subagent's end is reported by its call's result.
+            // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
+            // reported by its call's result.
             AgentEvent::AskUser { .. }
+            | AgentEvent::Text { .. }
             | AgentEvent::TextDelta { .. }
             | AgentEvent::User { .. }
             | AgentEvent::ThoughtDelta { .. }
@@ -253,7 +265,7 @@ impl State {
         }
     }
 
-    fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
+    pub(super) fn show_ended(&mut self, mut call: RunningCall, out: &mut Vec<Effect>) {
         if let Some(ended) = call.ended.take() {
             self.show_result(&call, *ended, out);
         }

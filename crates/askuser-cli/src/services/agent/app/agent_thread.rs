@@ -4,6 +4,7 @@
 //! crash would, so that it can be resumed later; `Stop` ends it for good.
 
 use super::asker::UiSender;
+use super::attachments::{self, Attached};
 use crate::agent::models::{Models, Offered};
 use crate::agent::{permissions_command, session};
 use askuser::{Request, RequestKey};
@@ -30,8 +31,6 @@ pub(crate) enum AgentCommand {
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
-    /// Find out which models there are.
-    ListModels,
     /// List or change what is not asked for, also during a turn; with the words after `/permissions`.
     Permissions(String),
     /// Run a command of the person's own.
@@ -40,6 +39,8 @@ pub(crate) enum AgentCommand {
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
+    /// Find out which models there are.
+    ListModels,
     /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
@@ -57,6 +58,13 @@ pub(crate) enum AgentUpdate {
     /// A session was started or resumed; with what has happened in it so far.
     SessionOpened(Session, Vec<AgentEvent>),
     Event(AgentEvent),
+    /// The files that a message may name.
+    Files(Vec<String>),
+    /// What was attached to a message, and why something was not.
+    Attached {
+        files: Vec<(String, usize)>,
+        refused: Vec<String>,
+    },
     Question(Arc<Request>),
     /// A question does not wait any more.
     QuestionGone(RequestKey),
@@ -174,6 +182,10 @@ impl AgentLoop {
             let next = match command {
                 AgentCommand::Send(text) => {
                     self.ui.send(AgentUpdate::TurnStarted);
+                    let Attached { message: text, files, refused } = attachments::attach(&agent, text).await;
+                    if !files.is_empty() || !refused.is_empty() {
+                        self.ui.send(AgentUpdate::Attached { files, refused });
+                    }
                     let mode = agent.mode_switch();
                     self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
                 }
@@ -202,13 +214,6 @@ impl AgentLoop {
                     self.report(model.map_err(|failure| failure.message), &agent);
                     Next::Command
                 }
-                AgentCommand::ListModels => {
-                    self.ui.send(match self.models.offered(&agent.model()).await {
-                        Ok(offered) => AgentUpdate::ModelsListed(offered),
-                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
-                    });
-                    Next::Command
-                }
                 AgentCommand::Compact(wish) => {
                     let mode = agent.mode_switch();
                     self.run_turn(agent.compact(wish), mode, of_compaction).await
@@ -233,6 +238,13 @@ impl AgentLoop {
                     self.ui.send(match agent.changes() {
                         Ok(changes) => changes_update(&changes),
                         Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
+                    });
+                    Next::Command
+                }
+                AgentCommand::ListModels => {
+                    self.ui.send(match self.models.offered(&agent.model()).await {
+                        Ok(offered) => AgentUpdate::ModelsListed(offered),
+                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
                     });
                     Next::Command
                 }

@@ -3,6 +3,7 @@
 //! Moving through the history loses nothing: the new text stays at its end and comes back when an older entry is sent.
 //! Deliberately absent: keys and the history file.
 
+use super::pastes::Pastes;
 use askuser::{Edit, Fit, Text};
 use askuser_terminal::{width, wrap};
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub(crate) const LIMIT: usize = 50_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     text: Text,
+    /// Long pastes, of which the text shows a line.
+    pastes: Pastes,
     entries: Vec<String>,
     /// The index of the entry shown; `entries.len()` is the new text.
     at: usize,
@@ -31,7 +34,13 @@ pub(crate) enum Moved {
 
 impl Draft {
     pub(crate) fn new(entries: Vec<String>) -> Draft {
-        Draft { text: Text::new(LIMIT), at: entries.len(), entries, touched: BTreeMap::new() }
+        Draft {
+            text: Text::new(LIMIT),
+            pastes: Pastes::default(),
+            at: entries.len(),
+            entries,
+            touched: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn text(&self) -> &Text {
@@ -46,8 +55,52 @@ impl Draft {
         self.text.is_blank()
     }
 
+    /// The text with all that was pasted.
+    pub(crate) fn expanded(&self) -> String {
+        self.pastes.expand(self.as_str())
+    }
+
     pub(crate) fn edit(&mut self, edit: Edit) -> Fit {
-        self.text.apply(edit)
+        if let Edit::Paste(pasted) = &edit
+            && let Some(label) = self.pastes.fold(pasted, self.text.as_str())
+        {
+            let room = LIMIT.saturating_sub(self.expanded().chars().count());
+            if pasted.chars().count() <= room && self.text.apply(Edit::Paste(label)) == Fit::Kept {
+                return Fit::Kept;
+            }
+            self.pastes.unfold_last();
+            return Fit::Refused;
+        }
+        let (folds, caret, length) = (self.pastes.ranges(self.as_str()), self.text.caret(), self.as_str().len());
+        let fit = self.text.apply(edit);
+        match length.checked_sub(self.as_str().len()) {
+            Some(0) | None => self.leave_folds(caret),
+            Some(removed) => {
+                let removed = self.text.caret()..self.text.caret() + removed;
+                folds.iter().for_each(|fold| self.remove_rest(fold, &removed));
+            }
+        }
+        fit
+    }
+
+    /// Moves the caret out of a fold, in the direction in which it came.
+    fn leave_folds(&mut self, from: usize) {
+        let is_inside = |caret: usize, fold: &Range<usize>| fold.start < caret && caret < fold.end;
+        let folds = self.pastes.ranges(self.as_str());
+        let back = self.text.caret() < from;
+        while folds.iter().any(|fold| is_inside(self.text.caret(), fold)) {
+            let _ = self.text.apply(if back { Edit::Left } else { Edit::Right });
+        }
+    }
+
+    /// Removes what is left of a fold of which a part was removed.
+    fn remove_rest(&mut self, fold: &Range<usize>, removed: &Range<usize>) {
+        if fold.start < removed.start && removed.start < fold.end {
+            (fold.start..removed.start).for_each(|_| _ = self.text.apply(Edit::Backspace));
+        }
+        if fold.start < removed.end && removed.end < fold.end {
+            (removed.end..fold.end).for_each(|_| _ = self.text.apply(Edit::Delete));
+        }
     }
 
     pub(crate) fn set(&mut self, text: &str) -> Fit {
@@ -71,6 +124,7 @@ impl Draft {
         {
             let _ = self.text.apply(Edit::Left);
         }
+        self.leave_folds(usize::MAX);
         Moved::Yes
     }
 
@@ -88,6 +142,7 @@ impl Draft {
         if rows.get(row + 2).is_some_and(|next| self.text.caret() >= next.start) {
             let _ = self.text.apply(Edit::Left);
         }
+        self.leave_folds(0);
         Moved::Yes
     }
 
@@ -117,7 +172,7 @@ impl Draft {
 
     /// Takes the text and adds it to the history. If it was an older entry, the new text is shown again.
     pub(crate) fn take(&mut self) -> String {
-        let taken = self.as_str().to_owned();
+        let taken = self.expanded();
         let begun = if self.at < self.entries.len() { self.touched.remove(&self.entries.len()) } else { None };
         if self.entries.last() != Some(&taken) && !self.is_blank() {
             self.entries.push(taken.clone());
@@ -125,6 +180,7 @@ impl Draft {
         self.at = self.entries.len();
         self.touched.clear();
         let _ = self.text.set(&begun.unwrap_or_default());
+        self.pastes.retain_in(self.text.as_str());
         taken
     }
 
@@ -221,6 +277,76 @@ mod tests {
                 assert_eq!(downs, rows - 1, "{text:?} in {room}");
             }
         }
+    }
+
+    fn long_paste() -> String {
+        (1..=120).map(|n| format!("line {n}\n")).collect()
+    }
+
+    #[test]
+    fn a_long_paste_is_folded_and_sent_in_full() {
+        let mut draft = draft(&[], "see ");
+        assert_eq!(draft.edit(Edit::Paste(long_paste())), Fit::Kept);
+        assert_eq!(draft.edit(Edit::Paste(long_paste())), Fit::Kept);
+        assert_eq!(draft.edit(Edit::Paste("!".into())), Fit::Kept);
+        assert_eq!(draft.as_str(), "see [pasted 120 lines][pasted 120 lines, 2]!");
+        assert_eq!(draft.take(), format!("see {0}{0}!", long_paste()));
+        assert_eq!(draft.edit(Edit::Paste("x".repeat(1_001))), Fit::Kept);
+        assert_eq!(draft.as_str(), "[pasted 1001 characters]");
+        assert_eq!(draft.edit(Edit::Paste("short\nlines".into())), Fit::Kept);
+        assert!(draft.as_str().ends_with("short\nlines"));
+    }
+
+    #[test]
+    fn a_fold_is_deleted_as_one_whatever_deletes_it() {
+        for (moves, edit) in [
+            (0, Edit::Backspace),
+            (0, Edit::DeleteWordLeft),
+            (1, Edit::Delete),
+            (1, Edit::DeleteWordRight),
+            (0, Edit::KillToStart),
+        ] {
+            let mut draft = draft(&[], "");
+            assert_eq!(draft.edit(Edit::Paste(long_paste())), Fit::Kept);
+            (0..moves).for_each(|_| assert_eq!(draft.edit(Edit::Left), Fit::Kept));
+            assert_eq!(draft.edit(edit.clone()), Fit::Kept);
+            assert_eq!(draft.expanded(), "", "{edit:?}");
+        }
+    }
+
+    #[test]
+    fn the_caret_does_not_stop_in_a_fold() {
+        let mut draft = draft(&[], "a");
+        assert_eq!(draft.edit(Edit::Paste(long_paste())), Fit::Kept);
+        assert_eq!(draft.edit(Edit::Insert('b')), Fit::Kept);
+        let all = [Edit::Left, Edit::WordLeft, Edit::Home, Edit::Right, Edit::WordRight, Edit::End, Edit::WordLeft];
+        for edit in all {
+            assert_eq!(draft.edit(edit.clone()), Fit::Kept);
+            assert!([0, 1, 19, 20].contains(&draft.text().caret()), "{edit:?}: {}", draft.text().caret());
+        }
+        for room in 4..16 {
+            draft.up(room);
+            assert!([0, 1, 19, 20].contains(&draft.text().caret()), "{room}: {}", draft.text().caret());
+            draft.down(room);
+            assert!([0, 1, 19, 20].contains(&draft.text().caret()), "{room}: {}", draft.text().caret());
+        }
+    }
+
+    #[test]
+    fn a_paste_that_is_too_long_is_refused_whole() {
+        let mut draft = draft(&[], "kept");
+        assert_eq!(draft.edit(Edit::Paste("x".repeat(LIMIT))), Fit::Refused);
+        assert_eq!((draft.as_str(), draft.expanded().as_str()), ("kept", "kept"));
+    }
+
+    #[test]
+    fn a_fold_is_there_after_a_walk_through_the_history() {
+        let mut draft = draft(&["one"], "");
+        assert_eq!(draft.edit(Edit::Paste(long_paste())), Fit::Kept);
+        draft.older();
+        assert_eq!(draft.take(), "one");
+        assert_eq!(draft.as_str(), "[pasted 120 lines]");
+        assert_eq!(draft.take(), long_paste());
     }
 
     #[test]

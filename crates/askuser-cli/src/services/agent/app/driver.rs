@@ -6,17 +6,19 @@ mod questions;
 
 use super::Surface;
 use super::agent_thread::{AgentThread, AgentUpdate};
-use super::asker::{Questions, SIGHUP};
+use super::asker::{Questions, SIGHUP, UiSender};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
 use super::{page_view, view};
 use askuser::{Key, KeyCode};
+use askuser_agent::CancellationToken;
 use askuser_cli::failure::Failure;
 use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
+use std::thread;
 use std::time::{Duration, Instant};
 
 pub(super) struct Driver {
@@ -24,6 +26,7 @@ pub(super) struct Driver {
     options: Options,
     state: State,
     agent_thread: AgentThread,
+    ui: UiSender,
     updates: Receiver<(Instant, AgentUpdate)>,
     questions: Questions,
     history_file: Option<HistoryFile>,
@@ -51,6 +54,8 @@ enum End {
 }
 
 const SIGINT: i32 = 2;
+/// How many files of the working folder are offered for naming.
+const MAX_FILES: usize = 50_000;
 /// The window's title while no question is pending.
 const TITLE: &str = "askuser";
 
@@ -62,13 +67,14 @@ impl Driver {
         history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
-        let Surface { console, options, questions, updates, .. } = surface;
+        let Surface { console, options, questions, updates, ui } = surface;
         let started = Instant::now();
         Driver {
             console,
             options,
             state,
             agent_thread,
+            ui,
             updates,
             questions,
             history_file,
@@ -86,7 +92,7 @@ impl Driver {
         let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
         // An unsent draft goes into the history, so that Up brings it back next time.
         if !self.state.draft.is_blank() {
-            let draft = self.state.draft.as_str().to_owned();
+            let draft = self.state.draft.expanded();
             self.save_history(&draft);
         }
         self.close_page();
@@ -254,10 +260,12 @@ impl Driver {
             let event = match updates {
                 AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
                 AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
+                AgentUpdate::Files(files) => Event::Files(files),
+                AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
                 AgentUpdate::Cleared => Event::Cleared,
-                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
                 AgentUpdate::Told(words) => Event::Told(words),
                 AgentUpdate::Diff(text) => Event::Diff(text),
+                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,
                 AgentUpdate::CommandDone => Event::CommandDone,
@@ -333,6 +341,10 @@ impl Driver {
                     self.console.clear_live();
                     continue;
                 }
+                Effect::ListFiles => {
+                    self.list_files();
+                    continue;
+                }
                 Effect::Edit(text) => Event::Edited(self.edit(&text)?),
                 Effect::Ask(request) => match self.ask(&request)? {
                     Ok(event) => {
@@ -387,6 +399,18 @@ impl Driver {
             let _ = history_file.append(text);
             self.last_saved = Some(text.to_owned());
         }
+    }
+
+    /// Looks which files there are, beside everything else: a folder may have many.
+    fn list_files(&self) {
+        let Some(session) = &self.state.session else { return };
+        let (folder, ui) = (session.cwd.clone(), self.ui.clone());
+        let look = move || {
+            let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
+            ui.send(AgentUpdate::Files(files));
+        };
+        // Without a thread no files are offered; they can be named all the same.
+        let _ = thread::Builder::new().name("files".into()).spawn(look);
     }
 
     fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {

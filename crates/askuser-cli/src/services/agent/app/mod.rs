@@ -11,15 +11,18 @@
 mod agent_events;
 mod agent_thread;
 mod asker;
+mod attachments;
 mod draft;
 mod driver;
 #[cfg(test)]
 mod fixtures;
 mod history;
+mod mentions;
 mod model_choice;
 mod outputs;
 mod page_view;
 mod pager;
+mod pastes;
 mod recall;
 mod scrollback;
 mod send;

@@ -1,5 +1,6 @@
 //! A conversation that is taken up again, shown as it was: its events once more, with answers as the prompt left them.
 
+use super::attachments;
 use super::scrollback::Item;
 use super::state::{Effect, State, TurnEnd};
 use super::tool_calls::is_shown_by_prompt;
@@ -37,14 +38,16 @@ impl State {
         for event in events.into_iter().skip(start) {
             self.recall_event(event, out);
         }
-        // A call without a result is about to run again.
-        self.calls.clear();
+        // A call without a result is about to run again; one that ended beside it has been.
+        for call in std::mem::take(&mut self.calls) {
+            self.show_ended(call, out);
+        }
         self.turn_end = TurnEnd::Completed;
     }
 
     fn recall_event(&mut self, event: AgentEvent, out: &mut Vec<Effect>) {
         match event {
-            AgentEvent::User { text } => self.print(Item::UserMessage(text), out),
+            AgentEvent::User { text } => self.print(Item::UserMessage(attachments::as_written(&text).to_owned()), out),
             AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
                 let call = self.calls.iter().position(|call| call.id == id).map(|at| self.calls.remove(at));
                 let input = call.map(|call| call.input).unwrap_or_default();

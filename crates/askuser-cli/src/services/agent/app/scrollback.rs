@@ -49,6 +49,8 @@ pub(crate) enum Item {
 pub(crate) const MAX_COLUMNS: usize = 100;
 /// How far the model's text is indented.
 pub(crate) const MODEL_INDENT: usize = 2;
+/// How many lines of the person's own message are shown.
+const MESSAGE_LINES: usize = 30;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
 
@@ -134,7 +136,17 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     let text = sanitize::block(text);
     let lead = [Span::styled(format!("{} ", theme.signs.cursor), theme.style(Role::Primary))];
     let style = theme.style(Role::Text).add_modifier(Modifier::BOLD);
-    wrap_styled([(text.trim_end_matches('\n'), style)], &lead, &[Span::raw("  ")], columns)
+    let text = text.trim_end_matches('\n');
+    let end = text.match_indices('\n').nth(MESSAGE_LINES - 1).map(|(end, _)| end);
+    let shown = &text[..end.unwrap_or(text.len())];
+    let mut lines = wrap_styled([(shown, style)], &lead, &[Span::raw("  ")], columns);
+    if let Some(end) = end {
+        let more = text[end + 1..].split('\n').count();
+        let words =
+            format!("{} {more} more line{} of your message", theme.signs.ellipsis, if more == 1 { "" } else { "s" });
+        lines.push(Line::styled(words, theme.style(Role::Muted)));
+    }
+    lines
 }
 
 /// A call in one row: its name in any case, then as much as fits of its input, status and facts.
@@ -283,7 +295,8 @@ const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: send when it is done"),
     ("Alt-Enter, Ctrl-J", "new line"),
     ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
-    ("Tab", "open a question that waits; complete a command"),
+    ("Tab", "open a question that waits; complete a command or a file"),
+    ("@path", "attach a file to the message"),
     ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),
     ("Ctrl-O", "read the last outputs in full"),

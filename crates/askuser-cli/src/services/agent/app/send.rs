@@ -125,11 +125,6 @@ impl State {
         }
     }
 
-    /// Lets another model answer.
-    pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
-        self.command(AgentCommand::SetModel(name), out);
-    }
-
     /// Changes what needs permission to the next mode; to allow everything takes more than a key.
     pub(super) fn next_mode(&mut self, out: &mut Vec<Effect>) {
         let Some(session) = &mut self.session else { return };
@@ -144,6 +139,11 @@ impl State {
             self.mode_before_plan = before;
         }
         self.command(AgentCommand::SetMode(next), out);
+    }
+
+    /// Lets another model answer.
+    pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
+        self.command(AgentCommand::SetModel(name), out);
     }
 
     /// Switches to another session.

@@ -4,6 +4,7 @@
 
 use super::agent_thread::{AgentCommand, Session};
 use super::draft::Draft;
+use super::mentions;
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
@@ -29,6 +30,10 @@ pub(crate) struct State {
     pub(crate) draft_columns: usize,
     /// The width of the model's text, for breaking long paragraphs.
     pub(crate) text_columns: usize,
+    /// The files that a message may name, as of when the last one was begun.
+    pub(crate) files: Vec<String>,
+    /// Whether the path of a file is being typed.
+    pub(super) naming: Naming,
     /// How many messages the session has, counting the person's new ones; zero means there is nothing to resume.
     pub(crate) message_count: usize,
     /// Messages to send when the turn is over, first in first out.
@@ -75,6 +80,13 @@ pub(crate) struct State {
     /// A diff that was shown above its permission question, so that the result does not repeat it.
     pub(super) shown_diff: Option<String>,
     pub(super) last_printed: LastPrinted,
+}
+
+/// Whether the path of a file is being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    Nothing,
+    File,
 }
 
 /// A running turn.
@@ -176,6 +188,13 @@ pub(crate) enum Event {
     Tick,
     SessionOpened(Session, Vec<AgentEvent>),
     SessionChanged(Session),
+    /// The files that a message may name.
+    Files(Vec<String>),
+    /// What was attached to the message, and why something was not.
+    Attached {
+        files: Vec<(String, usize)>,
+        refused: Vec<String>,
+    },
     Cleared,
     /// What a command has to say.
     Told(String),
@@ -217,6 +236,8 @@ pub(crate) enum Effect {
     ClearAnnouncement,
     /// Open the first question.
     Ask(Arc<Request>),
+    /// Find out which files a message may name.
+    ListFiles,
     /// Append to the input history.
     SaveHistory(String),
     /// Open the external editor on a text.
@@ -257,6 +278,8 @@ impl State {
             draft: Draft::new(history),
             draft_columns: MAX_COLUMNS,
             text_columns: MAX_COLUMNS,
+            files: Vec::new(),
+            naming: Naming::Nothing,
             message_count: 0,
             queue: VecDeque::new(),
             pending_commands: 1,
@@ -357,6 +380,14 @@ impl State {
 
     pub(crate) fn mode(&self) -> PermissionMode {
         self.session.as_ref().map(|session| session.mode).unwrap_or_default()
+    }
+
+    /// The files that may be meant by what is being typed, the likeliest first.
+    pub(crate) fn offered_files(&self) -> Vec<&str> {
+        match mentions::being_typed(self.draft.as_str(), self.draft.text().caret()) {
+            Some((_, typed)) if self.presentation == Presentation::Screen => mentions::matching(&self.files, typed),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether the model's next text starts a new paragraph, apart from what was printed before.

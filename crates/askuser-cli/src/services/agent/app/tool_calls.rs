@@ -102,6 +102,22 @@ pub(crate) fn about(input: &Value) -> String {
     if lines.next().is_some() { format!("{first} ...") } else { first }
 }
 
+impl CallSummary {
+    /// Something that is no call of the model, and worked.
+    pub(crate) fn named(name: &str) -> CallSummary {
+        CallSummary {
+            name: name.to_owned(),
+            about: String::new(),
+            task: None,
+            status: CallStatus::Succeeded,
+            ending: None,
+            permission: None,
+            took: None,
+            facts: Vec::new(),
+        }
+    }
+}
+
 impl RunningCall {
     /// A call that starts at `now`.
     pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
@@ -149,16 +165,8 @@ impl RunningCall {
 
     /// As long as it runs.
     pub(crate) fn running(&self) -> CallSummary {
-        CallSummary {
-            name: self.name.clone(),
-            about: self.about.clone(),
-            task: self.task.clone(),
-            status: CallStatus::Running,
-            ending: None,
-            permission: None,
-            took: None,
-            facts: Vec::new(),
-        }
+        let (about, task) = (self.about.clone(), self.task.clone());
+        CallSummary { about, task, status: CallStatus::Running, ..CallSummary::named(&self.name) }
     }
 
     pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {

@@ -2,12 +2,13 @@
 
 use super::agent_thread::AgentCommand;
 use super::draft::{LIMIT, Moved};
+use super::mentions;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
 use super::slash_commands;
 use super::state::{
-    Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
-    State, Stopping,
+    Effect, Event, LastPrinted, Naming, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd,
+    STRAY_KEY_WINDOW, State, Stopping,
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
@@ -20,7 +21,10 @@ impl State {
     pub(crate) fn update(&mut self, event: Event, now: Duration) -> Vec<Effect> {
         let mut out = Vec::new();
         match event {
-            Event::Key(key) => self.key(key, now, &mut out),
+            Event::Key(key) => {
+                self.key(key, now, &mut out);
+                self.look_for_files(&mut out);
+            }
             Event::Paste(text) => {
                 self.key_pressed(now);
                 match &mut self.pager {
@@ -53,6 +57,7 @@ impl State {
             }
             Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
             Event::Tick => {}
+            Event::Files(files) => self.files = files,
             Event::QuestionArrived(waiting) => {
                 self.ask_user(&waiting, now, &mut out);
                 self.pending_questions.push_back(waiting);
@@ -87,6 +92,7 @@ impl State {
                 self.question_gone(now, &mut out);
             }
             Event::SessionOpened(..)
+            | Event::Attached { .. }
             | Event::SessionChanged(_)
             | Event::Cleared
             | Event::Told(_)
@@ -239,10 +245,11 @@ impl State {
             Key { code: KeyCode::Esc, .. } => self.stop(out),
             _ if key == Key::ctrl('d') && self.draft.text().is_empty() => out.push(Effect::Quit),
             _ if key == Key::ctrl('o') => self.read_outputs(out),
-            _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.as_str().to_owned())),
+            _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.expanded())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
             Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
             Key { code: KeyCode::Tab, .. } if !self.pending_questions.is_empty() => self.open_question(out),
+            Key { code: KeyCode::Tab, .. } if !self.offered_files().is_empty() => self.complete_path(),
             Key { code: KeyCode::Tab, .. } => {
                 if let Some(completed) = slash_commands::complete(self.draft.as_str()) {
                     let _ = self.draft.set(&completed);
@@ -261,6 +268,29 @@ impl State {
         if self.draft.edit(edit.clone()) == Fit::Refused {
             let why = self.draft.text().why_refused(&edit);
             self.warn(Role::Warning, why, out);
+        }
+    }
+
+    /// When the path of a file is begun, asks which files there are.
+    fn look_for_files(&mut self, out: &mut Vec<Effect>) {
+        let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
+        let naming = if typed.is_some() { Naming::File } else { Naming::Nothing };
+        if naming == Naming::File && self.naming == Naming::Nothing && self.presentation == Presentation::Screen {
+            out.push(Effect::ListFiles);
+        }
+        self.naming = naming;
+    }
+
+    /// Completes the path that is being typed to the likeliest file.
+    fn complete_path(&mut self) {
+        let caret = self.draft.text().caret();
+        let typed = mentions::being_typed(self.draft.as_str(), caret).map(|(range, _)| range);
+        let path = self.offered_files().first().map(|path| mentions::spelled(path));
+        if let (Some(range), Some(path)) = (typed, path) {
+            while self.draft.text().caret() > range.start {
+                let _ = self.draft.edit(Edit::Backspace);
+            }
+            let _ = self.draft.edit(Edit::Paste(format!("{path} ")));
         }
     }
 

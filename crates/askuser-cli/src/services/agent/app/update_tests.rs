@@ -178,6 +178,52 @@ fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
     assert!(state.notice.is_some_and(|notice| notice.text.contains("50000")));
 }
 
+// ---- naming files ----
+
+#[test]
+fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
+    let mut state = ready();
+    assert_eq!(write(&mut state, "see @", 0), [Effect::ListFiles]);
+    state.update(Event::Files(vec!["docs/my notes.md".into(), "src/main.rs".into()]), at(1));
+    assert_eq!(write(&mut state, "ma", 2), []);
+    assert_eq!(state.offered_files(), ["src/main.rs"]);
+    press(&mut state, KeyCode::Tab, 3);
+    assert_eq!((state.draft.as_str(), state.offered_files().len()), ("see @src/main.rs ", 0));
+    assert_eq!(write(&mut state, "@no", 4), [Effect::ListFiles]);
+    press(&mut state, KeyCode::Tab, 5);
+    assert_eq!(state.draft.as_str(), "see @src/main.rs @\"docs/my notes.md\" ");
+}
+
+#[test]
+fn tab_over_a_path_opens_a_question_that_waits() {
+    let mut state = working();
+    write(&mut state, "@m", 1_000);
+    state.update(Event::Files(vec!["main.rs".into()]), at(1_000));
+    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
+}
+
+#[test]
+fn what_was_attached_is_told_and_what_was_not() {
+    let mut state = working();
+    let files = vec![("a.rs".to_owned(), 1), ("b.rs".to_owned(), 20)];
+    let effects = state.update(Event::Attached { files, refused: vec!["c is binary.".into()] }, at(1));
+    let told = Item::Note(Role::Muted, "Attached: a.rs (1 line), b.rs (20 lines)".into());
+    let refused = Item::Note(Role::Warning, "Not attached: c is binary.".into());
+    assert_eq!(printed(&effects), [&told, &refused]);
+}
+
+#[test]
+fn a_long_paste_is_sent_in_full_and_remembered() {
+    let mut state = ready();
+    let text: String = (1..=40).map(|n| format!("line {n}\n")).collect();
+    state.update(Event::Paste(text.clone()), at(0));
+    assert_eq!(state.draft.as_str(), "[pasted 40 lines]");
+    let effects = press(&mut state, KeyCode::Enter, 1);
+    assert_eq!(effects.first(), Some(&Effect::SaveHistory(text.clone())));
+    assert_eq!(effects.last(), Some(&Effect::Command(AgentCommand::Send(text.trim_end().into()))));
+}
+
 // ---- stopping and leaving ----
 
 #[test]

@@ -38,7 +38,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let room = rows.saturating_sub(input.len());
     // The line about a pending question comes before the status lines.
     let status_room = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
-    let status: Vec<Line<'static>> = status.into_iter().take(status_room).collect();
+    let status = fitting(status, status_room, theme);
     let room = room - status.len();
     let activity: Vec<Line<'static>> =
         // Keeps the last lines: the very last one announces a pending question.
@@ -59,6 +59,17 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     lines.append(&mut input);
     lines.extend(status);
     Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
+}
+
+/// The lines that there is room for; the last one says how many there are besides.
+fn fitting(mut lines: Vec<Line<'static>>, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if lines.len() > room {
+        let hidden = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        let words = format!("  {} {hidden} more", theme.signs.ellipsis);
+        lines.extend((room > 0).then(|| Line::styled(words, theme.style(Role::Muted))));
+    }
+    lines
 }
 
 /// Running calls, the spinner, queued messages, and the pending question.
@@ -313,6 +324,19 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
             ])
         };
         return matching.iter().map(line).collect();
+    }
+    let offered = state.offered_files();
+    if !offered.is_empty() {
+        let line = |(i, path): (usize, &&str)| {
+            let role = if i == 0 { Role::Primary } else { Role::Muted };
+            let hint = if i == 0 { "  Tab" } else { "" };
+            let path = truncate(&sanitize::line(path), columns.saturating_sub(10), theme);
+            Line::from(vec![
+                Span::styled(format!("  @{path}"), theme.style(role)),
+                Span::styled(hint, theme.style(Role::Muted)),
+            ])
+        };
+        return offered.iter().enumerate().map(line).collect();
     }
     let mut facts = Vec::new();
     if let Some(session) = &state.session {

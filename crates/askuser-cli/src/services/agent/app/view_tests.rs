@@ -230,3 +230,12 @@ fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
     state.price = Some(Price { input: 0.0, output: 0.0 });
     assert!(!show(&state, &Theme::default(), 120, 24).contains('$'));
 }
+
+#[test]
+fn screens_with_files_offered() {
+    let mut state = idle();
+    let long = format!("src/{}.rs", "a_long_name_".repeat(10));
+    state.files = ["src/main.rs", "src/lib.rs", &long].map(str::to_owned).to_vec();
+    assert_eq!(state.draft.set("look at @src/"), askuser::Fit::Kept);
+    check("files", &state);
+}

@@ -1,0 +1,111 @@
+//! Files that a person names in what they say: which there are, and what is in one. The person decides what the model reads
+//! of them, but the bounds are those of the model: the allowed folders, no links, as much as Read shows.
+
+use crate::agent::Agent;
+use crate::event_channel::EventSender;
+use crate::message::ToolCall;
+use crate::tool::{Tool, ToolResult};
+use crate::tools::{Read, walk};
+use serde_json::json;
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+use tokio_util::sync::CancellationToken;
+
+/// The files below a folder, in path order and relative to it, at most `max`: without hidden ones, without those that
+/// version control ignores, and not through links.
+pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {
+    let mut files = Vec::new();
+    walk::files(folder, None, cancel, |below, entry| {
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && let Some(path) = below.to_str()
+        {
+            files.push(path.to_owned());
+        }
+        if files.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    files
+}
+
+impl Agent {
+    /// A file as the model reads it with Read: numbered lines, as many as Read shows, keys blotted out. `None` where there is
+    /// no such file.
+    pub async fn read_file(&self, path: &str) -> Option<ToolResult> {
+        let whole = self.shared.cwd.join(path);
+        if !whole.is_file() {
+            return None;
+        }
+        if let Some(link) = first_link(&self.shared.cwd, Path::new(path)) {
+            let words = format!("{path}: {} is a link, and links are not followed.", link.display());
+            return Some(ToolResult::error(words));
+        }
+        let (id, name) = ("attachment".to_owned(), "Read".to_owned());
+        let call = ToolCall { id, name, input: json!({"path": path}), extra: None };
+        let (events, _receiver) = EventSender::channel();
+        let context = self.shared.context(&events, &CancellationToken::new());
+        let read = Read.run(&call, &context).await.unwrap_or_else(|_| ToolResult::error(format!("{path}: not read")));
+        Some(self.shared.secrets.blot(read))
+    }
+}
+
+/// The first part of a path below a folder that is a symbolic link.
+fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let mut at = if path.is_absolute() { PathBuf::new() } else { folder.to_owned() };
+    for part in path.components() {
+        at.push(part);
+        // The folder the agent works in may be reached through one.
+        let is_above = folder.starts_with(&at);
+        if matches!(part, Component::Normal(_)) && !is_above && at.is_symlink() {
+            return Some(at.strip_prefix(folder).unwrap_or(&at).to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::script::Script;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn agent(folder: &Path) -> Agent {
+        Agent::new(Script::default()).in_folder(folder)
+    }
+
+    #[test]
+    fn files_are_those_that_are_neither_hidden_nor_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["src/main.rs", "target/x", ".env", ".git/HEAD", "a.txt", "b.txt"] {
+            fs::create_dir_all(folder.path().join(path).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(path), "x").unwrap();
+        }
+        fs::write(folder.path().join(".gitignore"), "target\n").unwrap();
+        symlink("a.txt", folder.path().join("link")).unwrap();
+        let cancel = CancellationToken::new();
+        assert_eq!(files_below(folder.path(), 100, &cancel), ["a.txt", "b.txt", "src/main.rs"]);
+        assert_eq!(files_below(folder.path(), 2, &cancel).len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_inside_the_folder_and_not_through_links() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret"), "s").unwrap();
+        fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
+        fs::create_dir(folder.path().join("real")).unwrap();
+        fs::write(folder.path().join("real/b"), "b").unwrap();
+        symlink(outside.path().join("secret"), folder.path().join("out")).unwrap();
+        symlink("a.txt", folder.path().join("in")).unwrap();
+        symlink("real", folder.path().join("folder")).unwrap();
+        let agent = agent(folder.path());
+        let read = agent.read_file("a.txt").await.unwrap();
+        assert_eq!((read.success, read.output.as_str()), (true, "1\tone\n2\ttwo\n"));
+        for link in ["out", "in", "folder/b"] {
+            let read = agent.read_file(link).await.unwrap();
+            assert!(!read.success && read.output.contains("links are not followed"), "{link}: {}", read.output);
+        }
+        let elsewhere = outside.path().join("secret").display().to_string();
+        assert!(!agent.read_file(&elsewhere).await.unwrap().success);
+        assert!(agent.read_file("missing").await.is_none() && agent.read_file("real").await.is_none());
+    }
+}

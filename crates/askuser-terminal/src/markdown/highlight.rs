@@ -1,0 +1,245 @@
+//! Colours for code: keywords, strings, comments and numbers of common languages, line by line. Deliberately no grammar: it
+//! helps the eye, and where it is wrong nothing is lost, for every character stays where it was.
+
+use super::inline::push;
+use super::{Look, Piece};
+
+/// What a run of code is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Token {
+    #[default]
+    Plain,
+    Keyword,
+    Text,
+    Comment,
+    Number,
+}
+
+struct Language {
+    names: &'static [&'static str],
+    keywords: &'static str,
+    line_comments: &'static [&'static str],
+    block_comment: Option<(&'static str, &'static str)>,
+    quotes: &'static str,
+    /// Quotes of texts that may go over several lines.
+    long_quotes: &'static [&'static str],
+}
+
+const LANGUAGES: &[Language] = &[
+    Language {
+        names: &["rust", "rs"],
+        keywords: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod \
+                   move mut pub ref return self Self static struct super trait true type unsafe use where while",
+        line_comments: &["//"],
+        block_comment: Some(("/*", "*/")),
+        quotes: "\"",
+        long_quotes: &[],
+    },
+    Language {
+        names: &["python", "py"],
+        keywords: "and as assert async await break class continue def del elif else except False finally for from global if \
+                   import in is lambda match None nonlocal not or pass raise return True try while with yield",
+        line_comments: &["#"],
+        block_comment: None,
+        quotes: "\"'",
+        long_quotes: &["\"\"\"", "'''"],
+    },
+    Language {
+        names: &["javascript", "js", "jsx", "typescript", "ts", "tsx"],
+        keywords: "abstract as async await break case catch class const continue default delete do else enum export extends \
+                   false finally for from function if implements import in instanceof interface let new null of private \
+                   public readonly return static super switch this throw true try type typeof undefined var void while yield",
+        line_comments: &["//"],
+        block_comment: Some(("/*", "*/")),
+        quotes: "\"'",
+        long_quotes: &["`"],
+    },
+    Language {
+        names: &["go", "golang"],
+        keywords: "break case chan const continue default defer else fallthrough false for func go goto if import interface \
+                   map nil package range return select struct switch true type var",
+        line_comments: &["//"],
+        block_comment: Some(("/*", "*/")),
+        quotes: "\"'",
+        long_quotes: &["`"],
+    },
+    Language {
+        names: &["c", "h", "cpp", "c++", "cc", "hpp", "java", "csharp", "cs", "c#", "kotlin", "kt", "swift", "php"],
+        keywords: "abstract auto bool boolean break case catch char class const continue default do double else enum extends \
+                   extern false final finally float for fun func function if implements import include inline int interface \
+                   let long namespace new null nullptr override package private protected public return short signed sizeof \
+                   static struct super switch template this throw throws true try typedef union unsigned using val var \
+                   virtual void volatile when while",
+        line_comments: &["//"],
+        block_comment: Some(("/*", "*/")),
+        quotes: "\"'",
+        long_quotes: &[],
+    },
+    Language {
+        names: &["bash", "sh", "shell", "zsh", "console", "fish"],
+        keywords: "case do done elif else esac exit export fi for function if in local return set then until while",
+        line_comments: &["#"],
+        block_comment: None,
+        quotes: "\"'",
+        long_quotes: &[],
+    },
+    Language {
+        names: &["ruby", "rb"],
+        keywords: "begin break case class def do else elsif end ensure false for if in module next nil not or redo rescue \
+                   return self super then true unless until when while yield",
+        line_comments: &["#"],
+        block_comment: None,
+        quotes: "\"'",
+        long_quotes: &[],
+    },
+    Language {
+        names: &["sql", "sqlite", "postgresql", "mysql"],
+        keywords: "ADD ALL ALTER AND AS ASC BEGIN BETWEEN BY CASE COMMIT CREATE DEFAULT DELETE DESC DISTINCT DROP ELSE END \
+                   EXISTS FOREIGN FROM FULL GROUP HAVING IF IN INDEX INNER INSERT INTO IS JOIN KEY LEFT LIKE LIMIT NOT NULL ON \
+                   OR ORDER OUTER PRIMARY REFERENCES RETURNING RIGHT SELECT SET TABLE THEN UNION UNIQUE UPDATE VALUES VIEW \
+                   WHEN WHERE WITH",
+        line_comments: &["--"],
+        block_comment: Some(("/*", "*/")),
+        quotes: "'\"",
+        long_quotes: &[],
+    },
+    Language {
+        names: &["json", "jsonc", "toml", "yaml", "yml", "ini"],
+        keywords: "true false null",
+        line_comments: &["#", "//"],
+        block_comment: None,
+        quotes: "\"'",
+        long_quotes: &["\"\"\""],
+    },
+];
+
+/// Reads code line by line.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Highlighter {
+    language: Option<&'static Language>,
+    inside: Inside,
+}
+
+impl std::fmt::Debug for Highlighter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Highlighter")
+            .field(&self.language.map(|language| language.names[0]))
+            .field(&self.inside)
+            .finish()
+    }
+}
+
+impl PartialEq for Highlighter {
+    fn eq(&self, other: &Highlighter) -> bool {
+        self.inside == other.inside && self.language.map(|l| l.names[0]) == other.language.map(|l| l.names[0])
+    }
+}
+
+impl Eq for Highlighter {}
+
+/// What the end of the last line was in, and what ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Code,
+    Comment(&'static str),
+    Text(&'static str),
+}
+
+impl Highlighter {
+    /// For the language of a fence; code of others is left as it is.
+    pub(super) fn new(fence: &str) -> Highlighter {
+        let name = fence.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
+        let language = LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()));
+        Highlighter { language, inside: Inside::Code }
+    }
+
+    /// The runs of the next line.
+    pub(super) fn line(&mut self, line: &str) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let Some(language) = self.language else {
+            return vec![Piece { text: line.to_owned(), look: Look::default() }];
+        };
+        let mut at = 0;
+        while at < line.len() {
+            let (length, token) = self.token(language, line, at);
+            push(&mut pieces, &line[at..at + length], Look { token, ..Look::default() });
+            at += length;
+        }
+        // An empty line has a run as well, as any other.
+        if pieces.is_empty() {
+            pieces.push(Piece { text: String::new(), look: Look::default() });
+        }
+        pieces
+    }
+
+    /// How many bytes the next run has, and what it is.
+    fn token(&mut self, language: &Language, line: &str, at: usize) -> (usize, Token) {
+        let rest = &line[at..];
+        let up_to = |end: &str| rest.find(end).map(|found| found + end.len());
+        match self.inside {
+            Inside::Code => {}
+            Inside::Comment(end) | Inside::Text(end) => {
+                let token = if matches!(self.inside, Inside::Text(_)) { Token::Text } else { Token::Comment };
+                let length = up_to(end);
+                if length.is_some() {
+                    self.inside = Inside::Code;
+                }
+                return (length.unwrap_or(rest.len()), token);
+            }
+        }
+        let first = rest.chars().next().unwrap_or(' ');
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let after_word = line[..at].chars().next_back().is_some_and(is_word);
+        // In a shell, `#` inside a word is none.
+        let begins = line[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || ";({[,".contains(c));
+        if language.line_comments.iter().any(|mark| rest.starts_with(mark) && (*mark != "#" || begins)) {
+            return (rest.len(), Token::Comment);
+        }
+        if let Some((begin, end)) = language.block_comment.filter(|(begin, _)| rest.starts_with(begin)) {
+            let length = rest[begin.len()..].find(end).map(|found| begin.len() + found + end.len());
+            if length.is_none() {
+                self.inside = Inside::Comment(end);
+            }
+            return (length.unwrap_or(rest.len()), Token::Comment);
+        }
+        if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(**quote)) {
+            let length = rest[quote.len()..].find(quote).map(|found| 2 * quote.len() + found);
+            if length.is_none() {
+                self.inside = Inside::Text(quote);
+            }
+            return (length.unwrap_or(rest.len()), Token::Text);
+        }
+        if language.quotes.contains(first) {
+            return (quoted(rest, first), Token::Text);
+        }
+        if is_word(first) {
+            let length = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
+            let word = &rest[..length];
+            let same =
+                |keyword: &str| keyword == word || (language.names[0] == "sql" && keyword.eq_ignore_ascii_case(word));
+            let token = match first {
+                _ if after_word => Token::Plain,
+                '0'..='9' => Token::Number,
+                _ if language.keywords.split_whitespace().any(same) => Token::Keyword,
+                _ => Token::Plain,
+            };
+            return (length, token);
+        }
+        (first.len_utf8(), Token::Plain)
+    }
+}
+
+/// The length of a quoted text, to its closing quote or the end of the line.
+fn quoted(rest: &str, quote: char) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            c if c == quote => return at + c.len_utf8(),
+            _ => {}
+        }
+    }
+    rest.len()
+}
