@@ -69,8 +69,8 @@ impl State {
             }
             Event::ModelsListed(offered) => {
                 self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
-                // Whoever has gone on writing is not interrupted.
-                if self.draft.is_blank() {
+                // Whoever has gone on writing or reading is not interrupted.
+                if self.draft.is_blank() && self.pager.is_none() {
                     out.push(Effect::ChooseModel(offered));
                 }
             }
