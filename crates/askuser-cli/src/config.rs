@@ -508,6 +508,7 @@ pub fn duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Of;
 
     fn lay(
         user: Option<&str>,
@@ -634,6 +635,17 @@ mod tests {
             }
             assert!(read(setting.name, "xyzzy", |_| ()).is_none(), "{}", setting.name);
         }
+    }
+
+    #[test]
+    fn flags_of_results_of_the_agent_and_of_the_server_are_not_for_every_command() {
+        let of = |wanted: Of| {
+            SETTINGS.iter().filter(|setting| setting.of == wanted).map(|setting| setting.name).collect::<Vec<_>>()
+        };
+        assert!(of(Of::Asking).contains(&"timeout") && !of(Of::Asking).contains(&"model"));
+        assert!(of(Of::Results).contains(&"format"));
+        assert!(["model", "base_url", "permissions"].iter().all(|name| of(Of::Agent).contains(name)));
+        assert!(of(Of::Mcp).contains(&"mcp_limit"));
     }
 
     #[test]

@@ -266,6 +266,17 @@ fn an_unavailable_outcome_says_so_and_why() {
     insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(so_far)));
 }
 
+#[test]
+fn somebody_who_was_being_asked_when_the_terminal_went_was_not_nobody() {
+    let (set, _) = half_answered();
+    let opening = |via| {
+        let text = prose(&set, &ended(Status::Unavailable { reason: "gone".into() }, vec![], via));
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(opening(Via::Terminal), "The user was being asked, but cannot be reached any more.");
+    assert_eq!(opening(Via::AnswersFile), "Nobody was asked: no user can be reached here.");
+}
+
 /// One of each, without and with an answer.
 fn unanswered() -> Vec<(QuestionSet, Resolution)> {
     let (set, half) = half_answered();

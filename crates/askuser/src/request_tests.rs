@@ -36,6 +36,17 @@ fn a_request_is_read_back_as_it_was_stored() {
 }
 
 #[test]
+fn a_key_and_a_context_tell_what_was_put_in() {
+    let key = RequestKey::new("s", "c").in_tasks(["t", "u"]).for_purpose(Purpose::Permission);
+    assert_eq!((key.session(), key.call(), key.purpose()), ("s", "c", Purpose::Permission));
+    assert_eq!(key.tasks(), ["t", "u"]);
+    assert!(RequestKey::new("s", "c").tasks().is_empty());
+    for context in [Context::command("x"), Context::diff("x"), Context::tool_input("x"), Context::prose("x")] {
+        assert_eq!(context.text(), "x", "{context:?}");
+    }
+}
+
+#[test]
 fn a_request_of_a_later_program_is_refused_by_its_version() {
     let mut stored = stored(&Request::new(RequestKey::new("s", "c"), set()));
     stored["version"] = json!(VERSION + 1);
