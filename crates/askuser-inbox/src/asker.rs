@@ -135,9 +135,9 @@ impl Asker for InboxAsker {
             let put = put.unwrap_or_else(|| Err(panicked())).map_err(broken)?;
             let id = put.question.id.clone();
             if let Some(ending) = put.question.ending {
+                attached.has_ended = true;
                 return self.deliver(&id, ending);
             }
-            attached.id = Some(id.clone());
             if let (true, Some(reach)) = (put.is_new, &self.reach) {
                 reach(&put.question);
             }
@@ -146,9 +146,7 @@ impl Asker for InboxAsker {
             }
             let result = self.first(request, &id).await;
             // It has ended, and nobody asks who waits for it.
-            if result.is_ok() {
-                attached.id = None;
-            }
+            attached.has_ended = result.is_ok();
             result
         })
     }
@@ -172,22 +170,25 @@ impl Asker for InboxAsker {
 struct Attached<'a> {
     inbox: &'a Inbox,
     key: &'a RequestKey,
-    /// Once it is kept.
-    id: Option<String>,
+    has_ended: bool,
 }
 
 impl<'a> Attached<'a> {
     fn to(inbox: &'a Inbox, key: &'a RequestKey) -> Attached<'a> {
         inbox.begins_asking(key);
-        Attached { inbox, key, id: None }
+        Attached { inbox, key, has_ended: false }
     }
 }
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        let is_last = self.inbox.stops_asking(self.key);
-        if let (true, Some(id)) = (is_last, &self.id) {
-            let _ = self.inbox.store().detach(id);
+        let (store, is_last) = (self.inbox.store(), self.inbox.stops_asking(self.key));
+        if self.has_ended || !is_last {
+            return;
+        }
+        // By its key: it may have been kept, and seen by somebody, before whoever asked has heard of that.
+        if let Ok(Some(id)) = store.id_of(self.key) {
+            let _ = store.detach(&id);
         }
     }
 }

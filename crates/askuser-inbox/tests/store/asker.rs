@@ -64,6 +64,19 @@ fn to_stop_waiting_leaves_the_question_and_says_so() {
 }
 
 #[test]
+fn whoever_leaves_before_hearing_that_the_question_is_kept_has_left_all_the_same() {
+    let place = Place::new();
+    let (_, asker) = inbox(&place);
+    let request = request("1");
+    let mut asking = asker.ask(&request);
+    assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let other = place.store();
+    let id = only_id(&other);
+    drop(asking);
+    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Left(1_000_000));
+}
+
+#[test]
 fn one_of_two_calls_on_a_question_that_leaves_does_not_speak_for_the_other() {
     let place = Place::new();
     let (_, asker) = inbox(&place);
