@@ -97,6 +97,36 @@ def opencode(model):
     return stage
 
 
+def cline(model):
+    stage = Stage("cline")
+    words = ["auth", "openai-compatible", "-k", KEY, "-m", "scripted", "-b", f"{model.url}/v1"]
+    stage.ended(stage.start("cline", *words))
+    return stage
+
+
+def continue_(model):
+    stage = Stage("continue", CONTINUE_TELEMETRY_ENABLED="0")
+    # `cn` does not read the folder that the editors' extension does, and that `askuser init` writes to.
+    stage.file(".continue/config.yaml", f"""\
+name: scripted
+version: 1.0.0
+schema: v1
+models:
+  - name: scripted
+    provider: openai
+    model: scripted
+    apiBase: {model.url}/v1
+    apiKey: {KEY}
+    roles: [chat]
+    capabilities: [tool_use]
+mcpServers:
+  - name: askuser
+    command: askuser
+    args: ["mcp"]
+""")
+    return stage
+
+
 AGENTS = {
     "claude": Agent(
         "@anthropic-ai/claude-code", "2.1.325", claude,
@@ -127,4 +157,10 @@ AGENTS = {
     ),
     "qwen": Agent("@qwen-code/qwen-code", "0.24.4", qwen, headless=["qwen", "-p", PROMPT]),
     "opencode": Agent("opencode-ai", "1.18.33", opencode, headless=["opencode", "run", PROMPT]),
+    # A single word would be a command.
+    "cline": Agent("cline", "3.0.65", cline, headless=["cline", f"{PROMPT} on"]),
+    "continue": Agent(
+        "@continuedev/cli", "1.5.47", continue_,
+        headless=["sh", "-c", f'cn -p {PROMPT} --auto --config "$HOME/.continue/config.yaml"'],
+    ),
 }

@@ -43,7 +43,7 @@ def attempt(agent, case, keep):
         run.close(keep)
     version = AGENTS[agent].version
     state = "FAILED" if failure else "passed"
-    print(f"{state}  {agent} {version:9} {case.__name__:17} {time.monotonic() - started:4.0f} s", flush=True)
+    print(f"{state}  {agent:8} {version:8} {case.__name__:16} {time.monotonic() - started:4.0f} s", flush=True)
     if failure:
         print("        " + failure.replace("\n", "\n        "), flush=True)
     return failure is not None

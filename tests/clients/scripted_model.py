@@ -235,15 +235,17 @@ def chat(said, turn):
     return {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls"
 
 
+CHAT_USAGE = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+
+
 def completion(kind, choice):
-    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
     choice = {"index": 0, **choice}
-    return {"id": "chatcmpl_1", "object": kind, "created": 0, "model": "scripted", "choices": [choice], "usage": usage}
+    return {"id": "chatcmpl_1", "object": kind, "created": 0, "model": "scripted", "choices": [choice]}
 
 
 def whole_chat(said):
     words, stop = chat(said, "0")
-    return completion("chat.completion", {"message": words, "finish_reason": stop})
+    return {**completion("chat.completion", {"message": words, "finish_reason": stop}), "usage": CHAT_USAGE}
 
 
 def stream_chat(said, turn):
@@ -251,7 +253,8 @@ def stream_chat(said, turn):
     kind = "chat.completion.chunk"
     chunks = [
         completion(kind, {"delta": words, "finish_reason": None}),
-        completion(kind, {"delta": {}, "finish_reason": stop}),
+        # Only with the last: some take whatever has it for the end.
+        {**completion(kind, {"delta": {}, "finish_reason": stop}), "usage": CHAT_USAGE},
     ]
     return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -143,6 +144,16 @@ class Stage:
             time.sleep(0.5)
             self.tmux("send-keys", key)
 
+    def end_daemons(self):
+        """Some agents leave processes behind. They are known by this home, which nobody else has."""
+        home = f"HOME={self.home}\0".encode()
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if home in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                pass  # Gone meanwhile, or somebody else's.
+
     def close(self, keep):
         for process in self.processes:
             if process.poll() is None:
@@ -154,5 +165,6 @@ class Stage:
         if self.terminal:
             (self.home / "screen").write_text(self.screen())
             self.tmux("kill-server", check=False)
+        self.end_daemons()
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)

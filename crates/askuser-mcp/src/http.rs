@@ -65,12 +65,16 @@ pub async fn serve_http(
             },
         };
         let (service, gate) = (service.clone(), gate.clone());
-        let answer = move |request: Request<Incoming>| {
+        let answer = move |mut request: Request<Incoming>| {
             let (service, gate) = (service.clone(), gate.clone());
             async move {
                 Ok::<Reply, Infallible>(match gate.refuses(request.uri().path(), request.headers()) {
                     Some(refusal) => refusal,
-                    None => service.handle(request).await,
+                    None => {
+                        // Nobody behind the gate needs it, not even for a log.
+                        request.headers_mut().remove(AUTHORIZATION);
+                        service.handle(request).await
+                    }
                 })
             }
         };

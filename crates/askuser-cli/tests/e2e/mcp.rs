@@ -208,8 +208,8 @@ struct Http {
 }
 
 impl Http {
-    fn start(stage: &Stage) -> Http {
-        let mut server = stage.spawn(&["mcp", "--popup", "none", "--http", "127.0.0.1:0"]);
+    fn start(stage: &Stage, args: &[&str]) -> Http {
+        let mut server = stage.spawn(&[&["mcp", "--popup", "none", "--http", "127.0.0.1:0"], args].concat());
         let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
         let line = lines.next().unwrap();
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
@@ -263,7 +263,7 @@ fn line_with(stream: TcpStream, what: &str) -> String {
 #[test]
 fn a_client_over_http_shows_the_token_and_asks() {
     let stage = Stage::new();
-    let http = Http::start(&stage);
+    let http = Http::start(&stage, &[]);
     let session =
         line_with(http.post(&http.headers(), &initialize()), "mcp-session-id").split_off("mcp-session-id: ".len());
     let headers = format!("{}Mcp-Session-Id: {}\r\n", http.headers(), session.trim());
@@ -281,13 +281,25 @@ fn a_client_over_http_shows_the_token_and_asks() {
 #[test]
 fn a_wrong_token_a_foreign_host_and_a_foreign_page_are_refused() {
     let stage = Stage::new();
-    let http = Http::start(&stage);
+    let http = Http::start(&stage, &[]);
     assert_eq!(http.status(&http.headers()), "200");
     assert_eq!(http.status(&format!("Host: {}\r\n", http.address)), "401");
     assert_eq!(http.status(&format!("Host: {}\r\nAuthorization: Bearer wrong\r\n", http.address)), "401");
     let foreign = format!("Host: evil.example\r\nAuthorization: Bearer {}\r\n", http.token);
     assert_eq!(http.status(&foreign), "403");
     assert_eq!(http.status(&format!("{}Origin: http://evil.example\r\n", http.headers())), "403");
+}
+
+#[test]
+fn the_token_is_in_no_log_and_who_was_refused_is() {
+    let stage = Stage::new();
+    let file = stage.path("mcp.log");
+    let http = Http::start(&stage, &["--log", "trace", "--log-file", file.to_str().unwrap()]);
+    assert_eq!(http.status(&http.headers()), "200");
+    assert_eq!(http.status(&format!("Host: {}\r\nAuthorization: Bearer wrong-one\r\n", http.address)), "401");
+    let log = std::fs::read_to_string(&file).unwrap();
+    assert!(log.contains("rmcp") && log.contains("refused status=401"), "{log}");
+    assert!(!log.contains(&http.token) && !log.contains("wrong-one"), "{log}");
 }
 
 #[test]
