@@ -79,9 +79,10 @@ fn ask_arguments(command: Command) -> Command {
             Arg::new("key")
                 .long("key")
                 .value_name("TEXT")
+                .value_parser(not_blank)
                 .help("In the inbox: the same key is the same question, and gets the same answer"),
         )
-        .arg(Arg::new("from").long("from").value_name("NAME").help("In the inbox: who asks"))
+        .arg(Arg::new("from").long("from").value_name("NAME").value_parser(not_blank).help("In the inbox: who asks"))
         .arg(
             Arg::new("detach")
                 .long("detach")
@@ -89,6 +90,10 @@ fn ask_arguments(command: Command) -> Command {
                 .help("In the inbox: print the question's id and do not wait"),
         )
         .args(settings(&[Of::Asking, Of::Results]))
+}
+
+fn not_blank(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("must not be blank") } else { Ok(text.to_owned()) }
 }
 
 /// What waits in the inbox.
@@ -204,6 +209,20 @@ pub fn mcp() -> Command {
                         .value_parser(loopback)
                         .help("Serve clients on this machine over HTTP instead, at this address: 127.0.0.1:8787"),
                 )
+                .arg(
+                    Arg::new("log")
+                        .long("log")
+                        .value_name("LEVEL")
+                        .value_parser(PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))
+                        .help("Say on standard error what happens; from debug on, with everything that is said"),
+                )
+                .arg(
+                    Arg::new("log-file")
+                        .long("log-file")
+                        .value_name("FILE")
+                        .value_parser(clap::value_parser!(std::path::PathBuf))
+                        .help("Say it at the end of this file instead; --log is info then"),
+                )
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
@@ -270,8 +289,8 @@ pub fn hook() -> Command {
     Command::new("hook")
         .about("Answer a hook of Claude Code from the inbox")
         .long_about(
-            "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest or Elicitation event from \
-             standard input and prints the decision of whoever answers in the inbox. Where it has nothing to say, and wherever \
+            "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event \
+             from standard input and prints the decision of whoever answers in the inbox. Where it has nothing to say, and wherever \
              anything fails, it prints nothing and Claude Code goes on as if there were no hook.",
         )
         .after_help("Exit code: always 0")

@@ -90,16 +90,21 @@ fn columns(_: impl Sized) -> Option<usize> {
     None
 }
 
-/// Prints what went wrong, if something did, and chooses the exit code. Nothing else does either.
+/// Prints what went wrong, if something did, and chooses the exit code.
 pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            say(&format!("{program}: {}", failure.message));
-            if let Some(hint) = failure.hint {
-                say(&format!("hint: {hint}"));
-            }
+            tell(program, &failure);
             ExitCode::from(failure.code)
         }
+    }
+}
+
+/// Prints what went wrong; whoever calls this goes on with something else.
+pub fn tell(program: &str, failure: &Failure) {
+    say(&format!("{program}: {}", failure.message));
+    if let Some(hint) = &failure.hint {
+        say(&format!("hint: {hint}"));
     }
 }

@@ -20,9 +20,24 @@ pub enum HookEvent {
     Permission,
     /// A form of an MCP server.
     Elicitation,
+    /// A tool has run: what was asked about it is decided.
+    ToolRan,
 }
 
 impl HookEvent {
+    /// Whether Claude Code asks the same by itself, at the same time.
+    pub fn is_beside_dialog(self) -> bool {
+        matches!(self, HookEvent::QuestionsInDialog | HookEvent::Permission)
+    }
+
+    /// What was asked about a tool that ran.
+    pub fn before_it_ran(event: &Value) -> HookEvent {
+        match event["tool_name"] == QUESTION_TOOL {
+            true => HookEvent::QuestionsInDialog,
+            false => HookEvent::Permission,
+        }
+    }
+
     /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
     ///
     /// Claude Code waits for a `PreToolUse` and an `Elicitation` hook before it shows anything: with a screen of its own it
@@ -38,6 +53,8 @@ impl HookEvent {
             // To ask whether we may ask helps nobody.
             ("PermissionRequest", tool) if tool.is_empty() || tool.starts_with("mcp__askuser__") => None,
             ("PermissionRequest", _) => Some(HookEvent::Permission),
+            ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,
+            ("PostToolUse" | "PostToolUseFailure", _) => Some(HookEvent::ToolRan),
             // Our own server puts its forms into the inbox by itself.
             ("Elicitation", _) if text("mcp_server_name") == "askuser" => None,
             ("Elicitation", _) => {
@@ -84,7 +101,8 @@ mod tests {
         let ours = "mcp__askuser__AskUserQuestion";
         check(json!({"hook_event_name": "PermissionRequest", "tool_name": ours}), "cli", None);
         check(json!({"hook_event_name": "Elicitation", "mcp_server_name": "askuser"}), "sdk-cli", None);
-        check(json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), "sdk-cli", None);
+        check(json!({"hook_event_name": "PostToolUse", "tool_name": ours}), "cli", None);
+        check(json!({"hook_event_name": "Stop"}), "cli", None);
         check(json!({"hook_event_name": 7}), "sdk-cli", None);
         check(json!([]), "sdk-cli", None);
         check(json!(null), "sdk-cli", None);
@@ -93,6 +111,7 @@ mod tests {
     #[test]
     fn permissions_are_asked_beside_the_dialog_and_forms_only_without_one() {
         check(json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash"}), "cli", Some(HookEvent::Permission));
+        check(json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), "cli", Some(HookEvent::ToolRan));
         let form = json!({"hook_event_name": "Elicitation", "mcp_server_name": "x", "mode": "form"});
         check(form.clone(), "sdk-cli", Some(HookEvent::Elicitation));
         check(form, "cli", None);

@@ -33,6 +33,13 @@ pub fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
 }
 
+/// Where processes that wait for an answer of an inbox have their locks, as [`askuser_inbox`] names it.
+pub fn waiting_folder(inbox: &Path) -> PathBuf {
+    let mut name = inbox.file_name().unwrap_or_default().to_owned();
+    name.push("-waiting");
+    inbox.with_file_name(name)
+}
+
 /// Where the last failure to call somebody to the inbox is written down.
 pub fn reach_failure_file(inbox: &Path) -> PathBuf {
     let mut name = inbox.file_name().unwrap_or_default().to_owned();

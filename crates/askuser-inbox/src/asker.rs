@@ -3,7 +3,7 @@
 use crate::off_thread::off_thread;
 use crate::race::{self, First, Refused, broken, panicked};
 use crate::waiting::Inbox;
-use askuser::store::{Ending, Store, StoreError, StoredQuestion};
+use askuser::store::{Ending, StoreError, StoredQuestion};
 use askuser::{AskError, Asker, Asking, Closed, Decision, Delivery, Request, RequestKey, Status};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl InboxAsker {
     /// Keeps a question without waiting for it, and calls the person if it is new.
     ///
     /// # Errors
-    /// As for [`Store::put`].
+    /// As for [`Store::put`](askuser::store::Store::put).
     pub fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
         let put = self.inbox.store().put(request)?;
         if let (true, Some(reach)) = (put.is_new, &self.reach) {
@@ -129,6 +129,7 @@ impl Asker for InboxAsker {
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
+            let mut attached = Attached::to(&self.inbox, request.key());
             let (store, kept) = (self.inbox.store().clone(), request.clone());
             let put = off_thread(move || store.put(&kept)).await;
             let put = put.unwrap_or_else(|| Err(panicked())).map_err(broken)?;
@@ -136,7 +137,7 @@ impl Asker for InboxAsker {
             if let Some(ending) = put.question.ending {
                 return self.deliver(&id, ending);
             }
-            let mut attached = Attached { store: self.inbox.store(), id: Some(&id) };
+            attached.id = Some(id.clone());
             if let (true, Some(reach)) = (put.is_new, &self.reach) {
                 reach(&put.question);
             }
@@ -167,16 +168,26 @@ impl Asker for InboxAsker {
     }
 }
 
-/// Says that nobody waits any more, unless the question has ended.
+/// Says that nobody waits any more, unless the question has ended, or somebody else in this process waits for it too.
 struct Attached<'a> {
-    store: &'a Arc<dyn Store>,
-    id: Option<&'a str>,
+    inbox: &'a Inbox,
+    key: &'a RequestKey,
+    /// Once it is kept.
+    id: Option<String>,
+}
+
+impl<'a> Attached<'a> {
+    fn to(inbox: &'a Inbox, key: &'a RequestKey) -> Attached<'a> {
+        inbox.begins_asking(key);
+        Attached { inbox, key, id: None }
+    }
 }
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
-            let _ = self.store.detach(id);
+        let is_last = self.inbox.stops_asking(self.key);
+        if let (true, Some(id)) = (is_last, &self.id) {
+            let _ = self.inbox.store().detach(id);
         }
     }
 }

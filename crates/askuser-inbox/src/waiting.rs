@@ -1,6 +1,7 @@
 //! Waiting for answers: one thread looks into the store whenever it has changed, however many wait.
 
 use crate::changes::SETTLE;
+use askuser::RequestKey;
 use askuser::store::{Ending, State as QuestionState, Store, StoreError};
 use std::collections::HashMap;
 use std::future::Future;
@@ -31,6 +32,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     waiting: HashMap<String, Vec<Arc<Mutex<Slot>>>>,
+    /// How many ask the same question here, by its key.
+    asking: HashMap<String, usize>,
     /// Those that have not been looked up yet.
     fresh: Vec<String>,
     is_running: bool,
@@ -52,6 +55,23 @@ impl Inbox {
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
+    }
+
+    /// Somebody asks the question of this key here.
+    pub(crate) fn begins_asking(&self, key: &RequestKey) {
+        *self.0.state().asking.entry(key.to_string()).or_default() += 1;
+    }
+
+    /// They have stopped; whether they were the last.
+    pub(crate) fn stops_asking(&self, key: &RequestKey) -> bool {
+        let (mut state, key) = (self.0.state(), key.to_string());
+        let Some(count) = state.asking.get_mut(&key) else { return true };
+        *count -= 1;
+        let is_last = *count == 0;
+        if is_last {
+            state.asking.remove(&key);
+        }
+        is_last
     }
 
     /// Completes when the question has ended. Dropping it stops the waiting, and nothing else.

@@ -43,13 +43,14 @@ impl Server {
         };
         Ok(match self.wait_beside_dialog(&request, context).await {
             Waited::Resolved(delivery) => {
-                let resolution = delivery.resolution();
-                let decided = match is_question {
-                    true => answered(request.set(), resolution, input),
-                    false => permitted(resolution, input),
-                };
-                self.deliveries.leaving(&context.id, delivery);
-                decided
+                if is_question {
+                    let decided = answered(request.set(), delivery.resolution(), input);
+                    self.deliveries.leaving(&context.id, delivery);
+                    decided
+                } else {
+                    // Used up before it is sent: lost on the way it is asked for again, and it never serves twice.
+                    permitted(&delivery.stored(), input)
+                }
             }
             Waited::NotYet(id) => {
                 denied(&format!("Not answered yet: the user answers it with `askuser answer {id}`; then try again."))

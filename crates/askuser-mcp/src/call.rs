@@ -7,13 +7,15 @@ use crate::rounds::Next;
 use crate::server::Server;
 use crate::{key, results};
 use askuser::store::StoreError;
-use askuser::{AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, report, sanitize};
+use askuser::{
+    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, Via, report, sanitize,
+};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData, InputResponses, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
 /// How often a client hears that somebody is still waited for.
@@ -108,7 +110,7 @@ impl Server {
     ) -> Result<Request, StoreError> {
         let (store, origin, deadline) = (self.inbox.store(), self.origin(context), self.options.deadline);
         blocking(move || {
-            let key = key::key(&*store, &key::session(&origin), &set, about.as_ref(), purpose)?;
+            let key = key::key(&*store, &key::session(&origin), &set, about.as_ref(), purpose, now_ms())?;
             Ok(Request::new(key, set).with_origin(origin).with_context(about).with_deadline(deadline))
         })
         .await
@@ -119,7 +121,7 @@ impl Server {
         match self.choices(request, context).filter(|_| !is_stateless(context)) {
             None => self.wait(request, None, None, context).await,
             Some(choices) => {
-                let dialog = Arc::new(Dialog::new(context.peer.clone(), choices));
+                let dialog = Arc::new(Dialog::new(context.peer.clone(), choices, self.inbox.store()));
                 self.wait(request, Some(dialog.clone()), Some(&dialog), context).await
             }
         }
@@ -134,7 +136,8 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Waited {
         let asker = self.inbox.asker(beside);
-        let patience = Patience::with(self.options.limit, &client_name(context));
+        let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
+        let patience = Patience::with(self.options.limit, &client_name(context), &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
         let mut asking = asker.ask(request);
@@ -144,13 +147,34 @@ impl Server {
             let limit = started + patience.limit(token.is_some(), has_dialog);
             let next_word = started + PROGRESS * (told + 1);
             tokio::select! {
-                answered = &mut asking => return match answered {
-                    Ok(delivery) => Waited::Resolved(delivery),
-                    Err(AskError::Withdrawn) => Waited::Withdrawn,
-                    Err(error) => Waited::Failed(error.chain()),
-                },
-                () = context.ct.cancelled() => return Waited::Left,
-                () = self.closed.cancelled() => return Waited::Left,
+                answered = &mut asking => {
+                    let (request, seconds) = (&context.id, started.elapsed().as_secs());
+                    return match answered {
+                        Ok(delivery) => {
+                            // What was said is nobody's business here.
+                            let resolution = delivery.resolution();
+                            let (status, via) = (resolution.outcome().status().name(), resolution.via().map(Via::name));
+                            tracing::info!(%request, seconds, status, via, "has an end");
+                            Waited::Resolved(delivery)
+                        }
+                        Err(AskError::Withdrawn) => {
+                            tracing::info!(%request, seconds, "was withdrawn");
+                            Waited::Withdrawn
+                        }
+                        Err(error) => {
+                            tracing::error!(%request, error = error.chain(), "could not be asked");
+                            Waited::Failed(error.chain())
+                        }
+                    };
+                }
+                () = context.ct.cancelled() => {
+                    tracing::info!(request = %context.id, "the client has stopped waiting");
+                    return Waited::Left;
+                }
+                () = self.closed.cancelled() => {
+                    tracing::info!(request = %context.id, "the client is gone");
+                    return Waited::Left;
+                }
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
                     if Instant::now() >= started + patience.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
@@ -170,6 +194,7 @@ impl Server {
         }
         // Detached before the client hears of it: it may be back at once.
         drop(asking);
+        tracing::info!(request = %context.id, seconds = started.elapsed().as_secs(), "returns before the client gives up");
         match self.id(request).await {
             Some(id) => Waited::NotYet(id),
             None => Waited::Failed("it could not be kept in time".into()),
@@ -219,6 +244,10 @@ impl Server {
             None => "Waiting for the user: `askuser inbox`".into(),
         }
     }
+}
+
+pub(crate) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 fn could_not_ask(why: &str) -> rmcp::model::CallToolResult {

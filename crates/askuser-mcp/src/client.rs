@@ -16,26 +16,39 @@ const UNKNOWN: Patience = Patience::of(45, 45, 45);
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// By how the name of a client begins, in lower case. Measured with the versions named; each is a little less than what the
-/// client was seen to wait.
-const CLIENTS: [(&str, Patience); 9] = [
-    // 2.1: 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open
-    // dialog prevents that.
-    ("claude-code", Patience::of(110, 110, LONG - 60)),
-    // 0.166: 300 s whatever the progress; an open dialog stops the clock.
-    ("codex", Patience::of(285, 285, LONG)),
-    // 1.0: 180 s after the last progress.
-    ("github-copilot", Patience::of(165, LONG, 165)),
-    ("copilot", Patience::of(165, LONG, 165)),
-    // 0.61: 600 s whatever the progress.
-    ("gemini", Patience::of(585, 585, 585)),
-    // 0.24: 300 s after the last progress, 600 s in all.
-    ("qwen", Patience::of(285, 585, 285)),
-    // 1.18: 60 s after the last progress.
-    ("opencode", Patience::of(50, LONG, 50)),
-    // 1.5 and 3.0: 60 s, and they ask for no progress.
-    ("continue", Patience::of(50, 50, 50)),
-    ("cline", Patience::of(50, 50, 50)),
+/// A client whose patience was measured.
+struct Measured {
+    /// How its name begins, in lower case.
+    name: &'static str,
+    /// The version that was measured, as far as it says something; later ones are taken to be as patient. `None` where the
+    /// client does not say its own version.
+    version: Option<[u64; 2]>,
+    patience: Patience,
+}
+
+const fn measured(name: &'static str, version: Option<[u64; 2]>, patience: Patience) -> Measured {
+    Measured { name, version, patience }
+}
+
+/// Each is a little less than what the client was seen to wait.
+const CLIENTS: [Measured; 9] = [
+    // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
+    // prevents that.
+    measured("claude-code", Some([2, 1]), Patience::of(110, 110, LONG - 60)),
+    // 300 s whatever the progress; an open dialog stops the clock.
+    measured("codex", Some([0, 166]), Patience::of(285, 285, LONG)),
+    // 180 s after the last progress.
+    measured("github-copilot", Some([1, 0]), Patience::of(165, LONG, 165)),
+    measured("copilot", Some([1, 0]), Patience::of(165, LONG, 165)),
+    // 600 s whatever the progress.
+    measured("gemini", Some([0, 61]), Patience::of(585, 585, 585)),
+    // 300 s after the last progress, 600 s in all.
+    measured("qwen", None, Patience::of(285, 585, 285)),
+    // 60 s after the last progress.
+    measured("opencode", Some([1, 18]), Patience::of(50, LONG, 50)),
+    // 60 s, and they ask for no progress.
+    measured("continue", None, Patience::of(50, 50, 50)),
+    measured("cline", None, Patience::of(50, 50, 50)),
 ];
 
 impl Patience {
@@ -47,13 +60,17 @@ impl Patience {
         }
     }
 
-    /// What the settings say, or else what is known of a client of this name.
-    pub(crate) fn with(limit: Option<Duration>, client: &str) -> Patience {
+    /// What the settings say, or else what is known of a client of this name and version. One that is older than what was
+    /// measured is not known.
+    pub(crate) fn with(limit: Option<Duration>, client: &str, version: &str) -> Patience {
         if let Some(limit) = limit {
             return Patience { plain: limit, with_progress: limit, with_dialog: limit };
         }
         let client = client.trim_start_matches('@').to_lowercase();
-        CLIENTS.iter().find(|(name, _)| client.starts_with(name)).map_or(UNKNOWN, |(_, patience)| *patience)
+        let is_known = |measured: &&Measured| {
+            client.starts_with(measured.name) && measured.version.is_none_or(|since| numbers(version) >= since)
+        };
+        CLIENTS.iter().find(is_known).map_or(UNKNOWN, |measured| measured.patience)
     }
 
     /// How long to wait in all.
@@ -63,27 +80,35 @@ impl Patience {
     }
 }
 
+/// The first two numbers of a version; what is none counts as 0.
+fn numbers(version: &str) -> [u64; 2] {
+    let mut numbers = version.trim_start_matches('v').split('.').map(|number| number.parse().unwrap_or(0));
+    [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check(client: &str, has_progress: bool, has_dialog: bool, seconds: u64) {
-        let limit = Patience::with(None, client).limit(has_progress, has_dialog);
+        let (client, version) = client.split_once(' ').unwrap_or((client, "1.0.0"));
+        let limit = Patience::with(None, client, version).limit(has_progress, has_dialog);
         assert_eq!(limit, Duration::from_secs(seconds), "{client}");
     }
 
     #[test]
     fn every_measured_client_is_answered_before_it_gives_up() {
-        check("claude-code", true, false, 110);
-        check("claude-code", true, true, 1_740);
-        check("codex-mcp-client", true, false, 285);
-        check("github-copilot-developer", false, false, 165);
-        check("github-copilot-developer", true, false, 1_800);
-        check("gemini-cli-mcp-client-askuser", true, false, 585);
-        check("qwen-code-mcp-client", false, false, 285);
-        check("qwen-code-mcp-client", true, false, 585);
-        check("opencode", true, false, 1_800);
+        check("claude-code 2.1.325", true, false, 110);
+        check("claude-code 2.1.325", true, true, 1_740);
+        check("codex-mcp-client 0.166.0", true, false, 285);
+        check("copilot-cli 1.0.102", false, false, 165);
+        check("copilot-cli 1.0.102", true, false, 1_800);
+        check("github-copilot-developer 1.0.0", true, false, 1_800);
+        check("gemini-cli-mcp-client 0.61.0", true, false, 585);
+        check("qwen-cli-mcp-client-askuser 0.0.1", false, false, 285);
+        check("qwen-cli-mcp-client-askuser 0.0.1", true, false, 585);
+        check("opencode 1.18.33", true, false, 1_800);
         check("continue-cli-client", false, false, 50);
         check("Cline", false, false, 50);
         check("@cline-core", false, false, 50);
@@ -91,8 +116,19 @@ mod tests {
     }
 
     #[test]
+    fn a_version_older_than_what_was_measured_is_not_known() {
+        check("claude-code 2.0.76", true, true, 45);
+        check("claude-code 1.9.0", true, true, 45);
+        check("codex-mcp-client 0.42.0", true, true, 45);
+        check("opencode dev", true, false, 45);
+        for later in ["claude-code 2.1.0", "claude-code 2.2", "claude-code 3.0.0-beta", "claude-code v10.0.1"] {
+            check(later, true, false, 110);
+        }
+    }
+
+    #[test]
     fn a_limit_that_was_set_is_the_limit_whatever_the_client() {
-        let patience = Patience::with(Some(Duration::from_secs(7)), "claude-code");
+        let patience = Patience::with(Some(Duration::from_secs(7)), "claude-code", "2.1.325");
         assert_eq!(patience.limit(true, true), Duration::from_secs(7));
     }
 }

@@ -3,13 +3,16 @@
 //! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
 //! refusal, a form that comes back empty, and an error all mean that nobody was asked.
 
+use crate::call::blocking;
 use crate::form::{Choices, answer, form};
+use askuser::store::Store;
 use askuser::{Answer, Asker, Asking, Outcome, Question, Request, Resolution, Via, Violations};
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -24,11 +27,13 @@ pub(crate) struct Dialog {
     peer: Peer<RoleServer>,
     choices: Choices,
     is_open: AtomicBool,
+    /// Where the question is kept, and what was said of it so far.
+    store: Arc<dyn Store>,
 }
 
 impl Dialog {
-    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices) -> Dialog {
-        Dialog { peer, choices, is_open: AtomicBool::new(false) }
+    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices, store: Arc<dyn Store>) -> Dialog {
+        Dialog { peer, choices, is_open: AtomicBool::new(false), store }
     }
 
     /// Whether a person may be looking at one.
@@ -48,6 +53,10 @@ impl Dialog {
                 said => return resolution(request, said, answers),
             }
             is_somebody_there = true;
+            // The next one may fail, or the client go away.
+            if answers.len() < request.set().questions().len() {
+                keep_draft(self.store.clone(), request, &answers).await;
+            }
         }
         resolution(request, Said::Nothing, answers)
     }
@@ -59,6 +68,10 @@ impl Dialog {
             let Some(result) = self.show(request, question, complaint.as_ref()).await else { return Said::Nobody };
             let is_instant = !is_somebody_there && shown_at.elapsed() < INSTANT;
             match said(request, question, &result, is_instant) {
+                Ok(Said::Nobody) => {
+                    tracing::info!(action = ?result.action, "the client's dialog has asked nobody");
+                    return Said::Nobody;
+                }
                 Ok(said) => return said,
                 Err(violations) => complaint = Some(violations),
             }
@@ -83,7 +96,11 @@ impl Dialog {
         shown.request = None;
         match result {
             Ok(ClientResult::ElicitResult(result)) => Some(result),
-            _ => None,
+            Ok(_) => None,
+            Err(error) => {
+                tracing::warn!(%error, "the client's dialog has failed");
+                None
+            }
         }
     }
 }
@@ -125,6 +142,21 @@ pub(crate) fn said(
         ElicitationAction::Cancel => Ok(Said::Cancelled),
         _ => Ok(Said::Nobody),
     }
+}
+
+/// Keeps what was said of a question that is not answered yet, for whoever opens it in the inbox.
+pub(crate) async fn keep_draft(store: Arc<dyn Store>, request: &Request, answers: &[Answer]) {
+    if answers == request.known() {
+        return;
+    }
+    let Ok(draft) = serde_json::to_value(answers) else { return };
+    let key = request.key().clone();
+    let kept = blocking(move || match store.id_of(&key)? {
+        Some(id) => store.save_draft(&id, Some(&draft)),
+        None => Ok(()),
+    });
+    // It is asked all the same, only without what was said before.
+    let _ = kept.await;
 }
 
 /// What all forms together came to.

@@ -8,13 +8,15 @@ use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
-/// How several choices are put into a form.
+/// How the choices are put into a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choices {
-    /// As a list of which any may be chosen.
+    /// Several as a list of which any may be chosen.
     List,
-    /// As a switch for each: lists came with protocol 2025-11-25.
+    /// Several as a switch for each: lists came with protocol 2025-11-25.
     Switches,
+    /// One of the options and nothing beside it.
+    OptionsOnly,
 }
 
 impl Choices {
@@ -30,10 +32,11 @@ impl Choices {
         if elicitation.form.is_none() && elicitation.url.is_some() {
             return None;
         }
-        let has_several = set.questions().iter().any(Question::is_multi_select);
-        // Codex makes a bare yes or no of a form with several choices: whoever said yes would have chosen nothing.
-        if has_several && client.to_lowercase().starts_with("codex") {
-            return None;
+        if client.to_lowercase().starts_with("codex") {
+            let has_several = set.questions().iter().any(Question::is_multi_select);
+            // It makes a bare yes or no of a form with several choices, so that whoever said yes would have chosen nothing;
+            // and it lets nobody past a text field that is empty, so that nobody could send what they chose.
+            return (!has_several).then_some(Choices::OptionsOnly);
         }
         let has_lists = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str());
         Some(if has_lists { Choices::List } else { Choices::Switches })
@@ -50,6 +53,7 @@ pub(crate) fn form(
     let names: Vec<&str> = question.options().iter().map(|option| option.name()).collect();
     let mut fields = Map::new();
     match (question.is_multi_select(), choices) {
+        (true, Choices::OptionsOnly) => return None,
         (false, _) => {
             fields.insert("answer".into(), json!({"type": "string", "title": question.header(), "enum": names}));
         }
@@ -63,19 +67,21 @@ pub(crate) fn form(
             }
         }
     }
-    let typed = request.set().limits().typed_chars();
-    let instead = if question.is_multi_select() { "Something else" } else { "Something else, instead of an option" };
-    fields.insert(
-        "other".into(),
-        json!({"type": "string", "title": "Other", "description": instead, "maxLength": typed}),
-    );
-    fields.insert("note".into(), json!({"type": "string", "title": "Note", "maxLength": typed}));
+    let mut message = message(request, question, complaint);
+    if choices == Choices::OptionsOnly {
+        message.push_str("\n\nTo say something else, or to add a note: `askuser inbox` in another terminal");
+    } else {
+        let typed = request.set().limits().typed_chars();
+        let instead =
+            if question.is_multi_select() { "Something else" } else { "Something else, instead of an option" };
+        fields.insert(
+            "other".into(),
+            json!({"type": "string", "title": "Other", "description": instead, "maxLength": typed}),
+        );
+        fields.insert("note".into(), json!({"type": "string", "title": "Note", "maxLength": typed}));
+    }
     let schema = json!({"type": "object", "properties": fields});
-    let params = json!({
-        "mode": "form",
-        "message": message(request, question, complaint),
-        "requestedSchema": schema,
-    });
+    let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
     serde_json::from_value(params).ok()
 }
 

@@ -128,6 +128,7 @@ fn digest(token: &str) -> [u8; 32] {
 }
 
 fn refusal(status: StatusCode, why: &'static str) -> Reply {
+    tracing::warn!(status = status.as_u16(), why, "refused");
     let mut reply = Response::new(Full::new(Bytes::from_static(why.as_bytes())).boxed());
     *reply.status_mut() = status;
     reply

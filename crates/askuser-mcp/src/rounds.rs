@@ -2,8 +2,8 @@
 //!
 //! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
 
-use crate::call::{Waited, blocking};
-use crate::dialog::{INSTANT, Said, resolution, said};
+use crate::call::{Waited, blocking, now_ms};
+use crate::dialog::{INSTANT, Said, keep_draft, resolution, said};
 use crate::form::{Choices, form};
 use crate::key;
 use crate::server::Server;
@@ -16,7 +16,6 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a call comes back with.
 pub(crate) struct Round {
@@ -97,6 +96,9 @@ impl Server {
                 }
             }
         }
+        if matches!(last, Said::Nobody) {
+            keep_draft(self.inbox.store(), request, &answers).await;
+        }
         let said = Arc::new(AlreadySaid(resolution(request, last, answers)));
         Next::Waited(self.wait(request, Some(said), None, context).await)
     }
@@ -140,10 +142,6 @@ impl Server {
 
 fn name(i: usize) -> String {
     format!("question{}", i + 1)
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 /// A surface where the person has spoken already.

@@ -91,6 +91,14 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = call.arguments.map(Into::into).unwrap_or_default();
+        let client = context.client_info();
+        tracing::info!(
+            request = %context.id,
+            tool = %call.name,
+            client = client.as_ref().map(|client| client.name.as_str()),
+            version = client.as_ref().map(|client| client.version.as_str()),
+            "called"
+        );
         match &*call.name {
             tools::ASK => self.ask(arguments, call.input_responses, call.request_state, &context).await,
             tools::RESULT => self.redeem(&arguments, &context).await,

@@ -29,11 +29,15 @@ fn run() -> Result<u8, Failure> {
         Some("agent") => agent::run(words),
         Some("ask") => inbox::ask::run(words),
         Some("inbox") => inbox::list::run(words),
-        Some("hook") => Ok(claude_hook::run(words).unwrap_or_else(|failure| {
-            // To Claude Code a failing hook is a no; ours is none.
-            failure::notice("askuser", &failure.message);
-            failure::exit::ANSWERED
-        })),
+        Some("hook") => {
+            // It takes no arguments but for its help.
+            let done = if words.len() > 1 { commands::run() } else { claude_hook::run(words) };
+            Ok(done.unwrap_or_else(|failure| {
+                // To Claude Code a failing hook is a no; ours is none.
+                failure::notice("askuser", &failure.message);
+                failure::exit::ANSWERED
+            }))
+        }
         Some("init") => setup::run(words),
         Some("wait") => inbox::wait::run(words),
         Some("answer") => inbox::answer::run(words),

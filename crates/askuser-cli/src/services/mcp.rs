@@ -1,5 +1,7 @@
 //! `askuser mcp`: other people's agents ask through our inbox.
 
+mod log;
+
 use crate::inbox::{asker, open, origin, runtime};
 use crate::signals::Signals;
 use askuser::store::{Store, StoreError, StoredQuestion};
@@ -33,6 +35,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
+    log::start(&args)?;
     let server = server(&settings, args.get_flag("approve"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {

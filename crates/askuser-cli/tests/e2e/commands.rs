@@ -241,6 +241,16 @@ fn help_wraps_at_words_at_the_width_of_the_terminal() {
 }
 
 #[test]
+fn every_command_has_its_help_on_standard_output_whichever_executable_it_is_in() {
+    for command in askuser_cli::args::command().get_subcommands() {
+        let ended = run(&[command.get_name(), "--help"]);
+        assert_eq!((ended.stderr.as_str(), ended.code), ("", Some(0)), "{}", command.get_name());
+        let usage = format!("Usage: askuser {}", command.get_name());
+        assert!(ended.stdout.contains(&usage), "{}", ended.stdout);
+    }
+}
+
+#[test]
 fn there_are_completions_for_each_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let ended = run(&["completions", shell]);

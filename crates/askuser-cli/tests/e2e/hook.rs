@@ -80,3 +80,56 @@ fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
     assert_eq!(pending(&stage, 1)[0]["asker"]["waits"], false);
 }
+
+/// A hook that waits beside a dialog of Claude Code's.
+fn beside_dialog(event: &Value) -> (Stage, std::process::Child) {
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none");
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    pending(&stage, 1);
+    (stage, hook)
+}
+
+fn ended_without_a_word(stage: &Stage, hook: std::process::Child) {
+    let output = hook.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
+    pending(stage, 0);
+    let log: Value = serde_json::from_str(run(stage, &["log", "--json"]).stdout.trim()).unwrap();
+    assert_eq!(log["state"], "withdrawn", "{log}");
+}
+
+#[test]
+fn what_was_decided_in_claude_codes_own_dialog_leaves_the_inbox_once_the_tool_has_run() {
+    let command = json!({"command": "ls", "description": "d"});
+    let bash =
+        json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": command});
+    let picker = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "AskUserQuestion", "tool_input": question()["tool_input"]});
+    for event in [bash, picker] {
+        let (stage, hook) = beside_dialog(&event);
+        let mut ran = event.clone();
+        ran["hook_event_name"] = "PostToolUse".into();
+        ran["tool_use_id"] = "t".into();
+        let mut others = [ran.clone(), ran.clone()];
+        others[0]["session_id"] = "another".into();
+        others[1]["tool_input"] = json!({"command": "ls -a"});
+        for other in others {
+            assert_eq!(stage.run_with(&["hook"], other.to_string().as_bytes()).code, Some(0));
+            pending(&stage, 1);
+        }
+        if event["tool_name"] == "AskUserQuestion" {
+            ran["tool_input"]["answers"] = json!({"Which?": "A"});
+        }
+        let told = stage.run_with(&["hook"], ran.to_string().as_bytes());
+        assert_eq!((told.stdout.as_str(), told.code), ("", Some(0)), "{}", told.stderr);
+        ended_without_a_word(&stage, hook);
+    }
+}
+
+#[test]
+fn what_was_refused_in_claude_codes_own_dialog_leaves_the_inbox_with_its_hook() {
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let (stage, hook) = beside_dialog(&event);
+    let pid = rustix::process::Pid::from_child(&hook);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    ended_without_a_word(&stage, hook);
+}

@@ -425,3 +425,16 @@ fn output_notice(stage: &Stage) -> String {
     let id = id(question);
     format!("askuser: waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`\n")
 }
+
+#[test]
+fn a_blank_key_and_a_blank_name_are_refused() {
+    let stage = Stage::new();
+    for flag in ["--key", "--from"] {
+        for value in ["", " "] {
+            let refused = run(&stage, &["ask", &example("database"), "--via", "inbox", "--detach", flag, value]);
+            assert_eq!(refused.code, Some(2), "{flag} {value:?}");
+            assert!(refused.stderr.contains("must not be blank"), "{}", refused.stderr);
+        }
+    }
+    pending(&stage, 0);
+}

@@ -20,6 +20,7 @@ mod input;
 mod line_mode;
 mod long;
 mod mcp;
+mod mcp_killed;
 mod multiplexer;
 mod nobody;
 mod resizing;

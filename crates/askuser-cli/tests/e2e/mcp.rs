@@ -11,18 +11,18 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 /// A client, and the server it started.
-struct Client {
+pub(crate) struct Client {
     server: Child,
-    write: Option<ChildStdin>,
+    pub(crate) write: Option<ChildStdin>,
     read: BufReader<ChildStdout>,
 }
 
 impl Client {
-    fn start(stage: &Stage, args: &[&str]) -> Client {
+    pub(crate) fn start(stage: &Stage, args: &[&str]) -> Client {
         let mut server = stage.spawn_with(&[&["mcp", "--popup", "none"], args].concat(), Stdio::piped());
         let (write, read) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
         let mut client = Client { server, write, read };
-        let info = json!({"name": "claude-code", "version": "2"});
+        let info = json!({"name": "claude-code", "version": "2.1.325"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
         client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         assert_eq!(client.next()["result"]["serverInfo"]["name"], "askuser");
@@ -30,28 +30,28 @@ impl Client {
         client
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.write.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
+    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
         let params = json!({"name": tool, "arguments": arguments});
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
     }
 
-    fn ask(&mut self, id: u64) {
+    pub(crate) fn ask(&mut self, id: u64) {
         let file = crate::terminal::example("database");
         let input: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
         self.call(id, "AskUserQuestion", &input);
     }
 
-    fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.read.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn ended(mut self) -> Option<i32> {
+    pub(crate) fn ended(mut self) -> Option<i32> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if let Some(status) = self.server.try_wait().unwrap() {
@@ -63,12 +63,12 @@ impl Client {
         panic!("the server has not ended");
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.server), signal).unwrap();
     }
 }
 
-fn words(reply: &Value) -> &str {
+pub(crate) fn words(reply: &Value) -> &str {
     reply["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply}"))
 }
 
@@ -153,6 +153,51 @@ fn permissions_are_asked_only_where_that_was_asked_for() {
     run(&stage, &["answer", id(&question), "--select", "Permission=Allow"]);
     let decision: Value = serde_json::from_str(words(&client.next())).unwrap();
     assert_eq!(decision, json!({"behavior": "allow", "updatedInput": {"command": "make install"}}));
+}
+
+#[test]
+fn a_log_tells_what_happens_and_neither_what_was_asked_nor_what_was_said() {
+    let stage = Stage::new();
+    let file = stage.path("mcp.log");
+    let mut client = Client::start(&stage, &["--log-file", file.to_str().unwrap()]);
+    client.ask(1);
+    run(&stage, &["answer", id(&pending(&stage, 1)[0]), "--select", "Database=SQLite"]);
+    // Whatever is on standard output is a message, and this is the next one.
+    assert!(words(&client.next()).contains("SQLite"));
+    client.write = None;
+    assert_eq!(client.ended(), Some(0));
+    let log = std::fs::read_to_string(&file).unwrap();
+    for told in ["INFO", "AskUserQuestion", "claude-code", "2.1.325", "status=\"answered\"", "via=\"inbox\""] {
+        assert!(log.contains(told), "{told}: {log}");
+    }
+    for kept in ["SQLite", "database", "Database"] {
+        assert!(!log.contains(kept), "{kept}: {log}");
+    }
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn without_a_file_the_log_goes_to_standard_error_and_without_a_level_nowhere() {
+    for (args, says) in [(&["--log", "debug"][..], true), (&[], false)] {
+        let stage = Stage::new();
+        let mut client = Client::start(&stage, args);
+        let mut stderr = client.server.stderr.take().unwrap();
+        client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "none"}}));
+        assert!(client.next()["error"].is_object());
+        client.write = None;
+        assert_eq!(client.ended(), Some(0));
+        let mut log = String::new();
+        stderr.read_to_string(&mut log).unwrap();
+        assert_eq!(log.contains("called"), says, "{log}");
+        assert!(says || log.is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_said_at_once() {
+    let refused = run(&Stage::new(), &["mcp", "--http", "127.0.0.1:0", "--log-file", "/dev/null/log"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("cannot write /dev/null/log: Not a directory"), "{}", refused.stderr);
 }
 
 /// A server over HTTP, and where it is.

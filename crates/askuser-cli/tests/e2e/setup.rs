@@ -188,3 +188,18 @@ fn doctor_says_which_clients_are_set_up() {
     let after = stage.run(&["doctor"]).stdout;
     assert!(after.contains("gemini        set up, "), "{after}");
 }
+
+#[test]
+fn one_client_that_cannot_be_set_up_does_not_keep_the_others_from_it() {
+    let stage = stage();
+    fs::create_dir_all(stage.path("home/.qwen")).unwrap();
+    fs::write(stage.path("home/.qwen/settings.json"), "{ broken").unwrap();
+    let ended = stage.run(&["init", "qwen", "gemini", "codex", "--yes"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    assert!(gemini(&stage).contains("askuser"), "{}", ended.stderr);
+    assert!(stage.read("home/.codex/config.toml").contains("askuser"), "{}", ended.stderr);
+    assert_eq!(stage.read("home/.qwen/settings.json"), "{ broken");
+    for told in ["Qwen Code: ", "added to Gemini CLI", "added to Codex"] {
+        assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
+    }
+}

@@ -63,6 +63,24 @@ fn to_stop_waiting_leaves_the_question_and_says_so() {
     assert_eq!(other.get(&id).unwrap().state(), State::Pending);
 }
 
+#[test]
+fn one_of_two_calls_on_a_question_that_leaves_does_not_speak_for_the_other() {
+    let place = Place::new();
+    let (_, asker) = inbox(&place);
+    let (request, other) = (request("1"), place.store());
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut first, mut second) = (asker.ask(&request), asker.ask(&request));
+    for _ in 0..200 {
+        assert!(first.as_mut().poll(&mut context).is_pending() && second.as_mut().poll(&mut context).is_pending());
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let id = only_id(&other);
+    drop(first);
+    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Waits);
+    drop(second);
+    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Left(1_000_000));
+}
+
 /// A surface beside the inbox that shows what it is told.
 fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));

@@ -119,3 +119,38 @@ async fn its_own_questions_are_answered_in_the_form_it_wants() {
     let declined = decision(call, json!({"status": "declined", "reason": "later"})).await;
     assert!(declined["behavior"] == "deny" && declined["message"].as_str().unwrap().contains("later"), "{declined}");
 }
+
+/// What becomes of a call when the same was allowed so long ago, and nobody heard of it.
+async fn allowed_before(age: Duration) -> Value {
+    let desk = Desk::since(age);
+    let mut options = approving();
+    options.limit = Some(Duration::from_millis(50));
+    let mut client = Client::named(&desk, "claude-code", options).await;
+    client.call(1, "approve", bash("ls")).await;
+    assert_eq!(decided(&client.result(1).await)["behavior"], "deny");
+    desk.choose(&desk.pending(1).await[0], "Allow");
+    client.call(2, "approve", bash("ls")).await;
+    decided(&client.result(2).await)
+}
+
+#[tokio::test]
+async fn an_allow_that_is_hours_old_lets_nothing_run() {
+    assert_eq!(allowed_before(Duration::from_secs(9 * 60)).await["behavior"], "allow");
+    let late = allowed_before(Duration::from_secs(11 * 60)).await;
+    assert!(late["behavior"] == "deny" && late["message"].as_str().unwrap().starts_with("Not answered yet"), "{late}");
+}
+
+#[tokio::test]
+async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", bash("make install")).await;
+    let question = desk.pending(1).await.remove(0);
+    desk.choose(&question, "Allow");
+    // Not a byte of the reply has been read by now, nor will be.
+    desk.delivered(&question.id).await;
+    drop(client);
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", bash("make install")).await;
+    assert_ne!(desk.pending(1).await[0].id, question.id, "it is asked for again");
+}

@@ -184,3 +184,34 @@ async fn codex_is_shown_no_dialog_with_several_choices() {
     dialog(&mut client).await;
     assert_eq!(desk.store().list(&askuser::store::Filter::pending()).unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn codex_is_shown_no_text_field_because_nobody_gets_past_an_empty_one_there() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "codex-mcp-client", "2025-06-18").await;
+    client.call(1, ASK, database()).await;
+    let dialog = dialog(&mut client).await;
+    let fields = dialog["params"]["requestedSchema"]["properties"].as_object().unwrap();
+    assert_eq!(fields.keys().collect::<Vec<_>>(), ["answer"]);
+    assert!(dialog["params"]["message"].as_str().unwrap().contains("askuser inbox"), "{dialog}");
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    assert!(text(&client.result(1).await).contains("Selected: SQLite"));
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_dialog_failed_half_way_is_offered_in_the_inbox() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    let mut input = database();
+    input["questions"].as_array_mut().unwrap().push(features()["questions"][0].clone());
+    client.call(1, ASK, input).await;
+    let first = dialog(&mut client).await;
+    reply(&mut client, &first, json!({"action": "accept", "content": {"answer": "SQLite", "note": "for now"}})).await;
+    let second = dialog(&mut client).await;
+    let error = json!({"code": -32603, "message": "no screen"});
+    client.send(&json!({"jsonrpc": "2.0", "id": second["id"], "error": error})).await;
+    let question = desk.pending(1).await.remove(0);
+    let draft = desk.draft(&question.id).await;
+    assert_eq!(draft[0]["selectedOptions"], json!(["SQLite"]), "{draft}");
+    assert_eq!((&draft[0]["note"], draft.as_array().unwrap().len()), (&json!("for now"), 1));
+}

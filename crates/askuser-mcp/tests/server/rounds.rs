@@ -1,6 +1,6 @@
 //! Protocol 2026-07-28: no handshake, and dialogs inside results.
 
-use crate::support::{Client, Desk, database, options, text};
+use crate::support::{Client, Desk, database, features, options, text};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -122,4 +122,19 @@ async fn a_form_that_was_declined_after_a_while_was_declined() {
     tokio::time::sleep(WHILE).await;
     back(&mut client, 2, database(), &shown, json!({"action": "decline"})).await;
     assert_eq!(client.result(2).await["structuredContent"]["status"], "declined");
+}
+
+#[tokio::test]
+async fn what_was_said_in_one_of_two_forms_is_offered_in_the_inbox() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    let mut input = database();
+    input["questions"].as_array_mut().unwrap().push(features()["questions"][0].clone());
+    client.call(1, ASK, input.clone()).await;
+    let shown = client.result(1).await;
+    // Nothing comes back for the second.
+    back(&mut client, 2, input, &shown, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    let question = desk.pending(1).await.remove(0);
+    let draft = desk.draft(&question.id).await;
+    assert_eq!(draft[0]["selectedOptions"], json!(["SQLite"]), "{draft}");
 }

@@ -1,15 +1,20 @@
 //! The SDK's own client: what we serve is what others read.
 
-use crate::support::{Desk, database, options, start};
+use crate::support::{Desk, database, features, options, server, start};
+use askuser_mcp::{HTTP_PATH, serve_http};
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ErrorData, Implementation,
 };
 use rmcp::service::RequestContext;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
-/// A client whose person chooses SQLite.
+/// A client whose person chooses SQLite, and refuses whatever has none at once, as if nobody were there.
 struct WithDialog;
 
 impl ClientHandler for WithDialog {
@@ -20,11 +25,48 @@ impl ClientHandler for WithDialog {
 
     async fn create_elicitation(
         &self,
-        _: ElicitRequestParams,
+        form: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": "SQLite"})))
+        match serde_json::to_string(&form).is_ok_and(|form| form.contains("SQLite")) {
+            true => Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({"answer": "SQLite"}))),
+            false => Ok(ElicitResult::new(ElicitationAction::Decline)),
+        }
     }
+}
+
+#[tokio::test]
+async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
+    // The client of the SDK is made with TLS, whether it is used or not. Another test may have been earlier.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let desk = Desk::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}{HTTP_PATH}", listener.local_addr().unwrap());
+    let (server, end) = (server(&desk, options()), CancellationToken::new());
+    let stop = end.clone();
+    let served = tokio::spawn(async move { serve_http(server, listener, "secret", stop).await });
+    let connect = |token: &str| {
+        let config = StreamableHttpClientTransportConfig::with_uri(url.clone()).auth_header(token);
+        WithDialog.serve(StreamableHttpClientTransport::from_config(config))
+    };
+    assert!(connect("wrong").await.is_err());
+    let client = connect("secret").await.unwrap();
+    assert_eq!(client.list_all_tools().await.unwrap()[0].name, "AskUserQuestion");
+    let call = CallToolRequestParams::new("AskUserQuestion").with_arguments(database().as_object().unwrap().clone());
+    let result = serde_json::to_value(client.call_tool(call).await.unwrap()).unwrap();
+    assert_eq!(result["structuredContent"]["via"], "elicitation", "{result}");
+    // Several choices, answered from the inbox: the dialog of this client has no place for them.
+    let call = CallToolRequestParams::new("AskUserQuestion").with_arguments(features().as_object().unwrap().clone());
+    let calling = tokio::spawn({
+        let client = client.peer().clone();
+        async move { client.call_tool(call).await }
+    });
+    desk.choose(&desk.pending(1).await[0], "Export");
+    let result = serde_json::to_value(calling.await.unwrap().unwrap()).unwrap();
+    assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
+    client.cancel().await.unwrap();
+    end.cancel();
+    served.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use askuser_inbox::{InboxAsker, SqliteStore};
 use askuser_mcp::{Inbox, Options, Server, serve};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
 use tokio::task::JoinHandle;
@@ -14,6 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How long anything may take that is not waited for on purpose.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Not before what was measured of any client.
+const VERSION: &str = "99.0";
 
 /// An inbox in a folder of its own.
 pub(crate) struct Desk {
@@ -23,8 +26,17 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new() -> Arc<Desk> {
+        Desk::since(Duration::ZERO)
+    }
+
+    /// One where everything happens so long ago.
+    pub(crate) fn since(age: Duration) -> Arc<Desk> {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("inbox.sqlite")).unwrap().without_sync().unwrap();
+        let store = store.with_clock(Arc::new(move || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            (now - age).as_millis() as u64
+        }));
         let inbox = askuser_inbox::Inbox::new(Arc::new(store));
         Arc::new(Desk { asker: InboxAsker::new(inbox).answered_by("ada"), _folder: folder })
     }
@@ -52,6 +64,19 @@ impl Desk {
 
     pub(crate) fn choose(&self, question: &StoredQuestion, label: &str) {
         self.answer(question, &json!({"answers": [{"selectedOptions": [label]}]}));
+    }
+
+    /// Waits until something that was said is kept for the inbox.
+    pub(crate) async fn draft(&self, id: &str) -> Value {
+        let looking = async {
+            loop {
+                if let Some(draft) = self.store().draft(id).unwrap() {
+                    return draft;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, looking).await.expect("a draft")
     }
 
     /// Waits until the answer has reached whoever asked.
@@ -98,12 +123,16 @@ pub(crate) fn options() -> Options {
     options
 }
 
+pub(crate) fn server(desk: &Arc<Desk>, options: Options) -> Server {
+    Server::new(Arc::new(At(desk.clone())), options)
+}
+
 /// A server and its end of the streams.
 pub(crate) fn start(desk: &Arc<Desk>, options: Options) -> (DuplexStream, CancellationToken, JoinHandle<()>) {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = split(theirs);
     let end = CancellationToken::new();
-    let server = Server::new(Arc::new(At(desk.clone())), options);
+    let server = server(desk, options);
     let stop = end.clone();
     let served = tokio::spawn(async move { serve(server, read, write, stop).await.unwrap() });
     (ours, end, served)
@@ -138,7 +167,7 @@ impl Client {
         options: Options,
     ) -> Client {
         let mut client = Client::raw(desk, options);
-        let info = json!({"name": name, "version": "1"});
+        let info = json!({"name": name, "version": VERSION});
         let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
         client.request(0, "initialize", params).await;
         let reply = client.next().await;
@@ -151,7 +180,7 @@ impl Client {
     pub(crate) fn stateless(desk: &Arc<Desk>, name: &str, capabilities: Value, options: Options) -> Client {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
+            "io.modelcontextprotocol/clientInfo": {"name": name, "version": VERSION},
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
         Client { meta: Some(meta), ..Client::raw(desk, options) }

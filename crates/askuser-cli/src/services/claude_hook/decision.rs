@@ -33,6 +33,7 @@ pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolu
         }),
         HookEvent::Permission => permission(set, resolution),
         HookEvent::Elicitation => elicitation(form?, resolution),
+        HookEvent::ToolRan => None,
     }
 }
 

@@ -6,6 +6,7 @@ mod elicitation;
 use crate::inbox::{asker, open, origin, runtime};
 use crate::signals::Signals;
 use askuser::input::QuestionInput;
+use askuser::store::{Filter, StoredQuestion};
 use askuser::{Asker, Context, Decision, Limits, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
@@ -19,6 +20,11 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Who asks.
+const AGENT: &str = "claude-code";
+/// Who takes a question back.
+const THERE: &str = "Claude Code, where it was decided";
+
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let args = askuser_cli::args::hook().name("askuser").try_get_matches_from(words).map_err(Failure::new)?;
     let settings = Layers::detect(&args)?.settings()?;
@@ -27,7 +33,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
         return Ok(exit::ANSWERED);
     };
-    if let Some((request, form)) = request(kind, &event) {
+    if kind == HookEvent::ToolRan {
+        withdraw_decided(&event, &settings)?;
+    } else if let Some((request, form)) = request(kind, &event) {
         ask(kind, request.with_deadline(settings.timeout), form.as_ref(), &settings)?;
     }
     Ok(exit::ANSWERED)
@@ -50,18 +58,44 @@ fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option<Form>)> {
             let form = Form::of(event)?;
             (form.set.clone(), form.context.clone(), Some(form))
         }
+        HookEvent::ToolRan => return None,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let this_once = format!("{}-{now:x}", std::process::id());
     let call = text("tool_use_id").map_or(this_once, str::to_owned);
     let key = RequestKey::new(format!("claude-code {}", text("session_id").unwrap_or_default()), call);
     let key = if kind == HookEvent::Permission { key.for_purpose(Purpose::Permission) } else { key };
-    let origin = origin("claude-code");
+    let origin = origin(AGENT);
     let origin = match text("cwd") {
         Some(folder) => origin.with_folder(folder),
         None => origin,
     };
     Some((Request::new(key, set).with_origin(origin).with_context(context), form))
+}
+
+/// Whoever decided in a dialog of Claude Code's is not asked for the same in the inbox any more. Nothing else tells that the
+/// dialog is closed: Claude Code leaves a hook running whose decision it does not need.
+fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
+    let kind = HookEvent::before_it_ran(event);
+    let mut asked = event.clone();
+    if kind == HookEvent::QuestionsInDialog {
+        // The answers have been added to it since.
+        asked["tool_input"] = json!({"questions": event["tool_input"]["questions"]});
+    }
+    let Some((ran, _)) = request(kind, &asked) else { return Ok(()) };
+    let inbox = open(settings)?;
+    let from_claude = Filter { from: Some(AGENT.to_owned()), ..Filter::pending() };
+    let pending = inbox.store().list(&from_claude).map_err(|error| Failure::new(error.chain()))?;
+    let is_same = |question: &&StoredQuestion| {
+        let asked = &question.request;
+        let is_this_session = asked.key().session() == ran.key().session();
+        is_this_session && asked.set().input() == ran.set().input() && asked.context() == ran.context()
+    };
+    match pending.iter().find(is_same) {
+        Some(question) => inbox.store().withdraw(&question.id, THERE).map(drop),
+        None => Ok(()),
+    }
+    .map_err(|error| Failure::new(error.chain()))
 }
 
 /// The only label that lets a tool run.
@@ -98,10 +132,19 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         tokio::select! {
             delivered = asker.ask(&request) => delivered.map(Some).map_err(|error| Failure::new(error.chain())),
-            // Nobody waits for it any more. It stays, and says so.
             _ = signals.next() => Ok(None),
         }
     })?;
+    if delivered.is_none() && kind.is_beside_dialog() {
+        // It was decided there, or Claude Code has ended: no answer could reach it.
+        let store = asker.inbox().store();
+        let withdrawn = match store.id_of(request.key()) {
+            Ok(Some(id)) => store.withdraw(&id, THERE).map(drop),
+            found => found.map(drop),
+        };
+        withdrawn.map_err(|error| Failure::new(error.chain()))?;
+    }
+    // Else it stays, and says that nobody waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
     match print(kind, &request, form, delivery.resolution()) {
         Ok(()) => drop(delivery.stored()),

@@ -16,7 +16,7 @@ mod yaml;
 mod tests;
 
 use askuser_cli::config::{Layers, Settings};
-use askuser_cli::failure::{Failure, exit, notice};
+use askuser_cli::failure::{self, Failure, exit, notice};
 use askuser_cli::result::write;
 use askuser_cli::state_folder::state_folder;
 use askuser_cli::usage;
@@ -48,9 +48,19 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return status::print(&setup);
     }
     let chosen = setup.chosen()?;
+    let is_alone = chosen.len() == 1;
     let mut code = exit::ANSWERED;
     for client in chosen {
-        code = code.max(setup.change(client)?);
+        code = code.max(match setup.change(client) {
+            Ok(code) => code,
+            Err(failure) if is_alone || failure.code == exit::INTERRUPTED => return Err(failure),
+            // The others are no worse for it.
+            Err(failure) => {
+                let failure = Failure { message: format!("{}: {}", client.title, failure.message), ..failure };
+                failure::tell("askuser", &failure);
+                failure.code
+            }
+        });
     }
     Ok(code)
 }
