@@ -319,10 +319,15 @@ impl State {
     }
 
     /// Opens the last output.
-    fn read_outputs(&mut self, out: &mut Vec<Effect>) {
-        match self.outputs.last() {
-            Some(last) => self.pager = Some(Pager::open(last)),
-            None => self.warn(Role::Muted, "There is no output to read yet.", out),
+    pub(super) fn read_outputs(&mut self, out: &mut Vec<Effect>) {
+        match (self.outputs.last(), self.presentation) {
+            (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
+            // There is no page in line mode.
+            (Some(last), Presentation::Line) => {
+                let text = self.outputs.get(last).map(|output| output.lines().join("\n")).unwrap_or_default();
+                self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX }, out);
+            }
+            (None, _) => self.warn(Role::Muted, "There is no output to read yet.", out),
         }
     }
 
