@@ -3,9 +3,9 @@
 use crate::off_thread::off_thread;
 use crate::race::{self, First, Refused, broken, panicked};
 use crate::waiting::Inbox;
-use askuser::store::{Ending, StoreError, StoredQuestion};
+use askuser::store::{Ending, Put, Store, StoreError, StoredQuestion};
 use askuser::{AskError, Asker, Asking, Closed, Decision, Delivery, Request, RequestKey, Status};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Asks through an inbox, and at a surface beside it if there is one: the first answer wins, the other closes and says so.
 ///
@@ -60,7 +60,7 @@ impl InboxAsker {
     /// Keeps a question without waiting for it, and calls the person if it is new.
     ///
     /// # Errors
-    /// As for [`Store::put`](askuser::store::Store::put).
+    /// As for [`Store::put`].
     pub fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
         let put = self.inbox.store().put(request)?;
         if let (true, Some(reach)) = (put.is_new, &self.reach) {
@@ -129,15 +129,14 @@ impl Asker for InboxAsker {
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let mut attached = Attached::to(&self.inbox, request.key());
-            let (store, kept) = (self.inbox.store().clone(), request.clone());
-            let put = off_thread(move || store.put(&kept)).await;
+            let attached = Attached::to(&self.inbox, request.key());
+            let (store, kept, request_kept) = (self.inbox.store().clone(), attached.kept.clone(), request.clone());
+            let put = off_thread(move || Kept::put(&kept, &*store, &request_kept)).await;
             let put = put.unwrap_or_else(|| Err(panicked())).map_err(broken)?;
             let id = put.question.id.clone();
             if let Some(ending) = put.question.ending {
                 return self.deliver(&id, ending);
             }
-            attached.id = Some(id.clone());
             if let (true, Some(reach)) = (put.is_new, &self.reach) {
                 reach(&put.question);
             }
@@ -147,7 +146,7 @@ impl Asker for InboxAsker {
             let result = self.first(request, &id).await;
             // It has ended, and nobody asks who waits for it.
             if result.is_ok() {
-                attached.id = None;
+                attached.end();
             }
             result
         })
@@ -172,22 +171,49 @@ impl Asker for InboxAsker {
 struct Attached<'a> {
     inbox: &'a Inbox,
     key: &'a RequestKey,
-    /// Once it is kept.
-    id: Option<String>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// Whether a question is in the store, and somebody is still there for it.
+enum Kept {
+    NotYet,
+    As(String),
+    /// Nobody waits for it any more, or it has ended.
+    NobodyWaits,
+}
+
+impl Kept {
+    /// Keeps a question. Whoever leaves meanwhile waits until that is done, so that it is known as what they left it.
+    fn put(kept: &Mutex<Kept>, store: &dyn Store, request: &Request) -> Result<Put, StoreError> {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let put = store.put(request)?;
+        match *kept {
+            _ if put.question.ending.is_some() => {}
+            Kept::NobodyWaits => store.detach(&put.question.id)?,
+            Kept::NotYet | Kept::As(_) => *kept = Kept::As(put.question.id.clone()),
+        }
+        Ok(put)
+    }
 }
 
 impl<'a> Attached<'a> {
     fn to(inbox: &'a Inbox, key: &'a RequestKey) -> Attached<'a> {
         inbox.begins_asking(key);
-        Attached { inbox, key, id: None }
+        Attached { inbox, key, kept: Arc::new(Mutex::new(Kept::NotYet)) }
+    }
+
+    /// The question has ended.
+    fn end(&self) -> Kept {
+        std::mem::replace(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner), Kept::NobodyWaits)
     }
 }
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        let is_last = self.inbox.stops_asking(self.key);
-        if let (true, Some(id)) = (is_last, &self.id) {
-            let _ = self.inbox.store().detach(id);
+        if self.inbox.stops_asking(self.key)
+            && let Kept::As(id) = self.end()
+        {
+            let _ = self.inbox.store().detach(&id);
         }
     }
 }

@@ -6,6 +6,7 @@ use askuser::{AskError, Asker, Closed, QuestionQueue, QueueEvent, Resolution, Vi
 use askuser_inbox::{Inbox, InboxAsker};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 fn inbox(place: &Place) -> (Arc<dyn Store>, InboxAsker) {
     let store: Arc<dyn Store> = Arc::new(place.store());
@@ -61,6 +62,23 @@ fn to_stop_waiting_leaves_the_question_and_says_so() {
     let id = only_id(&other);
     assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Left(1_000_000));
     assert_eq!(other.get(&id).unwrap().state(), State::Pending);
+}
+
+#[test]
+fn who_leaves_while_the_question_is_being_kept_is_not_taken_for_dead() {
+    for _ in 0..20 {
+        let place = Place::new();
+        let (_, asker) = inbox(&place);
+        let (request, other) = (request("1"), place.store());
+        let mut asking = asker.ask(&request);
+        assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(asking);
+        let kept = || other.list(&Filter::pending()).unwrap().pop();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !kept().is_some_and(|question| matches!(question.asker, AskerPresence::Left(_))) {
+            assert!(Instant::now() < deadline, "{:?}", kept().map(|question| question.asker));
+        }
+    }
 }
 
 #[test]
