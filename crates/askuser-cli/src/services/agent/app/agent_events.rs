@@ -382,7 +382,7 @@ impl State {
     }
 }
 
-fn mode_words(mode: PermissionMode) -> &'static str {
+pub(super) fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
         PermissionMode::Ask => "Tools that change something ask first.",

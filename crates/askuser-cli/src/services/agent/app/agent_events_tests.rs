@@ -90,6 +90,17 @@ fn a_permission_and_what_came_of_the_call_are_one_line() {
 }
 
 #[test]
+fn a_permitted_call_stands_one_line_below_what_was_before() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    // The prompt has left a blank line.
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let effects = state.update(Event::Agent(result("1", "Bash", ToolResult::ok("x"))), at(3));
+    assert!(matches!(effects[..], [Effect::Print(Item::Call(_))]), "{effects:?}");
+}
+
+#[test]
 fn a_refusal_is_told_once() {
     let mut state = working();
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);

@@ -273,7 +273,7 @@ fn indented(line: &str, role: Role, further: &'static str, theme: &Theme, column
 /// Says how many lines are not shown, and how to see them.
 fn left_out(count: usize, which: &str, theme: &Theme, columns: usize) -> Line<'static> {
     let words = format!("{} {count} {which} line{}", theme.signs.ellipsis, if count == 1 { "" } else { "s" });
-    let hint = format!("{words}, Ctrl-O shows all");
+    let hint = format!("{words}, Ctrl-O or /output shows all");
     Line::styled(if width(&hint) < columns { hint } else { words }, theme.style(Role::Muted))
 }
 

@@ -65,9 +65,9 @@ fn only_what_is_ours_begins_in_the_first_column() {
         }
     }
     let output = Item::Output { text: "a\nb\nc".into(), role: Role::Danger, max_lines: 1 };
-    assert_eq!(show(&output, 80), ["… 2 earlier lines, Ctrl-O shows all", "    c"]);
+    assert_eq!(show(&output, 80), ["… 2 earlier lines, Ctrl-O or /output shows all", "    c"]);
     let diff = Item::Diff { text: "+a\n+b".into(), max_lines: 1 };
-    assert_eq!(show(&diff, 80), ["    +a", "… 1 more line, Ctrl-O shows all"]);
+    assert_eq!(show(&diff, 80), ["    +a", "… 1 more line, Ctrl-O or /output shows all"]);
     assert_eq!(show(&ended("ls", Some("audit deps"), &[]), 80), ["● audit deps: Bash ls  ✔ 0.4s"]);
 }
 

@@ -1,5 +1,6 @@
 //! Sending: messages to the agent, slash commands, and the queue while a turn runs.
 
+use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
 use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
@@ -42,24 +43,15 @@ impl State {
             Some(Ok(SlashCommand::Help
                 | SlashCommand::Quit
                 | SlashCommand::Context
+                | SlashCommand::Output
+                | SlashCommand::Plan
                 | SlashCommand::Model(None)
                 | SlashCommand::Permissions(_)))
         );
         if self.pending_commands > 0 && !at_once {
             self.queue.push_back(text);
-            match command {
-                // People expect /plan to act at once.
-                Some(Ok(SlashCommand::Plan)) => {
-                    self.warn(
-                        Role::Warning,
-                        "From the next turn on: plan mode is switched when this turn is over.",
-                        out,
-                    );
-                }
-                _ if self.presentation == Presentation::Line => {
-                    self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
-                }
-                _ => {}
+            if self.presentation == Presentation::Line {
+                self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
             }
         } else {
             self.send(&text, now, out);
@@ -110,13 +102,12 @@ impl State {
                 }
             }
             SlashCommand::Plan => {
-                let mode = self.mode();
-                let next = if mode == PermissionMode::Plan { self.mode_before_plan } else { PermissionMode::Plan };
-                if mode != PermissionMode::Plan {
-                    self.mode_before_plan = mode;
-                }
-                self.command(AgentCommand::SetMode(next), out);
+                let is_planning = self.mode() == PermissionMode::Plan;
+                let next = if is_planning { self.mode_before_plan } else { PermissionMode::Plan };
+                self.set_mode(next, out);
+                self.print(Item::Note(Role::Muted, mode_words(next).into()), out);
             }
+            SlashCommand::Output => self.read_outputs(out),
             SlashCommand::Undo => self.command(AgentCommand::Undo, out),
             SlashCommand::Diff => self.command(AgentCommand::Diff, out),
             SlashCommand::Permissions(words) => self.command(AgentCommand::Permissions(words), out),
@@ -127,17 +118,21 @@ impl State {
 
     /// Changes what needs permission to the next mode; to allow everything takes more than a key.
     pub(super) fn next_mode(&mut self, out: &mut Vec<Effect>) {
-        let Some(session) = &mut self.session else { return };
-        let before = session.mode;
-        session.mode = match before {
+        let next = match self.mode() {
             PermissionMode::Ask => PermissionMode::AcceptEdits,
             PermissionMode::AcceptEdits => PermissionMode::Plan,
             PermissionMode::Plan | PermissionMode::Allow => PermissionMode::Ask,
         };
-        let next = session.mode;
-        if before != PermissionMode::Plan {
-            self.mode_before_plan = before;
+        self.set_mode(next, out);
+    }
+
+    /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.
+    fn set_mode(&mut self, next: PermissionMode, out: &mut Vec<Effect>) {
+        let Some(session) = &mut self.session else { return };
+        if session.mode != PermissionMode::Plan {
+            self.mode_before_plan = session.mode;
         }
+        session.mode = next;
         self.command(AgentCommand::SetMode(next), out);
     }
 

@@ -9,6 +9,7 @@ pub(crate) enum SlashCommand {
     Clear,
     Compact(Option<String>),
     Context,
+    Output,
     Resume(Option<String>),
     Permissions(String),
     Undo,
@@ -56,6 +57,12 @@ pub(crate) const TABLE: &[Row] = &[
     },
     Row { name: "undo", argument: "", about: "take back the agent's last edit", make: |_| SlashCommand::Undo },
     Row { name: "diff", argument: "", about: "what the agent's edits have changed", make: |_| SlashCommand::Diff },
+    Row {
+        name: "output",
+        argument: "",
+        about: "read the last output in full, as Ctrl-O does",
+        make: |_| SlashCommand::Output,
+    },
     Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
 ];
 

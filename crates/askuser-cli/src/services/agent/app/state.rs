@@ -10,7 +10,7 @@ use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{RunningCall, WaitingFor};
 use crate::agent::models::Offered;
-use askuser::{Key, Request, RequestKey};
+use askuser::{Key, Purpose, Request, RequestKey};
 use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
 use askuser_cli::config::Price;
 use askuser_terminal::markdown::Stream;
@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) context: Option<ContextUse>,
     /// Questions not opened yet, in the order of the driver's queue.
     pub(crate) pending_questions: VecDeque<Arc<Request>>,
+    /// What the open question is for.
+    pub(super) asked_for: Option<Purpose>,
     /// Whether the person was notified of the first of them.
     pub(super) notified: Notified,
     pub(crate) notice: Option<Notice>,
@@ -162,6 +164,8 @@ pub(super) enum TurnEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastPrinted {
     Nothing,
+    /// A blank line, which a prompt has left that leaves nothing else.
+    Blank,
     /// The model's text, still incomplete.
     Text,
     Call,
@@ -293,6 +297,7 @@ impl State {
             price: None,
             context: None,
             pending_questions: VecDeque::new(),
+            asked_for: None,
             notified: Notified::Yes,
             notice: None,
             outputs: Outputs::default(),
@@ -392,6 +397,6 @@ impl State {
 
     /// Whether the model's next text starts a new paragraph, apart from what was printed before.
     pub(crate) fn begins_text(&self) -> bool {
-        !matches!(self.last_printed, LastPrinted::Text | LastPrinted::Nothing)
+        !matches!(self.last_printed, LastPrinted::Text | LastPrinted::Nothing | LastPrinted::Blank)
     }
 }

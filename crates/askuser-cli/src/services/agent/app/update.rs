@@ -12,7 +12,7 @@ use super::state::{
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
-use askuser::{Edit, Fit, Key, KeyCode};
+use askuser::{Edit, Fit, Key, KeyCode, Purpose};
 use askuser_terminal::{Focus, Presentation, Role};
 use std::time::Duration;
 
@@ -76,7 +76,10 @@ impl State {
                 self.question_time += took;
                 self.calls.iter_mut().for_each(|call| call.question_closed(now));
                 self.stray_until = Some(now + STRAY_KEY_WINDOW);
-                self.last_printed = LastPrinted::Other;
+                // Of a permission the line of its call says what came of it.
+                let is_told_later = self.asked_for.take() == Some(Purpose::Permission);
+                let on_screen = self.presentation == Presentation::Screen;
+                self.last_printed = if is_told_later && on_screen { LastPrinted::Blank } else { LastPrinted::Other };
                 // An answer proves that the person is here. The terminal may have reported the focus while the question was open,
                 // where it was not read.
                 match end {
@@ -127,6 +130,7 @@ impl State {
     fn open_question(&mut self, out: &mut Vec<Effect>) {
         if let Some(waiting) = self.pending_questions.pop_front() {
             self.notified = Notified::Yes;
+            self.asked_for = Some(waiting.key().purpose());
             // The prompt shows the context; the tool's result need not repeat it.
             self.shown_diff = waiting.context().map(|context| context.text().to_owned());
             out.push(Effect::Ask(waiting));
@@ -161,14 +165,13 @@ impl State {
 
     /// Prints into the scrollback, with a blank line before what does not belong to the item above.
     pub(super) fn print(&mut self, item: Item, out: &mut Vec<Effect>) {
+        let is_apart = matches!(self.last_printed, LastPrinted::Nothing | LastPrinted::Blank);
         let (last_printed, with_gap) = match &item {
             Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
-            Item::Call(_) => {
-                (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
-            }
+            Item::Call(_) => (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call),
             // These belong to the call above.
             Item::Output { .. } | Item::Diff { .. } => {
-                (LastPrinted::Call, !matches!(self.last_printed, LastPrinted::Call | LastPrinted::Nothing))
+                (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
             }
             Item::Gap
             | Item::Header(_)
@@ -176,7 +179,7 @@ impl State {
             | Item::Closing(_)
             | Item::UserMessage(_)
             | Item::Note(..)
-            | Item::Help(_) => (LastPrinted::Other, self.last_printed != LastPrinted::Nothing),
+            | Item::Help(_) => (LastPrinted::Other, !is_apart),
         };
         if with_gap {
             out.push(Effect::Print(Item::Gap));
@@ -316,10 +319,15 @@ impl State {
     }
 
     /// Opens the last output.
-    fn read_outputs(&mut self, out: &mut Vec<Effect>) {
-        match self.outputs.last() {
-            Some(last) => self.pager = Some(Pager::open(last)),
-            None => self.warn(Role::Muted, "There is no output to read yet.", out),
+    pub(super) fn read_outputs(&mut self, out: &mut Vec<Effect>) {
+        match (self.outputs.last(), self.presentation) {
+            (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
+            // There is no page in line mode.
+            (Some(last), Presentation::Line) => {
+                let text = self.outputs.get(last).map(|output| output.lines().join("\n")).unwrap_or_default();
+                self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX }, out);
+            }
+            (None, _) => self.warn(Role::Muted, "There is no output to read yet.", out),
         }
     }
 

@@ -516,7 +516,7 @@ fn a_failed_command_shows_its_exit_code_first_and_the_end_of_its_output() {
     assert_eq!((ended.status, ended.ending.as_deref()), (CallStatus::Failed, Some("exit code 2")));
     let lines = crate::agent::app::scrollback::lines(shown, &askuser_terminal::Theme::default(), 80);
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    assert_eq!(lines[0], "… 55 earlier lines, Ctrl-O shows all");
+    assert_eq!(lines[0], "… 55 earlier lines, Ctrl-O or /output shows all");
     assert_eq!((lines.len(), lines[5].as_str()), (6, "    line 60"));
 }
 
@@ -782,21 +782,28 @@ fn a_mode_that_could_not_be_changed_is_shown_as_it_is() {
 }
 
 #[test]
-fn plan_mode_goes_on_and_off_to_where_it_was() {
-    let mut state = ready();
-    state.update(Event::SessionChanged(session(PermissionMode::AcceptEdits)), at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))]);
-    state.update(Event::SessionChanged(session(PermissionMode::Plan)), at(0));
-    state.update(Event::CommandDone, at(0));
-    assert_eq!(command(&mut state, "/plan"), [Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))]);
+fn plan_mode_goes_on_and_off_to_where_it_was_also_during_a_turn() {
+    for mut state in [ready(), working()] {
+        state.update(Event::SessionChanged(session(PermissionMode::AcceptEdits)), at(0));
+        let effects = command(&mut state, "/plan");
+        assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))));
+        assert!(matches!(printed(&effects)[..], [Item::Note(..)]), "{effects:?}");
+        assert_eq!((state.mode(), state.queue.len()), (PermissionMode::Plan, 0));
+        state.update(Event::CommandDone, at(0));
+        let effects = command(&mut state, "/plan");
+        assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))));
+    }
 }
 
 #[test]
-fn plan_mode_that_waits_for_the_turn_to_end_is_said_to() {
-    let mut state = working();
-    assert_eq!(command(&mut state, "/plan"), []);
-    let notice = state.notice.map(|notice| notice.text);
-    assert_eq!(notice.as_deref(), Some("From the next turn on: plan mode is switched when this turn is over."));
+fn in_line_mode_the_last_output_is_printed_in_full() {
+    let mut state = ready();
+    state.presentation = Presentation::Line;
+    let text: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    agent_event(&mut state, result(ToolResult::error(&*text)), 1);
+    let effects = state.update(Event::Line("/output".into()), at(2));
+    let expected = Item::Output { text: text.trim_end().into(), role: Role::Secondary, max_lines: usize::MAX };
+    assert_eq!(printed(&effects), [&expected]);
 }
 
 #[test]
