@@ -948,7 +948,7 @@ fn a_long_paste_is_folded_deleted_as_one_and_sent_in_full() {
         terminal.paste(&text);
         terminal.keys(" is it<enter>");
         terminal.wait_for("All of it.");
-        terminal.wait_for("31 more lines of your message");
+        terminal.wait_for("49 more lines of your message");
     }
 }
 

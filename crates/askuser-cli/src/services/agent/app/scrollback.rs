@@ -50,7 +50,7 @@ pub(crate) const MAX_COLUMNS: usize = 100;
 /// How far the model's text is indented.
 pub(crate) const MODEL_INDENT: usize = 2;
 /// How many lines of the person's own message are shown.
-const MESSAGE_LINES: usize = 30;
+const MESSAGE_LINES: usize = 12;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
 

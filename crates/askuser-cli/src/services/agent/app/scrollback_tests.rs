@@ -83,6 +83,6 @@ fn a_line_of_code_that_is_too_wide_is_broken_and_nothing_of_it_is_lost() {
 fn of_a_very_long_message_the_beginning_is_shown() {
     let text: String = (1..=100).map(|n| format!("line {n}\n")).collect();
     let shown = show(&Item::UserMessage(text), 80);
-    assert_eq!((shown.len(), shown[0].as_str(), shown[29].as_str()), (31, "> line 1", "  line 30"));
-    assert_eq!(shown[30], "… 70 more lines of your message");
+    assert_eq!((shown.len(), shown[0].as_str(), shown[11].as_str()), (13, "> line 1", "  line 12"));
+    assert_eq!(shown[12], "… 88 more lines of your message");
 }
