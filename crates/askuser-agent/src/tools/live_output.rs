@@ -1,5 +1,5 @@
-//! What a running command writes, told while it runs. Only the last lines matter to whoever watches: pieces come at most ten
-//! times a second, and of a flood only its end. The result has all that is kept.
+//! What a running command writes, told while it runs, so that a person can read all of it. Pieces come at most ten
+//! times a second, and of a flood only the end of each. The result has what the model reads.
 
 use crate::event::AgentEvent;
 use crate::secrets::Blotter;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 /// The shortest time between two pieces.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// The longest piece, in bytes.
-const MAX_PIECE: usize = 4_000;
+const MAX_PIECE: usize = 64 << 10;
 /// Stands for what was left out before the end of a flood, in a line of its own.
 const LEFT_OUT: &str = "\n…\n";
 
