@@ -1,7 +1,7 @@
 //! What the two executables share: the command line, the settings, and who answers. Not for other crates.
 //!
-//! `askuser` is a process that lives for one question and has to start in a millisecond; `askuser-services` has the commands
-//! that need an async runtime, a network or a database. The first becomes the second when one of those is called.
+//! `askuser` is a process that lives for one question and has to start in a millisecond; `askuser-services` has every other
+//! command, and Markdown. The first becomes the second when one of those is called.
 
 #[doc(hidden)]
 pub mod args;
