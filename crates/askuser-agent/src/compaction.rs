@@ -75,6 +75,9 @@ pub(crate) async fn compact(
         () = abort.cancelled() => return Err(Stop::Interrupted),
         summary = summarise(&agent.shared, &agent.history, dropped, wish, before.window, events) => summary?,
     };
+    // The provider counts better than we do: what is left is told in its measure.
+    let whole = agent.history.estimate(agent.shared.overhead());
+    let in_its_measure = |tokens: u64| (tokens as f64 * before.tokens as f64 / whole.max(1) as f64) as u64;
     let compacted = |after_tokens| Entry::Compacted {
         summary: summary.clone(),
         verbatim: verbatim(&agent.shared, &agent.history, dropped),
@@ -86,11 +89,12 @@ pub(crate) async fn compact(
     };
     let mut after = agent.history.clone();
     after.apply(&compacted(0));
-    let after_tokens = after.tokens(|| agent.shared.overhead());
+    let after_tokens = in_its_measure(after.estimate(agent.shared.overhead()));
+    let left_out = after.left_out();
     let entry = compacted(after_tokens);
     agent.record(&entry)?;
     agent.shared.transcript.sync()?;
-    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens });
+    events.send(AgentEvent::Compacted { before_tokens: before.tokens, after_tokens, left_out });
     events.send(AgentEvent::Context { tokens: after_tokens, window: before.window });
     Ok(())
 }
@@ -265,14 +269,33 @@ fn cut(text: &str, most: usize) -> String {
 
 /// What the model reads in place of the messages that were dropped.
 pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Message {
-    let mut text = format!(
-        "[This conversation was too long for your context. What came before is summarised here; you wrote the summary \
-         yourself.]\n\n{summary}"
-    );
-    let told: Vec<String> = verbatim.iter().map(Verbatim::told).collect();
+    let mut text =
+        format!("[To save room, what came before is summarised here; you wrote the summary yourself.]\n\n{summary}");
+    let kept = within(verbatim, budget);
+    if !kept.told.is_empty() {
+        text.push_str("\n\n[What the user said, what they were asked and how they answered, word for word:]");
+    }
+    if kept.left_out > 0 {
+        let _ = write!(text, "\n\n[{} of them shortened or left out]", kept.left_out);
+    }
+    for told in &kept.told {
+        let _ = write!(text, "\n\n{told}");
+    }
+    Message::User { text }
+}
+
+/// What fits of what is kept word for word.
+struct Within {
+    told: Vec<String>,
+    /// How many are not told, or not as a whole.
+    left_out: usize,
+}
+
+/// Answers before words, and the last before the first. A text that would take most of the room for itself is shortened.
+fn within(verbatim: &[Verbatim], budget: usize) -> Within {
+    let told: Vec<String> = verbatim.iter().map(|kept| cut(&kept.told(), budget / 4)).collect();
     let mut kept = vec![false; told.len()];
     let mut left = budget;
-    // Answers before words, and the last before the first.
     for answers in [true, false] {
         for (i, text) in told.iter().enumerate().rev() {
             if matches!(verbatim[i], Verbatim::Asked { .. }) == answers && text.len() <= left {
@@ -281,17 +304,16 @@ pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Me
             }
         }
     }
-    if !told.is_empty() {
-        text.push_str("\n\n[What the user said, what they were asked and how they answered, word for word:]");
+    let shortened = verbatim.iter().zip(&told).filter(|(whole, told)| whole.told() != **told);
+    let left_out = kept.iter().filter(|kept| !**kept).count() + shortened.count();
+    Within { told: told.into_iter().zip(kept).filter_map(|(told, kept)| kept.then_some(told)).collect(), left_out }
+}
+
+impl History {
+    /// How many of what the person said and answered the model does not read as a whole any more.
+    pub(crate) fn left_out(&self) -> usize {
+        within(&self.verbatim, self.budget).left_out
     }
-    let missing = kept.iter().filter(|kept| !**kept).count();
-    if missing > 0 {
-        let _ = write!(text, "\n\n[{missing} too long to be repeated here]");
-    }
-    for told in told.iter().zip(&kept).filter_map(|(told, kept)| kept.then_some(told)) {
-        let _ = write!(text, "\n\n{told}");
-    }
-    Message::User { text }
 }
 
 impl Verbatim {

@@ -84,6 +84,9 @@ pub enum AgentEvent {
         before_tokens: u64,
         /// About how many it has now.
         after_tokens: u64,
+        /// How many of what the person said and answered the model does not read as a whole any more.
+        #[serde(default)]
+        left_out: usize,
     },
     /// How full the model's context is.
     Context {

@@ -275,7 +275,8 @@ async fn read(
 
 /// What is left to do where a summary does not help.
 fn too_long(error: ModelError) -> Failure {
-    let message = format!("{}; what is left after a summary is still too long: begin anew with less", error.message);
+    let message =
+        format!("{}, and a summary of what came before does not help: say it in less, or in parts", error.message);
     Failure { kind: error.kind, message }
 }
 

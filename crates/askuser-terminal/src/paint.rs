@@ -192,6 +192,14 @@ impl Painter {
     }
 
     fn paint_row(&mut self, new: &[Cell], old: &[Cell], y: u16) {
+        // A row that is cleared from its middle on is still as long as it was for tmux, which would wrap it when the terminal is
+        // made narrower: the frame would be taller than we know. So a row that gets shorter is cleared as a whole.
+        let shorter = length(old) > length(new);
+        if shorter {
+            self.move_to(y, 0);
+            self.clear_row();
+        }
+        let old = if shorter { &[] } else { old };
         // Up to this column, wide characters were overwritten at least in part, so all cells are drawn again.
         let mut stale = 0;
         let mut x = 0;
@@ -207,11 +215,17 @@ impl Painter {
             }
             x = end;
         }
-        if usize::from(length(old)).max(stale) > x {
+        // The second half of a wide character.
+        if stale > x {
             self.move_to(y, x as u16);
-            self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
-            self.raw(b"\x1b[K");
+            self.clear_row();
         }
+    }
+
+    /// Clears the row from here on.
+    fn clear_row(&mut self) {
+        self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
+        self.raw(b"\x1b[K");
     }
 
     /// Moves to a cell; rewrites up to three unchanged cells in between if that takes fewer bytes than a move.

@@ -28,7 +28,9 @@ pub(crate) struct History {
     /// The summary in the first message, if there is one.
     summary: Option<String>,
     /// What no summary replaces, of all that was replaced so far.
-    verbatim: Vec<Verbatim>,
+    pub(crate) verbatim: Vec<Verbatim>,
+    /// How many bytes of that the model reads.
+    pub(crate) budget: usize,
     /// The calls that the person did not allow.
     refused: HashSet<String>,
     /// How many tokens the provider counted with the last response, if it counts.
@@ -106,13 +108,14 @@ impl History {
                 self.stopped = true;
             }
             Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
-            Entry::Compacted { summary, verbatim, kept, budget, .. } => {
+            Entry::Compacted { summary, verbatim, kept, budget, after_tokens, .. } => {
                 self.verbatim.extend(verbatim.iter().cloned());
                 let dropped = self.messages.len().saturating_sub(*kept);
                 self.messages.splice(..dropped, [compaction::message(summary, &self.verbatim, *budget)]);
                 self.summary = Some(summary.clone());
-                self.counted = None;
-                self.uncounted = self.messages.iter().map(context::bytes).sum();
+                self.budget = *budget;
+                self.counted = Some(*after_tokens);
+                self.uncounted = 0;
             }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
@@ -147,6 +150,11 @@ impl History {
     /// About how many tokens the next request has; `overhead` says how many come before the messages.
     pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
         self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
+    }
+
+    /// The same, without what the provider has counted.
+    pub(crate) fn estimate(&self, overhead: u64) -> u64 {
+        overhead + context::estimate(self.messages.iter().map(context::bytes).sum())
     }
 
     /// The summary with which the conversation begins, if it does.

@@ -55,7 +55,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
         }
         Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],
         Entry::Compacted { before_tokens, after_tokens, .. } => {
-            vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens }]
+            vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens, left_out: 0 }]
         }
         Entry::Session { .. }
         | Entry::Asked { .. }

@@ -355,7 +355,7 @@ async fn a_message_that_never_fits_ends_the_turn_with_advice_and_can_be_tried_ag
     let mut agent = Agent::new(model);
     let events = collect(agent.run("far too long")).await;
     let Some(AgentEvent::Error { error }) = events.last() else { panic!("{events:?}") };
-    assert!(error.message.contains("begin anew with less"), "{}", error.message);
+    assert!(error.message.contains("say it in less, or in parts"), "{}", error.message);
     assert_eq!(short(&collect(agent.resume().unwrap()).await), ["text It fits now.", "done It fits now."]);
 }
 
@@ -370,4 +370,30 @@ async fn a_summary_that_is_interrupted_changes_nothing() {
     assert_eq!(short(&collect(run).await), ["broke Interrupted"]);
     assert_eq!(agent.messages(), before);
     assert_eq!(finish(&mut agent, "Say two").await, "Two.");
+}
+
+#[tokio::test]
+async fn words_that_are_too_long_to_be_repeated_are_shortened_and_that_is_said() {
+    let (model, requests) = watched(Played::new(vec![
+        vec![says("One.")],
+        vec![says("Two.")],
+        vec![says("Task: pastes.")],
+        vec![says("Three.")],
+    ]));
+    let mut agent = Agent::new(model).with_context_window(Some(4_000));
+    finish(&mut agent, &format!("Begin {} end", "word ".repeat(300))).await;
+    finish(&mut agent, "Mind the gap").await;
+    let events = collect(agent.compact(None)).await;
+    let told = events.iter().find_map(|event| match event {
+        AgentEvent::Compacted { before_tokens, after_tokens, left_out } => {
+            Some((after_tokens < before_tokens, *left_out))
+        }
+        _ => None,
+    });
+    assert_eq!(told, Some((true, 1)), "it is shorter, and one text is not whole");
+    finish(&mut agent, "And?").await;
+    let all = requests.all();
+    let text = first(&all.last().unwrap().messages);
+    assert!(text.contains("User: Begin word") && text.contains(" […] ") && text.contains("word  end"), "{text}");
+    assert!(text.contains("[1 of them shortened or left out]") && text.contains("User: Mind the gap"), "{text}");
 }

@@ -274,3 +274,25 @@ fn a_terminal_that_goes_away_ends_the_prompt() {
     assert!(tmux.stage.read("out").contains("\"status\":\"unavailable\""), "{}", tmux.stage.read("out"));
     assert!(tmux.stage.read("err").contains("the terminal was closed"), "{}", tmux.stage.read("err"));
 }
+
+#[test]
+fn narrower_while_a_command_writes_leaves_no_rows_of_what_it_showed() {
+    let command = "for i in 1 2 3 4 5 6; do echo out $i; done; read line < go";
+    let turns = serde_json::json!([{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "Over."}]);
+    let script = serde_json::json!({"prompt": "go", "turns": turns});
+    let start = format!(
+        "mkfifo go; echo '{}' >script.json; askuser agent --script script.json --permissions allow; exec sleep 60",
+        script.to_string().replace('\'', "'\\''")
+    );
+    let Some(tmux) = Tmux::start(&start) else { return };
+    tmux.wait_for("out 6");
+    tmux.wait_for("Working");
+    for columns in [60, 45, 80, 50] {
+        tmux.resize(columns, 24);
+        tmux.wait_until(&format!("one of each row at {columns} columns"), |_| {
+            let history = tmux.history();
+            let once = |part: &str| history.matches(part).count() == 1;
+            once("● Bash") && once("out 6") && once("Working") && once("╭─") && once("╰─")
+        });
+    }
+}

@@ -169,12 +169,16 @@ impl State {
                 self.close_text(out);
                 self.print(Item::Note(Role::Muted, "Summarising the conversation…".into()), out);
             }
-            AgentEvent::Compacted { before_tokens, after_tokens } if task.is_none() => {
+            AgentEvent::Compacted { before_tokens, after_tokens, left_out } if task.is_none() => {
                 let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
-                let words = format!(
-                    "The conversation was summarised: about {before} tokens before, {after} now. What you said and answered \
-                     is kept word for word."
-                );
+                let kept = match left_out {
+                    0 => "What you said and answered is kept word for word.".to_owned(),
+                    n => {
+                        format!("Of what you said and answered, {n} are too long to be repeated; the record has them.")
+                    }
+                };
+                let words =
+                    format!("The conversation was summarised: about {before} tokens before, {after} now. {kept}");
                 self.print(Item::Note(Role::Muted, words), out);
             }
             // A subagent's context is its own.
@@ -378,6 +382,10 @@ impl State {
         }
         self.turn_end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
+        // To try the same again would fail again.
+        if error.kind == FailureKind::ContextTooLong {
+            return self.print(Item::Note(Role::Danger, format!("{message}.")), out);
+        }
         self.print(Item::Note(Role::Danger, format!("{message}. Press Enter to try again.")), out);
     }
 }

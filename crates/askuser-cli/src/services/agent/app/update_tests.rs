@@ -917,7 +917,7 @@ fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
     let effects = press(&mut state, KeyCode::Enter, 0);
     assert!(effects.contains(&Effect::Command(AgentCommand::Compact(Some("the tests".into())))), "{effects:?}");
     assert!(state.turn.is_some(), "Esc stops it");
-    let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000 };
+    let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000, left_out: 0 };
     let effects = agent_event(&mut state, compacted, 0);
     let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
                  for word.";
