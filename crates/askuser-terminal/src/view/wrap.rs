@@ -39,7 +39,8 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
     let mut at = 0;
-    for (end, kind) in linebreaks(text).filter(|&(end, _)| is_boundary(text, end)) {
+    let breaks = linebreaks(text).filter(|&(end, _)| is_boundary(text, end));
+    for (end, kind) in breaks.map(|(end, kind)| (before_slash(text, end), kind)) {
         let segment = &text[at..end];
         let newline = segment.ends_with('\n');
         let body = segment.strip_suffix('\n').unwrap_or(segment);
@@ -53,6 +54,15 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     }
     lines.done.push(lines.start..text.len());
     lines.done
+}
+
+/// A break behind the slash that a word begins with is moved before it: `/help` stays whole, `src/main.rs` may be broken.
+fn before_slash(text: &str, at: usize) -> usize {
+    let before = text[..at].strip_suffix('/').filter(|_| at < text.len());
+    match before {
+        Some(before) if before.is_empty() || before.ends_with([' ', '\n']) => before.len(),
+        _ => at,
+    }
 }
 
 /// Wraps `text` by cells, for what is shown exactly: every blank keeps its cell and none is lost at a break. Also says of
@@ -249,6 +259,16 @@ mod tests {
             vec![("four".to_owned(), plain)],
         ];
         assert_eq!(lines.iter().map(spans).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_command_is_not_parted_from_its_slash() {
+        let lines = |text: &'static str, columns| -> Vec<&str> {
+            wrap(text, columns, columns).into_iter().map(|range| text[range].trim_end()).collect()
+        };
+        assert_eq!(lines("see it; /compact now", 10), ["see it;", "/compact", "now"]);
+        assert_eq!(lines("in src/view/wrap.rs", 9), ["in src/", "view/", "wrap.rs"]);
+        assert_eq!(lines("one or /", 6), ["one", "or /"]);
     }
 
     proptest! {
