@@ -133,6 +133,31 @@ fn a_provider_that_cannot_be_asked_says_why() {
 }
 
 #[test]
+fn an_address_without_a_model_is_not_passed_over() {
+    let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
+    let script = json!({"turns": [{"text": "One."}]});
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
+    let needs_model = "askuser: base_url (from flag, --base-url) needs a model: it does not say which provider is \
+                       reached there\nhint: say it with --model, such as --model anthropic\n";
+    let needs_provider = "askuser: base_url (from flag, --base-url) needs a provider: it does not say which one is \
+                          reached there\nhint: name it: askuser agent models PROVIDER\n";
+    for (args, said) in [
+        (vec!["agent", "-p", "hi"], needs_model),
+        (vec!["agent", "-p", "hi", "--continue"], needs_model),
+        (vec!["agent", "models"], needs_provider),
+    ] {
+        let mut command = place.askuser(&args);
+        command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &elsewhere.url);
+        let (code, stdout, stderr) = output(command.args(["--base-url", &provider.url]));
+        assert_eq!((code, stdout.as_str(), stderr.as_str()), (2, "", said), "{args:?}");
+    }
+    let mut command = place.askuser(&["agent", "models", "anthropic"]);
+    command.env("ASKUSER_BASE_URL", &provider.url).env("ANTHROPIC_BASE_URL", &elsewhere.url);
+    assert_eq!(output(&mut command).0, 0);
+    assert_eq!((provider.requests().len(), elsewhere.requests()), (1, Vec::new()));
+}
+
+#[test]
 fn examples_are_built_in_and_a_missing_script_names_them() {
     let place = Place::new();
     let (code, stdout, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "demo"]));
