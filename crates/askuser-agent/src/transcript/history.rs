@@ -115,7 +115,7 @@ impl History {
                 self.uncounted = self.messages.iter().map(context::bytes).sum();
             }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
-            Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
+            Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } | Entry::Model(_) => {}
         }
     }
 

@@ -1,8 +1,8 @@
 //! Which model answers: by its name, by its provider alone, or by the first key in the environment. `askuser agent models`
 //! lists what there is to choose from.
 
-use askuser_agent::Model;
 use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, Provider, ProviderConfig};
+use askuser_agent::{Model, RecordedModel};
 use askuser_cli::config::{self, BaseUrl, Layers, Settings};
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
@@ -62,6 +62,25 @@ impl Models {
             model.name()
         );
         failure::notice("askuser", &words);
+        Ok(model)
+    }
+
+    /// The model that answered before in a session. Its address is not kept with the session: where one was set then and
+    /// none is now, it is not looked for elsewhere.
+    pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
+        let RecordedModel { name, at_custom_address } = before;
+        let model = self.connect_by_name(name).map_err(|failure| {
+            let message = format!("{name} answered before in this session: {}", failure.message);
+            Failure { message, ..failure }.hint("--model chooses another")
+        })?;
+        if *at_custom_address && !model.recorded().is_some_and(|model| model.at_custom_address) {
+            return Err(Failure::new(format!(
+                "{name} answered before in this session, at an address that was set then and is not now"
+            ))
+            .hint(format!(
+                "give --base-url again; or --model {name} for the provider's own address, or another model"
+            )));
+        }
         Ok(model)
     }
 
