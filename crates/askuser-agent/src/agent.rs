@@ -147,7 +147,7 @@ impl Agent {
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
         let text = prompt.into();
         let begin = move |agent: &mut Agent| {
-            agent.record_mode()?;
+            agent.record_mode_and_model()?;
             agent.keep_answers()?;
             agent.record(&Entry::User { text })
         };
@@ -157,7 +157,7 @@ impl Agent {
     pub(crate) fn resume_until(&mut self, abort: CancellationToken) -> Option<Run<'_>> {
         match self.history.next() {
             Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode, abort)),
+            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode_and_model, abort)),
         }
     }
 
@@ -277,13 +277,19 @@ impl Agent {
         Ok(())
     }
 
-    /// A mode that was set before the turn began has to be the mode after a crash.
-    fn record_mode(&mut self) -> Result<(), Stop> {
-        let mode = self.mode();
-        if self.shared.is_subagent() || self.shared.transcript.mode().unwrap_or_default() == mode {
+    /// What was set before the turn began has to be so after a crash. Subagents have both from the main agent.
+    fn record_mode_and_model(&mut self) -> Result<(), Stop> {
+        if self.shared.is_subagent() {
             return Ok(());
         }
-        self.shared.append(&Entry::Mode { mode })
+        let (mode, transcript) = (self.mode(), &self.shared.transcript);
+        if transcript.mode().unwrap_or_default() != mode {
+            self.shared.append(&Entry::Mode { mode })?;
+        }
+        match self.shared.model().recorded() {
+            Some(model) if transcript.model().as_ref() != Some(&model) => self.shared.append(&Entry::Model(model)),
+            _ => Ok(()),
+        }
     }
 
     /// What was answered before a turn was cut off is in the conversation before anything else is said.

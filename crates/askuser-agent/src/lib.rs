@@ -74,7 +74,7 @@ pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
-pub use model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
+pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};
 pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use permission_rules::{AllowedRule, PermissionRules, Scope};

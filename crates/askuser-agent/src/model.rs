@@ -4,6 +4,7 @@ use crate::event::{Failure, FailureKind, Usage};
 use crate::message::{Block, Message, ToolCall};
 use crate::tool::ToolDefinition;
 use futures_util::Stream;
+use serde::{Deserialize, Serialize};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -11,6 +12,11 @@ use std::time::Duration;
 pub trait Model: Send + Sync {
     /// Its name, as in `provider/name`.
     fn name(&self) -> String;
+
+    /// What a session keeps of it, to be answered by it again; `None` if it is no provider's, as a script is not.
+    fn recorded(&self) -> Option<RecordedModel> {
+        None
+    }
 
     /// How many tokens a conversation with it may have, where that is known.
     fn context_window(&self) -> Option<u64> {
@@ -20,6 +26,16 @@ pub trait Model: Send + Sync {
     /// Makes one request. The stream ends when the response is complete, or with an error; dropping it cancels the
     /// request. Implementations do not retry: the loop does.
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a>;
+}
+
+/// A model as a session remembers it. Where it is reached is not kept: keys go only where the user's settings say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedModel {
+    /// `provider/name`.
+    pub name: String,
+    /// Whether the user had set where it is reached.
+    #[serde(default)]
+    pub at_custom_address: bool,
 }
 
 /// A streamed response.
@@ -100,6 +116,10 @@ impl From<ModelError> for Failure {
 impl<M: Model + ?Sized> Model for std::sync::Arc<M> {
     fn name(&self) -> String {
         (**self).name()
+    }
+
+    fn recorded(&self) -> Option<RecordedModel> {
+        (**self).recorded()
     }
 
     fn context_window(&self) -> Option<u64> {

@@ -14,6 +14,7 @@ pub use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 
+use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use askuser::{Purpose, Request};
 use std::fs::{self, File, TryLockError};
@@ -35,6 +36,7 @@ struct Inner {
     /// What was read back when it was opened, and of what was written since, what an open call may need again.
     lines: Vec<Line>,
     mode: Option<PermissionMode>,
+    model: Option<RecordedModel>,
 }
 
 /// A session that was found.
@@ -67,7 +69,14 @@ pub enum TranscriptError {
 impl Transcript {
     /// A record that lasts as long as the process.
     pub fn in_memory() -> Transcript {
-        Transcript::from(Inner { id: new_id(0), cwd: PathBuf::new(), file: None, lines: Vec::new(), mode: None })
+        Transcript::from(Inner {
+            id: new_id(0),
+            cwd: PathBuf::new(),
+            file: None,
+            lines: Vec::new(),
+            mode: None,
+            model: None,
+        })
     }
 
     /// Begins a session's transcript in a folder, which is made if need be.
@@ -91,7 +100,7 @@ impl Transcript {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
         let file = Some((path.clone(), file));
-        let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None };
+        let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None, model: None };
         let transcript = Transcript::from(inner);
         transcript.append(&[], &entry)?;
         transcript.sync()?;
@@ -136,8 +145,12 @@ impl Transcript {
             Entry::Mode { mode } => Some(mode),
             _ => None,
         });
+        let model = lines.iter().rev().find_map(|line| match &line.entry {
+            Entry::Model(model) => Some(model.clone()),
+            _ => None,
+        });
         questions::upgrade(id, &mut lines);
-        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), lines, mode }))
+        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), lines, mode, model }))
     }
 
     /// The sessions in a folder, the last one first.
@@ -254,6 +267,11 @@ impl Transcript {
         self.inner().mode
     }
 
+    /// The model that answered last; `None` also for sessions of before 0.2, and where a script was followed.
+    pub fn model(&self) -> Option<RecordedModel> {
+        self.inner().model.clone()
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -301,6 +319,7 @@ impl Inner {
                 self.lines.retain(|other| other.tasks.is_empty() && about(other).is_none());
             }
             Entry::Mode { mode } => self.mode = Some(*mode),
+            Entry::Model(model) => self.model = Some(model.clone()),
             _ => {}
         }
         if !line.tasks.is_empty() || about(&line).is_some() {

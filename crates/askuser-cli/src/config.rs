@@ -202,10 +202,16 @@ impl Layers {
     }
 
     /// An address is for the model it was set with: a model that was chosen closer by does not go there, and no key with it.
-    fn base_url(&self) -> Result<Option<String>, Failure> {
-        let level = |name| self.rows().find(|(setting, ..)| setting.name == name).map(|(.., origin)| origin.level());
+    fn base_url(&self) -> Result<Option<BaseUrl>, Failure> {
+        let origin = |name: &str| {
+            let row = self.rows().find(|(setting, ..)| setting.name == name);
+            row.map_or(Origin::Default, |(.., origin)| origin.clone())
+        };
         let url = self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?;
-        Ok(url.filter(|_| level("base_url") >= level("model")))
+        let (own, model) = (origin("base_url"), origin("model").level());
+        let level = own.level();
+        let is_for_any_model = level > model && !matches!(own, Origin::File(_));
+        Ok(url.filter(|_| level >= model).map(|url| BaseUrl { url, origin: own, is_for_any_model }))
     }
 
     /// Parses every setting.
@@ -405,6 +411,16 @@ pub enum Effort {
     High,
 }
 
+/// Where a provider is reached, if not where it usually is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    pub url: String,
+    pub origin: Origin,
+    /// A flag or a variable without a model beside it is for whichever model is used; what stands in a file is for the model
+    /// of that file.
+    pub is_for_any_model: bool,
+}
+
 /// The settings, parsed.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -426,7 +442,7 @@ pub struct Settings {
     pub depth: Option<ColorDepth>,
     pub format: Option<Format>,
     pub model: Option<String>,
-    pub base_url: Option<String>,
+    pub base_url: Option<BaseUrl>,
     pub effort: Option<Effort>,
     pub max_tokens: Option<u32>,
     /// How many tokens the model takes, instead of what is known of it.
@@ -440,6 +456,17 @@ pub struct Settings {
     pub notify: bool,
     /// How long a call of an MCP client waits, instead of what is known of the client.
     pub mcp_limit: Option<Duration>,
+}
+
+impl Settings {
+    /// The same with another model, which is reached where these settings say, if they say so of its provider.
+    #[must_use]
+    pub fn with_model(self, model: &str) -> Settings {
+        let provider = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
+        let same = self.model.as_deref().map(provider) == Some(provider(model));
+        let base_url = self.base_url.filter(|base_url| base_url.is_for_any_model || same);
+        Settings { model: Some(model.to_owned()), base_url, ..self }
+    }
 }
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
@@ -605,11 +632,29 @@ mod tests {
     #[test]
     fn an_address_is_not_for_a_model_that_was_chosen_closer_by() {
         let user = Some("model = \"ollama/x\"\nbase_url = \"http://127.0.0.1:1/v1\"");
-        let url = |flags: &[(&str, &str)]| lay(user, None, &[], flags).unwrap().settings().unwrap().base_url;
+        let url = |flags: &[(&str, &str)]| {
+            lay(user, None, &[], flags).unwrap().settings().unwrap().base_url.map(|base_url| base_url.url)
+        };
         assert_eq!(url(&[]).as_deref(), Some("http://127.0.0.1:1/v1"));
         assert_eq!(url(&[("model", "anthropic/y")]), None);
         assert_eq!(url(&[("model", "anthropic/y"), ("base_url", "http://h/")]).as_deref(), Some("http://h/"));
         assert_eq!(url(&[("base_url", "http://h/")]).as_deref(), Some("http://h/"));
+    }
+
+    #[test]
+    fn an_address_is_for_another_model_only_if_nothing_else_was_said_of_it() {
+        let address = |user: &str, flags: &[(&str, &str)], model: &str| {
+            let settings = lay(Some(user), None, &[], flags).unwrap().settings().unwrap().with_model(model);
+            settings.base_url.map(|base_url| base_url.url)
+        };
+        let (given, file) = ([("base_url", "http://h/")], "model = \"ollama/x\"\nbase_url = \"http://f/\"");
+        assert_eq!(address("", &given, "anthropic/y").as_deref(), Some("http://h/"));
+        assert_eq!(address(file, &given, "anthropic/y").as_deref(), Some("http://h/"));
+        assert_eq!(address(file, &[], "ollama/z").as_deref(), Some("http://f/"));
+        assert_eq!(address(file, &[], "anthropic/y"), None);
+        assert_eq!(address("base_url = \"http://f/\"", &[], "anthropic/y"), None);
+        let beside = [("model", "ollama/x"), ("base_url", "http://h/")];
+        assert_eq!(address("", &beside, "anthropic/y"), None);
     }
 
     #[test]
@@ -677,7 +722,7 @@ mod tests {
         assert_eq!(read("color", "auto", |s| s.depth), Some(None));
         assert_eq!(["none", "a/b"].map(|v| read("model", v, |s| s.model)), [Some(None), Some(Some("a/b".to_owned()))]);
         assert_eq!(
-            ["none", "u"].map(|v| read("base_url", v, |s| s.base_url)),
+            ["none", "u"].map(|v| read("base_url", v, |s| s.base_url.map(|base_url| base_url.url))),
             [Some(None), Some(Some("u".to_owned()))]
         );
         let commands = [Some(None), Some(Some("c".to_owned()))];

@@ -8,6 +8,7 @@ fn target() -> Target {
         provider: "openai",
         model: "gpt".into(),
         host: "api.example".into(),
+        is_custom: false,
         key_variables: &["OPENAI_API_KEY"],
         key: Some(ApiKey { variable: "OPENAI_API_KEY", secret: "sk-very-secret".into() }),
     }

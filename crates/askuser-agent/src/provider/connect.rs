@@ -135,8 +135,9 @@ impl Connection {
     pub(super) fn endpoint(&self, model: &str, url: impl Fn(Url) -> Url) -> Endpoint {
         let host = self.base.host_str().unwrap_or_default();
         let host = self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let Connection { provider, key, key_variables, .. } = self;
-        let target = Target { provider, model: model.to_owned(), host, key_variables, key: key.clone() };
+        let Connection { provider, is_custom, key, key_variables, .. } = self;
+        let (model, is_custom, key) = (model.to_owned(), *is_custom, key.clone());
+        let target = Target { provider, model, host, is_custom, key_variables, key };
         let (client, headers) = (self.client.clone(), self.headers.clone());
         Endpoint { client, url: url(self.base.clone()), headers, target: Arc::new(target) }
     }

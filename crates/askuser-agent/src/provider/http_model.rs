@@ -8,7 +8,7 @@ use super::sse::{Parser, SseEvent};
 use super::target::Target;
 use super::{anthropic, context_windows, gemini, openai_chat, openai_responses};
 use crate::event::FailureKind;
-use crate::model::{Model, ModelError, ModelEvent, ModelRequest, ResponseStream};
+use crate::model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};
 use futures_util::stream;
 use reqwest::Response;
 use serde_json::Value;
@@ -108,6 +108,10 @@ impl HttpModel {
 impl Model for HttpModel {
     fn name(&self) -> String {
         format!("{}/{}", self.target().provider, self.target().model)
+    }
+
+    fn recorded(&self) -> Option<RecordedModel> {
+        Some(RecordedModel { name: self.name(), at_custom_address: self.target().is_custom })
     }
 
     fn context_window(&self) -> Option<u64> {

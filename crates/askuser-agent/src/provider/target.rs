@@ -19,6 +19,8 @@ pub(super) struct Target {
     pub(super) model: String,
     /// Host of the endpoint, with the port if the URL has one.
     pub(super) host: String,
+    /// Whether the user set the endpoint's address.
+    pub(super) is_custom: bool,
     /// The environment variables that may hold the API key.
     pub(super) key_variables: &'static [&'static str],
     /// The API key that is used.

@@ -2,6 +2,7 @@
 
 use crate::event::Usage;
 use crate::message::Block;
+use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
 use askuser::{Purpose, Request};
@@ -68,6 +69,8 @@ pub enum Entry {
     },
     /// The mode has changed.
     Mode { mode: PermissionMode },
+    /// This model answers from now on.
+    Model(RecordedModel),
 }
 
 impl Entry {

@@ -118,7 +118,7 @@ impl History {
                 self.uncounted = 0;
             }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
-            Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } => {}
+            Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } | Entry::Model(_) => {}
         }
     }
 

@@ -58,6 +58,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
             vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens, left_out: 0 }]
         }
         Entry::Session { .. }
+        | Entry::Model(_)
         | Entry::Asked { .. }
         | Entry::Outcome { .. }
         | Entry::Started { .. }

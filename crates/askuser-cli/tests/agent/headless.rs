@@ -164,6 +164,27 @@ fn an_empty_session_is_not_the_one_to_go_on_with() {
 }
 
 #[test]
+fn no_older_session_is_taken_up_because_the_last_one_is_open_elsewhere() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
+    for said in ["first", "second"] {
+        assert_eq!(output(&mut place.agent(&script, &["-p", said])).0, 0);
+    }
+    let last = place.sessions().pop().unwrap();
+    let id = last.file_stem().unwrap().to_str().unwrap().to_owned();
+    let open = std::fs::File::open(&last).unwrap();
+    open.lock().unwrap();
+    for args in [vec!["-p", "go on", "--continue"], vec!["-p", "go on", "--resume", &id]] {
+        let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
+        let said = format!(
+            "askuser: session {id} is open in another process\n\
+             hint: `askuser agent sessions` lists the others, --resume ID takes one up\n"
+        );
+        assert_eq!((code, stdout, stderr), (2, String::new(), said), "{args:?}");
+    }
+}
+
+#[test]
 fn a_command_that_prints_the_keys_prints_nothing() {
     let place = Place::new();
     let command = "echo \"<$ANTHROPIC_API_KEY>\"; env; tr '\\0' '\\n' </proc/$PPID/environ; true";

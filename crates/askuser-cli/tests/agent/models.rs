@@ -133,6 +133,72 @@ fn a_provider_that_cannot_be_asked_says_why() {
 }
 
 #[test]
+fn an_address_without_a_model_is_not_passed_over() {
+    let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
+    let script = json!({"turns": [{"text": "One."}]});
+    assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
+    let needs_model = "askuser: base_url (from flag, --base-url) needs a model: it does not say which provider is \
+                       reached there\nhint: say it with --model, such as --model anthropic\n";
+    let needs_provider = "askuser: base_url (from flag, --base-url) needs a provider: it does not say which one is \
+                          reached there\nhint: name it: askuser agent models PROVIDER\n";
+    for (args, said) in [
+        (vec!["agent", "-p", "hi"], needs_model),
+        (vec!["agent", "-p", "hi", "--continue"], needs_model),
+        (vec!["agent", "models"], needs_provider),
+    ] {
+        let mut command = place.askuser(&args);
+        command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &elsewhere.url);
+        let (code, stdout, stderr) = output(command.args(["--base-url", &provider.url]));
+        assert_eq!((code, stdout.as_str(), stderr.as_str()), (2, "", said), "{args:?}");
+    }
+    let mut command = place.askuser(&["agent", "models", "anthropic"]);
+    command.env("ASKUSER_BASE_URL", &provider.url).env("ANTHROPIC_BASE_URL", &elsewhere.url);
+    assert_eq!(output(&mut command).0, 0);
+    assert_eq!((provider.requests().len(), elsewhere.requests()), (1, Vec::new()));
+}
+
+#[test]
+fn a_session_is_taken_up_with_the_model_that_answered_before() {
+    let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
+    let run = |args: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.askuser(&["agent", "-p", "hello"]);
+        command.env("OPENAI_API_KEY", "sk-test-0123456789").env("OPENAI_BASE_URL", &elsewhere.url);
+        output(command.args(args).envs(variables.iter().copied()))
+    };
+    let here = [("ANTHROPIC_BASE_URL", provider.url.as_str())];
+    assert_eq!(run(&["--model", "anthropic/claude-opus-9"], &here).0, 0);
+    let (code, stdout, stderr) = run(&["--continue"], &here);
+    assert_eq!((code, stdout.as_str()), (0, "Hi.\n"), "{stderr}");
+    assert_eq!(stderr, "askuser: the model is anthropic/claude-opus-9, as before; --model chooses another\n");
+    let (_, _, stderr) = run(&["--continue"], &[here[0], ("ASKUSER_MODEL", "anthropic/claude-opus-9")]);
+    assert_eq!(stderr, "", "who set that model knows");
+    assert_eq!(run(&["--continue", "--model", "anthropic/other"], &here).0, 0);
+    assert_eq!(run(&["--continue"], &here).0, 0);
+    let models: Vec<Value> = provider.requests().into_iter().map(|(_, body)| body["model"].clone()).collect();
+    let opus = "claude-opus-9";
+    assert_eq!(models, [opus, opus, opus, "other", "other"]);
+    assert_eq!(elsewhere.requests(), Vec::new(), "the first key is not what decides");
+}
+
+#[test]
+fn a_session_whose_address_is_not_known_any_more_says_what_is_missing() {
+    let (place, provider) = (Place::new(), Provider::start());
+    let run = |args: &[&str]| {
+        let mut command = place.askuser(&["agent", "-p", "hello"]);
+        output(command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").args(args))
+    };
+    assert_eq!(run(&["--model", "anthropic/m", "--base-url", &provider.url]).0, 0);
+    let (code, _, stderr) = run(&["--continue"]);
+    let said = "askuser: anthropic/m answered before in this session, at an address that was set then and is not now\n\
+                hint: give --base-url again; or --model anthropic/m for the provider's own address, or another model\n";
+    assert_eq!((code, stderr.as_str()), (2, said));
+    assert_eq!(run(&["--continue", "--base-url", &provider.url]).0, 0);
+    assert_eq!(provider.requests().len(), 2);
+    let session = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
+    assert!(!session.contains(&provider.url), "an address is not kept");
+}
+
+#[test]
 fn examples_are_built_in_and_a_missing_script_names_them() {
     let place = Place::new();
     let (code, stdout, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "demo"]));

@@ -15,7 +15,9 @@ mod system;
 use crate::inbox;
 use askuser::Limits;
 use askuser_agent::tools::AskUserQuestion;
-use askuser_agent::{Agent, Model, PermissionMode, Permissions, Script, Secrets, Transcript, provider, tools};
+use askuser_agent::{
+    Agent, Model, PermissionMode, Permissions, RecordedModel, Script, Secrets, Transcript, provider, tools,
+};
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
 use askuser_cli::failure::{self, Failure, reason};
@@ -41,7 +43,17 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     keep_memory_private();
     failure::outlive_file_size_limit();
     // Whatever can be wrong is found before a session is begun.
-    let (model, script) = model(&args, &settings)?;
+    let resumed = resumed(&args)?;
+    let chosen = args.contains_id("model") || args.contains_id("script");
+    let before = resumed.as_ref().and_then(Transcript::model).filter(|_| !chosen);
+    let (settings, is_usual) = match &before {
+        Some(RecordedModel { name, .. }) => (settings.clone().with_model(name), settings.model.as_ref() == Some(name)),
+        None => (settings, true),
+    };
+    let (model, script) = model(&args, &settings, before.as_ref())?;
+    if !is_usual {
+        failure::notice("askuser", &format!("the model is {}, as before; --model chooses another", model.name()));
+    }
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
     let wanted = headless::wanted(&args, opening.as_deref())?;
     let folders = folders(&args)?;
@@ -49,7 +61,10 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         None => Some(app::Surface::open(&settings)?),
         Some(_) => None,
     };
-    let transcript = transcript(&args)?;
+    let transcript = match resumed {
+        Some(transcript) => transcript,
+        None => session::new(&current_folder()?)?,
+    };
     let cwd = transcript.cwd();
     let permissions = Permissions::new(mode(&args, &settings));
     let permissions = match allowed::here(&cwd) {
@@ -116,14 +131,25 @@ fn keep_memory_private() {
     }
 }
 
-/// The model, and the script if it is one.
-fn model(args: &ArgMatches, settings: &Settings) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
+/// The model, and the script if it is one. `before` is the one that answered before in the session that is taken up.
+fn model(
+    args: &ArgMatches,
+    settings: &Settings,
+    before: Option<&RecordedModel>,
+) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
     match args.get_one::<String>("script") {
         Some(name) => {
             let script = scripts::read(name)?;
             Ok((Arc::new(script.clone()), Some(script)))
         }
-        None => Ok((Models::new(settings).first()?, None)),
+        None => {
+            let models = Models::new(settings);
+            let model = match before {
+                Some(before) => models.again(before)?,
+                None => models.first()?,
+            };
+            Ok((model, None))
+        }
     }
 }
 
@@ -149,10 +175,8 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
     args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
 }
 
-/// The session to go on with, or a new one. It works where it worked before.
-fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
-    let here =
-        || std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")));
+/// The session to go on with, if one is. It works where it worked before.
+fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     let transcript = match args.get_one::<String>("resume") {
         Some(id) => {
             if args.get_flag("repair-transcript") {
@@ -160,14 +184,18 @@ fn transcript(args: &ArgMatches) -> Result<Transcript, Failure> {
             }
             session::open(id)?
         }
-        None if args.get_flag("continue") => session::last(&here()?)?,
-        None => return session::new(&here()?),
+        None if args.get_flag("continue") => session::last(&current_folder()?)?,
+        None => return Ok(None),
     };
     let cwd = transcript.cwd();
     if cwd.is_dir() {
-        return Ok(transcript);
+        return Ok(Some(transcript));
     }
     Err(Failure::new(format!("session {} worked in {}, which is no folder any more", transcript.id(), cwd.display())))
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,9 +1,9 @@
 //! Which model answers: by its name, by its provider alone, or by the first key in the environment. `askuser agent models`
 //! lists what there is to choose from.
 
-use askuser_agent::Model;
 use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, Provider, ProviderConfig};
-use askuser_cli::config::{self, Layers, Settings};
+use askuser_agent::{Model, RecordedModel};
+use askuser_cli::config::{self, BaseUrl, Layers, Settings};
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
 use askuser_cli::result::write;
@@ -43,6 +43,12 @@ impl Models {
             return Ok(model);
         }
         let with_key: Vec<(&Provider, &str)> = providers_with_key().collect();
+        if let Some(base_url) = &self.settings.base_url {
+            return Err(needs_model(
+                base_url,
+                with_key.first().map_or("openai-chat/NAME", |(provider, _)| provider.name),
+            ));
+        }
         let Some((provider, variable)) = with_key.first() else { return Err(no_model()) };
         let model = wait_for(self.connect(provider.name))??;
         let others = match &with_key[1..] {
@@ -59,19 +65,38 @@ impl Models {
         Ok(model)
     }
 
+    /// The model that answered before in a session. Its address is not kept with the session: where one was set then and
+    /// none is now, it is not looked for elsewhere.
+    pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
+        let RecordedModel { name, at_custom_address } = before;
+        let model = self.connect_by_name(name).map_err(|failure| {
+            let message = format!("{name} answered before in this session: {}", failure.message);
+            Failure { message, ..failure }.hint("--model chooses another")
+        })?;
+        if *at_custom_address && !model.recorded().is_some_and(|model| model.at_custom_address) {
+            return Err(Failure::new(format!(
+                "{name} answered before in this session, at an address that was set then and is not now"
+            ))
+            .hint(format!(
+                "give --base-url again; or --model {name} for the provider's own address, or another model"
+            )));
+        }
+        Ok(model)
+    }
+
     /// A model by its name; of a provider alone, its default.
     pub(crate) async fn connect(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
         let Some(provider) = provider::provider(name.trim().trim_end_matches('/')) else {
-            return self.connect_by_name(name).map_err(Failure::new);
+            return self.connect_by_name(name);
         };
         let models = self.list(provider).await?;
         let Some(model) = provider::default_model(provider, &models) else {
             return Err(Failure::new(format!("{} has no models", provider.name)));
         };
-        self.connect_by_name(&format!("{}/{}", provider.name, model.name)).map_err(Failure::new)
+        self.connect_by_name(&format!("{}/{}", provider.name, model.name))
     }
 
-    fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, ConnectError> {
+    fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
         let environment = |name: &str| std::env::var(name).ok();
         let effort = self.settings.effort.map(|effort| match effort {
             config::Effort::Low => Effort::Low,
@@ -79,12 +104,12 @@ impl Models {
             config::Effort::High => Effort::High,
         });
         let config = ProviderConfig {
-            base_url: self.base_url(provider_of(name)),
+            base_url: self.base_url(provider_of(name))?,
             max_tokens: self.settings.max_tokens,
             effort,
             ..ProviderConfig::new(&environment)
         };
-        provider::connect(name, &config)
+        provider::connect(name, &config).map_err(Failure::new)
     }
 
     /// What the provider of the current model offers; where a script is followed, the first whose key is set.
@@ -99,7 +124,7 @@ impl Models {
     pub(crate) async fn list(&self, provider: &Provider) -> Result<Vec<ModelInfo>, Failure> {
         let environment = |name: &str| std::env::var(name).ok();
         let config = ProviderConfig {
-            base_url: self.base_url(provider.name),
+            base_url: self.base_url(provider.name)?,
             connect_timeout: LIST_TIMEOUT,
             idle_timeout: LIST_TIMEOUT,
             ..ProviderConfig::new(&environment)
@@ -111,10 +136,13 @@ impl Models {
     }
 
     /// The address that was set for this provider: another provider's address is not for it, and its key not for that
-    /// address.
-    fn base_url(&self, provider: &str) -> Option<String> {
-        let same = self.settings.model.as_deref().map(provider_of) == Some(provider);
-        self.settings.base_url.clone().filter(|_| same)
+    /// address. Whoever set one and did not say for whom is asked: their key must not go elsewhere than they think.
+    fn base_url(&self, provider: &str) -> Result<Option<String>, Failure> {
+        match (&self.settings.base_url, &self.settings.model) {
+            (Some(base_url), None) => Err(needs_model(base_url, provider)),
+            (Some(base_url), Some(model)) if provider_of(model) == provider => Ok(Some(base_url.url.clone())),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -137,6 +165,12 @@ fn providers_with_key() -> impl Iterator<Item = (&'static Provider, &'static str
     })
 }
 
+fn needs_model(base_url: &BaseUrl, provider: &str) -> Failure {
+    let origin = &base_url.origin;
+    Failure::new(format!("base_url (from {origin}) needs a model: it does not say which provider is reached there"))
+        .hint(format!("say it with --model, such as --model {provider}"))
+}
+
 fn no_model() -> Failure {
     let hosted = provider::PROVIDERS.iter().filter(|provider| provider.needs_key);
     let mut variables: Vec<&str> = hosted.filter_map(|provider| provider.key_variables.first().copied()).collect();
@@ -157,9 +191,12 @@ fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
 pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let mut settings = Layers::detect(args)?.settings()?;
     let named = args.get_one::<String>("provider").map(String::as_str);
-    if args.contains_id("base_url") {
-        // An address on the command line is for the provider beside it.
-        settings.model = named.map(str::to_owned);
+    if let Some(name) = named {
+        settings = settings.with_model(name);
+    } else if let (Some(base_url), None) = (&settings.base_url, &settings.model) {
+        let origin = &base_url.origin;
+        let fault = format!("base_url (from {origin}) needs a provider: it does not say which one is reached there");
+        return Err(Failure::new(fault).hint("name it: askuser agent models PROVIDER"));
     }
     let providers: Vec<&Provider> = match named {
         Some(name) => {

@@ -57,6 +57,9 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
                 "`askuser agent --resume {id} --repair-transcript` cuts it off before that line and keeps a copy of the whole"
             ))
         }
+        TranscriptError::InUse { .. } => {
+            Failure::new(error).hint("`askuser agent sessions` lists the others, --resume ID takes one up")
+        }
         _ => Failure::new(error),
     })
 }
@@ -70,17 +73,9 @@ pub(crate) fn repair(id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last session of a folder in which something was said, and which nobody else has open.
+/// The last session of a folder in which something was said. Where somebody else has it open, no other one is meant.
 pub(crate) fn last(cwd: &Path) -> Result<Transcript, Failure> {
-    let mut in_use = None;
-    for session in of_folder(cwd)?.into_iter().filter(|session| !session.opening.trim().is_empty()) {
-        match Transcript::open(&folder()?, &session.id) {
-            Err(error @ TranscriptError::InUse { .. }) => in_use = in_use.or(Some(error)),
-            opened => return opened.map_err(Failure::new),
-        }
-    }
-    Err(match in_use {
-        Some(error) => Failure::new(error).hint("it is the only one of this folder"),
-        None => Failure::new(format!("there is no session of {} yet", cwd.display())),
-    })
+    let last = of_folder(cwd)?.into_iter().find(|session| !session.opening.trim().is_empty());
+    let Some(last) = last else { return Err(Failure::new(format!("there is no session of {} yet", cwd.display()))) };
+    open(&last.id)
 }
