@@ -47,6 +47,7 @@ mod context;
 mod conversation;
 mod event;
 mod event_channel;
+mod known_programs;
 mod message;
 mod model;
 mod own_command;

@@ -34,6 +34,13 @@ impl AllowedRule {
     pub fn new(tool: impl Into<String>, rule: impl Into<String>, scope: Scope) -> AllowedRule {
         AllowedRule { tool: tool.into(), rule: rule.into(), scope }
     }
+
+    /// The program of a rule that allows everything it can do, since no more is known of it than its name.
+    pub fn unknown_program(&self) -> Option<&str> {
+        let is_unknown =
+            self.tool.ends_with(" prefix") && command_prefix::is_of_a_known_program(&self.rule) == Ok(false);
+        self.rule.split(' ').next().filter(|_| is_unknown)
+    }
 }
 
 /// In words.
@@ -42,7 +49,14 @@ impl Display for AllowedRule {
         let AllowedRule { tool, rule, scope } = self;
         let rule = sanitize::line(rule);
         match (tool.as_str(), tool.strip_suffix(" prefix")) {
-            (_, Some(tool)) => write!(f, "{tool}: {rule} * (whatever plain words follow)")?,
+            (_, Some(tool)) => {
+                write!(f, "{tool}: {rule} * ")?;
+                match command_prefix::is_of_a_known_program(&rule) {
+                    Ok(true) => write!(f, "(with plain words and harmless options)")?,
+                    Ok(false) => write!(f, "(whatever plain words follow)")?,
+                    Err(why) => write!(f, "(lets nothing through: {why})")?,
+                }
+            }
             ("edits", _) => match rule.strip_prefix("edit in ") {
                 Some(folder) => write!(f, "Edit and Write: files in {folder}")?,
                 None => write!(f, "Edit and Write: files in the working folder")?,

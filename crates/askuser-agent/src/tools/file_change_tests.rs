@@ -96,6 +96,39 @@ fn nothing_that_runs_by_itself_or_decides_for_the_user_is_taken_off_the_list_unn
 }
 
 #[test]
+fn files_that_steer_other_agents_or_configure_tools_are_not_written_unasked() {
+    let test = TestFolder::new();
+    for file in [
+        "AGENTS.override.md",
+        "CLAUDE.local.md",
+        "GEMINI.md",
+        "QWEN.md",
+        "copilot-instructions.md",
+        "opencode.json",
+        "opencode.jsonc",
+        "mcp.json",
+        ".mcp.json",
+        "mcp-config.json",
+        "cline_mcp_settings.json",
+        ".codex/config.toml",
+        ".cursorrules",
+        ".clinerules",
+        ".continue/mcpServers/x.yaml",
+        ".zed/settings.json",
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        "conftest.py",
+        "pytest.ini",
+        "bunfig.toml",
+        "justfile",
+        "all.code-workspace",
+        "x.pth",
+    ] {
+        check_sensitive(&test, file);
+    }
+}
+
+#[test]
 fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
     let mut test = TestFolder::new();
     test.context.protected = vec![test.path("somewhere/askuser")];

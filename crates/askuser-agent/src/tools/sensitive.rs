@@ -8,23 +8,56 @@ use super::confined_path::ConfinedPath;
 use std::path::{Path, PathBuf};
 
 /// Files with plain names that run by themselves, configure a tool or steer an agent, in lower case.
-const FILES: [&str; 25] = [
+const FILES: &[&str] = &[
     // Read by agents, this one included.
+    "agent.md",
     "agents.md",
+    "agents.override.md",
     "claude.md",
+    "claude.local.md",
     "gemini.md",
+    "qwen.md",
+    "copilot-instructions.md",
     "skill.md",
     "askuser.toml",
+    // Which name the servers, tools and hooks that an agent starts.
+    "mcp.json",
+    "mcp-config.json",
+    "cline_mcp_settings.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "gemini-extension.json",
+    "qwen-extension.json",
     // Run by git, by continuous integration, or by whoever enters the folder.
     "lefthook.yml",
     "lefthook.yaml",
     "lefthook.toml",
     "lefthook.json",
+    "lefthook-local.yml",
+    "lefthook-local.yaml",
+    "lefthook-local.toml",
+    "lefthook-local.json",
     "jenkinsfile",
     "azure-pipelines.yml",
+    "azure-pipelines.yaml",
     "bitbucket-pipelines.yml",
     "appveyor.yml",
+    "cloudbuild.yaml",
+    "buildspec.yml",
+    "renovate.json",
     "mise.toml",
+    "mise.local.toml",
+    // Which compiler, packages or code a tool loads before it looks at the project; editors start these tools as well.
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "conftest.py",
+    "pytest.ini",
+    "bunfig.toml",
+    "pip.conf",
+    "nuget.config",
+    "gradle-wrapper.properties",
+    // As their hidden spelling.
+    "justfile",
     // Run by every Python, shell or editor that starts.
     "sitecustomize.py",
     "usercustomize.py",
@@ -39,6 +72,9 @@ const FILES: [&str; 25] = [
     "gitdir",
     "packed-refs",
 ];
+
+/// How the names of others end: settings of an editor, and what every Python that starts runs.
+const ENDINGS: [&str; 2] = [".code-workspace", ".pth"];
 
 /// Folders that are sensitive even if the working folder is inside of them.
 const FOLDERS: [&str; 11] =
@@ -65,6 +101,7 @@ pub(crate) fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
     is_protected(path, protected)
         || below.iter().any(|name| name.starts_with('.'))
         || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
+        || names.last().is_some_and(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)))
         || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
         || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
         || is_in_bare_repository(path)

@@ -336,7 +336,7 @@ async fn a_rule_that_was_taken_back_is_asked_for_again() {
     let rules = agent.permission_rules();
     let listed = rules.list().unwrap();
     assert_eq!(listed, [AllowedRule::new("Bash prefix", "ls", Scope::Folder)]);
-    assert_eq!(listed[0].to_string(), "Bash: ls * (whatever plain words follow)");
+    assert_eq!(listed[0].to_string(), "Bash: ls * (with plain words and harmless options)");
     rules.remove(&listed[0]).unwrap();
     assert_eq!(rules.list().unwrap(), []);
     agent.clear().unwrap();
@@ -352,8 +352,10 @@ async fn a_rule_that_a_person_adds_is_not_asked_for() {
     rules.add(" true ").unwrap();
     finish(&mut agent, "go").await;
     let listed: Vec<String> = rules.list().unwrap().iter().map(ToString::to_string).collect();
-    let expected =
-        ["Bash: true (exactly this), for this session", "Bash: ls * (whatever plain words follow), for this session"];
+    let expected = [
+        "Bash: true (exactly this), for this session",
+        "Bash: ls * (with plain words and harmless options), for this session",
+    ];
     assert_eq!(listed, expected);
     let refused = rules.add("bash *").unwrap_err().to_string();
     assert!(refused.starts_with("bash runs whatever it is given"), "{refused}");

@@ -38,11 +38,11 @@ fn a_prefix_is_allowed_listed_and_taken_back() {
     terminal.keys("3");
     terminal.wait_for("One.");
     terminal.keys("/permissions<enter>");
-    terminal.wait_for("1  Bash: ls * (whatever plain words follow)");
+    terminal.wait_for("1  Bash: ls * (with plain words and harmless options)");
     terminal.keys("/permissions add git status<enter>");
     terminal.wait_for("Not asked for any more in this folder: Bash: git status (exactly this)");
     terminal.keys("/permissions remove 2<enter>");
-    terminal.wait_for("Asked for again: Bash: ls * (whatever plain words follow)");
+    terminal.wait_for("Asked for again: Bash: ls * (with plain words and harmless options)");
     terminal.keys("again<enter>");
     terminal.wait_for("Run this command?");
     terminal.keys("4");

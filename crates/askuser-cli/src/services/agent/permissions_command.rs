@@ -14,7 +14,10 @@ pub(crate) fn run(rules: &PermissionRules, words: &str) -> Result<String, String
         ("", _) => Ok(listing(&list(rules)?)),
         ("add", command) if !command.is_empty() => {
             let added = rules.add(command).map_err(|error| format!("Not allowed: {error}."))?;
-            Ok(format!("Not asked for any more in this folder: {added}"))
+            let warning = added.unknown_program().map(|program| {
+                format!("\nThis allows everything that {program} can do, anywhere: as cat * would read any file.")
+            });
+            Ok(format!("Not asked for any more in this folder: {added}{}", warning.unwrap_or_default()))
         }
         ("remove", number) if !number.is_empty() => {
             let listed = list(rules)?;
@@ -54,7 +57,7 @@ mod tests {
         run(&rules, "add cargo test *").unwrap();
         run(&rules, "add  git status").unwrap();
         let listed = "Not asked for in this folder:\n  1  Bash: git status (exactly this), for this session\n  2  Bash: cargo \
-                      test * (whatever plain words follow), for this session\n/permissions remove N asks again.";
+                      test * (with plain words and harmless options), for this session\n/permissions remove N asks again.";
         assert_eq!(run(&rules, ""), Ok(listed.into()));
         let removed = "Asked for again: Bash: git status (exactly this), for this session";
         assert_eq!(run(&rules, "remove 1"), Ok(removed.into()));
@@ -62,9 +65,31 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_is_not_known_is_allowed_with_a_warning() {
+        let rules = Agent::new(Script::default()).permission_rules();
+        let added = "Not asked for any more in this folder: Bash: cat * (whatever plain words follow), for this session\nThis \
+                     allows everything that cat can do, anywhere: as cat * would read any file.";
+        assert_eq!(run(&rules, "add cat *"), Ok(added.into()));
+        for words in ["add ls *", "add cat x"] {
+            let reply = run(&rules, words).unwrap();
+            assert!(!reply.contains("everything"), "{reply}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_done_changes_nothing_and_is_said() {
         let rules = Agent::new(Script::default()).permission_rules();
-        for words in ["remove", "remove 1", "remove x", "remove 0", "add", "add bash *", "add a; b *", "allow ls"] {
+        for words in [
+            "remove",
+            "remove 1",
+            "remove x",
+            "remove 0",
+            "add",
+            "add bash *",
+            "add a; b *",
+            "add git push *",
+            "allow ls",
+        ] {
             assert!(run(&rules, words).is_err(), "{words}");
         }
         assert_eq!(rules.list().unwrap(), []);

@@ -1,0 +1,252 @@
+//! Which programs are known, and what of them a rule by prefix lets through.
+//!
+//! What is not listed here is asked for: a subcommand whose effect is not known, and every option that is not known to leave
+//! programs, files and settings alone. Lists of what is harmful would always lack something.
+
+/// A program that is known well enough to let through its plain commands.
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    pub(crate) commands: &'static [Command],
+}
+
+/// What rules can be about, with the options that may follow.
+pub(crate) struct Command {
+    /// The words after the program, `NAME` for any one word. Empty: the program alone.
+    pub(crate) words: &'static str,
+    /// Options that are harmless whatever their value, as they are typed.
+    options: &'static [&'static str],
+    /// The same for what stands after `--`, which is another program's.
+    after_dashes: &'static str,
+}
+
+const fn command(words: &'static str, options: &'static [&'static str]) -> Command {
+    Command { words, options, after_dashes: "" }
+}
+
+const PROGRAMS: [Program; 10] = [
+    Program {
+        name: "cargo",
+        commands: &[
+            Command { words: "test", options: &[CARGO_BUILD, "--doc --no-run"], after_dashes: TEST_BINARY },
+            command("build", &[CARGO_BUILD]),
+            command("check", &[CARGO_BUILD]),
+            Command {
+                words: "clippy",
+                options: &[CARGO_BUILD, "--no-deps"],
+                after_dashes: "-D -W -A -F -Dwarnings --deny --warn --allow --forbid",
+            },
+            Command { words: "fmt", options: &["-p --package --all --check -q -v"], after_dashes: "--check" },
+            command("doc", &[CARGO_BUILD, "--no-deps --document-private-items"]),
+            Command { words: "bench", options: &[CARGO_BUILD, "--no-run"], after_dashes: TEST_BINARY },
+            command("tree", &[CARGO_GRAPH, "-p --package --workspace -i --invert -e --edges -d --duplicates --depth"]),
+            command("metadata", &[CARGO_GRAPH, "--format-version --no-deps"]),
+            Command {
+                words: "nextest run",
+                options: &[
+                    CARGO_BUILD,
+                    "-E --no-capture --nocapture --retries --run-ignored --no-tests --status-level",
+                ],
+                after_dashes: TEST_BINARY,
+            },
+        ],
+    },
+    Program {
+        name: "git",
+        commands: &[
+            command("status", &["-s --short -b --branch --porcelain -u -uno -uall --untracked-files --ignored -v -z"]),
+            command("diff", &[GIT_DIFF, "--cached --staged --merge-base"]),
+            command("log", &[GIT_DIFF, GIT_LOG]),
+            command("show", &[GIT_DIFF, GIT_LOG]),
+            command("blame", &["-L -w -s -e -l --date --porcelain"]),
+            command(
+                "grep",
+                &[
+                    "-n --line-number -i --ignore-case -l --files-with-matches -c --count -w --word-regexp -h -H -v -e -E -F -P",
+                    "-A -B -C --extended-regexp --fixed-strings --cached --untracked",
+                ],
+            ),
+            command(
+                "ls-files",
+                &["-c -d -m -o -s -z --cached --deleted --modified --others --stage --exclude-standard"],
+            ),
+            command(
+                "rev-parse",
+                &[
+                    "--abbrev-ref --short --verify -q --quiet --show-toplevel --show-prefix --git-dir --is-inside-work-tree",
+                ],
+            ),
+            command("describe", &["--tags --all --always --dirty --long --abbrev --exact-match --contains"]),
+            command("shortlog", &["-s --summary -n --numbered -e --email --since --until --no-merges --all"]),
+            command("add", &["-A --all -u --update -n --dry-run -v --verbose -N --intent-to-add"]),
+        ],
+    },
+    Program {
+        name: "go",
+        commands: &[
+            command(
+                "test",
+                &[
+                    "-v -run -skip -count -race -short -timeout -bench -benchmem -benchtime -cover -failfast -parallel -p -cpu",
+                    "-list -json -shuffle -tags",
+                ],
+            ),
+            command("build", &["-v -race -tags -trimpath -p"]),
+            command("vet", &["-v -json -tags"]),
+            command("fmt", &["-n -x"]),
+            command("list", &["-f -json -deps -test -e -tags"]),
+        ],
+    },
+    Program { name: "npm", commands: &[command("test", &[NPM]), command("run NAME", &[NPM])] },
+    // These two hand the options after a script's name to the script.
+    Program { name: "pnpm", commands: &[command("test", &[]), command("run NAME", &[])] },
+    Program { name: "yarn", commands: &[command("test", &[]), command("run NAME", &[])] },
+    Program {
+        name: "gh",
+        commands: &[
+            command("pr view", &["-c --comments --json"]),
+            command("pr list", &[GH_LIST, "-B --base -H --head -d --draft"]),
+            command("pr status", &["--json"]),
+            command("pr checks", &["--json --required"]),
+            command("pr diff", &["--name-only --patch --color"]),
+            command("issue view", &["-c --comments --json"]),
+            command("issue list", &[GH_LIST]),
+            command("run list", &["-L --limit -b --branch -s --status --json"]),
+        ],
+    },
+    Program {
+        name: "ls",
+        commands: &[command("", &["-l -a -A -h -R -r -t -S -d -F -i -s -n -1 --all --almost-all --recursive --color"])],
+    },
+    Program { name: "wc", commands: &[command("", &["-l -w -c -m -L --lines --words --bytes --chars"])] },
+    Program {
+        name: "du",
+        commands: &[command("", &["-s -h -a -c -d -k -m --summarize --human-readable --all --total --max-depth"])],
+    },
+];
+
+/// Not `--target`: it may name a file that names a linker.
+const CARGO_BUILD: &str = "-p --package --workspace --all --exclude --lib --bin --bins --example --examples --test --tests \
+     --bench --benches --all-targets -F --features --all-features --no-default-features -r --release --profile -j --jobs \
+     --keep-going --no-fail-fast --locked --offline --frozen -q --quiet -v --verbose --message-format --color";
+
+const CARGO_GRAPH: &str = "-F --features --all-features --no-default-features --locked --offline --frozen -q --quiet";
+
+const TEST_BINARY: &str = "--nocapture --no-capture --show-output --exact --ignored --include-ignored --test-threads --skip \
+     --list -q --quiet --color";
+
+const GIT_DIFF: &str = "-p --patch --no-patch -s --stat --shortstat --numstat --summary --name-only --name-status -U --unified \
+     -M -w -b -R --ignore-all-space --ignore-space-change --word-diff --color --no-color --check --exit-code --quiet \
+     --diff-filter -z";
+
+const GIT_LOG: &str = "-n --max-count --skip --oneline --graph --decorate --all --branches --tags --format --pretty --date \
+     --abbrev-commit --author --grep -i -E --since --until --after --before --follow --reverse --merges --no-merges \
+     --first-parent -S -G -L";
+
+const NPM: &str = "-s --silent --if-present -w --workspace --workspaces";
+
+const GH_LIST: &str = "-L --limit -s --state -A --author -a --assignee -l --label --json";
+
+#[rustfmt::skip]
+/// Programs that run what they are given, in lower case, without digits and dots at the end of their names (`python3.12`).
+const RUN_ANYTHING: &[&str] = &[
+    // Shells, and what of them evaluates its words.
+    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "nu", "pwsh", "powershell", "cmd",
+    "busybox", "toybox", "eval", "exec", "source", ".", "command", "builtin", "trap", "coproc", "let", "declare",
+    "typeset", "export", "readonly", "unset", "read", "mapfile", "printf", "test", "[", "complete", "compgen", "bind",
+    "enable", "hash", "alias", "local",
+    // Other users, machines and sandboxes.
+    "sudo", "su", "doas", "pkexec", "runuser", "setpriv", "sg", "newgrp", "ssh", "mosh", "scp", "sftp", "rsync", "chroot",
+    "unshare", "nsenter", "docker", "docker-compose", "podman", "kubectl", "lxc", "machinectl", "ansible", "vagrant",
+    "systemd-run", "systemd-inhibit", "start-stop-daemon", "at", "batch", "crontab", "bwrap", "proot", "fakeroot",
+    "fakechroot", "firejail", "capsh", "flatpak", "snap", "wsl", "wine",
+    // Programs that start another.
+    "env", "xargs", "parallel", "find", "fd", "fdfind", "nohup", "nice", "ionice", "chrt", "taskset", "numactl", "timeout",
+    "time", "watch", "watchexec", "nodemon", "setsid", "setarch", "prlimit", "choom", "cpulimit", "stdbuf", "unbuffer",
+    "script", "scriptreplay", "tmux", "screen", "zellij", "dtach", "strace", "ltrace", "gdb", "lldb", "perf", "valgrind",
+    "hyperfine", "flock", "entr", "expect", "run-parts", "xvfb-run", "dbus-run-session", "faketime", "proxychains",
+    "torsocks", "socat", "nc", "ncat", "ld.so", "xdg-open", "open",
+    // Package managers and task runners.
+    "npx", "pnpx", "bunx", "uvx", "pipx", "pip", "uv", "poetry", "pdm", "hatch", "rye", "conda", "tox", "nox", "corepack",
+    "volta", "nvm", "fnm", "asdf", "pyenv", "rbenv", "rustup", "bundle", "rake", "gem", "composer", "nix", "nix-shell",
+    "guix", "direnv", "dotenv", "mise", "just", "make", "gmake", "cmake", "ninja", "meson", "bazel", "gradle", "gradlew",
+    "mvn", "mvnw", "ant", "task", "gulp", "grunt", "turbo", "nx", "lerna",
+    // Interpreters, compilers, editors, pagers, and filters that can run a command.
+    "python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php", "lua",
+    "luajit", "tclsh", "wish", "java", "jshell", "groovy", "scala", "kotlin", "r", "rscript", "julia", "ghc", "runghc",
+    "guile", "elixir", "erl", "osascript", "rustc", "gcc", "cc", "clang", "tcc", "awk", "gawk", "mawk", "nawk", "sed",
+    "ed", "ex", "vi", "vim", "nvim", "emacs", "nano", "less", "more", "most", "man", "tar", "bsdtar", "zip", "rg", "sqlite",
+    "psql", "mysql", "pytest", "askuser",
+];
+
+/// Loaders of programs, which have the machine in their names: `ld-linux-x86-64.so.2`.
+const LOADERS: [&str; 2] = ["ld-linux", "ld-musl"];
+
+/// The program that a command begins with, however it is spelled: some file systems ignore case.
+fn name(first: &str) -> String {
+    let name = first.rsplit('/').next().unwrap_or_default().to_lowercase();
+    name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
+}
+
+fn without_version(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+/// Whether it runs whatever it is given.
+pub(crate) fn runs_anything(first: &str) -> bool {
+    let name = name(first);
+    [name.as_str(), without_version(&name)].iter().any(|name| RUN_ANYTHING.contains(name))
+        || LOADERS.iter().any(|loader| name.starts_with(loader))
+}
+
+/// The program, if it is known.
+pub(crate) fn known(first: &str) -> Option<&'static Program> {
+    let name = name(first);
+    PROGRAMS.iter().find(|program| program.name == name || program.name == without_version(&name))
+}
+
+impl Program {
+    /// The command that these words after the program begin with.
+    pub(crate) fn command(&self, words: &[String]) -> Option<&'static Command> {
+        let begins = |command: &&Command| {
+            let mut given = words.iter();
+            command.words.split_whitespace().all(|wanted| match given.next() {
+                Some(word) if wanted == "NAME" => !word.starts_with('-'),
+                word => word.is_some_and(|word| word == wanted),
+            })
+        };
+        self.commands.iter().find(begins)
+    }
+}
+
+impl Command {
+    /// How many words after the program it has.
+    pub(crate) fn len(&self) -> usize {
+        self.words.split_whitespace().count()
+    }
+
+    /// The first of the words that follow which is an option not known to be harmless.
+    pub(crate) fn unknown_option<'a>(&self, words: &'a [String]) -> Option<&'a String> {
+        let dashes = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let is_unknown = |(i, word): &(usize, &String)| match i.cmp(&dashes) {
+            std::cmp::Ordering::Less => !is_harmless(word, self.options),
+            std::cmp::Ordering::Equal => false,
+            std::cmp::Ordering::Greater => !is_harmless(word, &[self.after_dashes]),
+        };
+        words.iter().enumerate().find(is_unknown).map(|(_, word)| word)
+    }
+}
+
+fn is_harmless(word: &str, options: &[&str]) -> bool {
+    // A compiler reads options from the file that is named after an @.
+    if !word.starts_with(['-', '@']) {
+        return true;
+    }
+    let is_listed =
+        |wanted: &str| options.iter().any(|options| options.split_whitespace().any(|known| known == wanted));
+    if is_listed(word.split('=').next().unwrap_or(word)) {
+        return true;
+    }
+    // Letters together, or before a number: each is an option of its own or the value of the one before it.
+    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty());
+    letters.is_some_and(|letters| letters.chars().all(|c| c.is_ascii_digit() || is_listed(&format!("-{c}"))))
+}
