@@ -375,12 +375,9 @@ fn changes_update(changes: &[FileDiff]) -> AgentUpdate {
     }
 }
 
-/// An error as a sentence.
+/// An error with a full stop. It may begin with the name of a file, which stays as it is.
 fn sentence(error: &UndoError) -> String {
-    let words = error.to_string();
-    let mut chars = words.chars();
-    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+    format!("{}.", error.to_string().trim_end_matches('.'))
 }
 
 /// Opens another session; only one of the same folder.
