@@ -9,6 +9,7 @@ use crate::permission_rules::PermissionRules;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
+use crate::tools::ConfinedPath;
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
@@ -23,13 +24,15 @@ use tokio_util::sync::CancellationToken;
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
+    /// The files that [`Agent::undo`] has said to be changed since, until the next turn.
+    pub(crate) left_alone: Vec<ConfinedPath>,
 }
 
 impl Agent {
     /// An agent in the current folder, without tools, without anybody to ask, and with a record that lasts as long as it
     /// does itself.
     pub fn new(model: impl Model + 'static) -> Agent {
-        Agent { shared: Arc::new(Shared::new(Arc::new(model))), history: History::default() }
+        Agent { shared: Arc::new(Shared::new(Arc::new(model))), history: History::default(), left_alone: Vec::new() }
     }
 
     /// With these tools.
@@ -108,7 +111,8 @@ impl Agent {
     /// Keeping this record, and going on from what stands in it.
     pub fn with_transcript(self, transcript: Transcript) -> Agent {
         let history = transcript.history(&[]);
-        Agent { history, ..self.change(|shared| shared.transcript = transcript) }.still_planning()
+        Agent { history, left_alone: Vec::new(), ..self.change(|shared| shared.transcript = transcript) }
+            .still_planning()
     }
 
     /// A plan that was not approved is not approved by coming back. Other modes are for whoever comes back to say.
@@ -146,6 +150,7 @@ impl Agent {
 
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
         let text = prompt.into();
+        self.left_alone.clear();
         let begin = move |agent: &mut Agent| {
             agent.record_mode_and_model()?;
             agent.keep_answers()?;
@@ -196,12 +201,13 @@ impl Agent {
     }
 
     /// Takes back the last edit of this session that has not been, also one from before a resume. The model is told with
-    /// the person's next words.
+    /// the person's next words. A file that has changed since is said to be, and passed over the next time.
     ///
     /// # Errors
     /// Where there is none, or the file has changed since; nothing has changed then.
     pub fn undo(&mut self) -> Result<Undone, UndoError> {
-        let undone = UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last()?;
+        let undone =
+            UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last(&mut self.left_alone)?;
         if let Some(text) = undone.aside() {
             let path = undone.path.clone();
             self.set_aside(text).map_err(|source| UndoError::NotRecorded { path, source })?;

@@ -71,6 +71,8 @@ pub struct FileDiff {
     pub path: String,
     /// A unified diff from what it was before the first edit to what it is now; empty if that is the same.
     pub text: String,
+    /// Whether somebody else has changed it too, between the edits or since. That is in the diff as well.
+    pub changed_by_others: bool,
 }
 
 /// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
@@ -81,13 +83,17 @@ pub enum UndoError {
     Nothing,
     #[error("this session is not kept in a file, so its edits cannot be taken back")]
     NotKept,
-    #[error("{path} has changed since it was edited, so the edit was not taken back; /diff shows what has")]
-    ChangedSince { path: String },
-    #[error("{path}: {fact}; nothing was taken back")]
+    #[error("the last edit is of {path}, which has changed since, so it was not taken back; {next}")]
+    ChangedSince { path: String, next: &'static str },
+    #[error("nothing else can be taken back; left alone: {}", paths.join(", "))]
+    OnlyLeftAlone { paths: Vec<String> },
+    #[error("the last edit is of {path}: {fact}; nothing was taken back")]
     File { path: String, fact: String },
+    #[error("the last edit cannot be taken back: {0}")]
+    Unusable(String),
     #[error("{0}")]
     Refused(String),
-    #[error("{path} is as it was, but that cannot be recorded: {source}")]
+    #[error("the edit of {path} was taken back, but that cannot be recorded: {source}")]
     NotRecorded { path: String, source: TranscriptError },
 }
 
@@ -123,51 +129,87 @@ impl UndoLog {
         self.append(&Line::Undone { number })
     }
 
-    /// Takes the last edit back that has not been.
-    pub(crate) fn undo_last(&self) -> Result<Undone, UndoError> {
+    /// Takes the last edit back that has not been. Where that cannot be done, because the file has changed since, it is one
+    /// of `left_alone`, and the next time its edits are passed over.
+    pub(crate) fn undo_last(&self, left_alone: &mut Vec<ConfinedPath>) -> Result<Undone, UndoError> {
         let _lock = file_change::change_lock();
         let mut edits = self.not_undone()?;
-        let Some(edit) = edits.pop() else { return Err(UndoError::Nothing) };
-        let path = edit.path.display();
-        let failed = |fact: String| UndoError::File { path: path.clone(), fact };
-        let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
-        let now = file_change::load(&edit.path).map_err(|rejected| UndoError::Refused(rejected.output))?;
+        let is_empty = edits.is_empty();
+        // Who has put a file back since it was left alone means that edit again.
+        while let Some(edit) = edits.pop() {
+            let undone = self.undo(&edit);
+            if !matches!(undone, Ok(Some(_))) && left_alone.contains(&edit.path) {
+                continue;
+            }
+            match undone {
+                Ok(Some(state)) => {
+                    // Where that cannot be written, it is found to be as it was the next time.
+                    let _ = self.mark_undone(edit.number);
+                    let left = edits.iter().filter(|edit| !left_alone.contains(&edit.path)).count();
+                    return Ok(Undone { path: edit.path.display(), state, left });
+                }
+                Err(error) => {
+                    left_alone.push(edit.path.clone());
+                    return Err(error);
+                }
+                Ok(None) => {
+                    left_alone.push(edit.path.clone());
+                    let next = match edits.iter().any(|edit| !left_alone.contains(&edit.path)) {
+                        true => "/undo again goes on with the edits of other files",
+                        false => "there is no edit of another file",
+                    };
+                    return Err(UndoError::ChangedSince { path: edit.path.display(), next });
+                }
+            }
+        }
+        match is_empty {
+            true => Err(UndoError::Nothing),
+            false => Err(UndoError::OnlyLeftAlone { paths: left_alone.iter().map(ConfinedPath::display).collect() }),
+        }
+    }
+
+    /// Takes an edit back; `None` if the file is neither as the edit left it nor as it was before.
+    fn undo(&self, edit: &Edit) -> Result<Option<UndoneState>, UndoError> {
+        let failed = |fact: String| UndoError::File { path: edit.path.display(), fact };
+        let before = self.before(edit).map_err(|error| failed(error.to_string()))?;
+        let now = file_change::load(&edit.path).map_err(|rejected| UndoError::Unusable(rejected.output))?;
         let bytes_now = now.as_ref().map(|now| now.bytes.as_slice());
-        let state = if bytes_now.is_some_and(|bytes| digest(bytes) == edit.after) {
-            let restored = match &before {
-                Some(bytes) => edit.path.replace(bytes, now.as_ref().map(|now| &now.metadata)),
-                None => edit.path.remove(),
-            };
-            restored.map_err(|error| failed(error.to_string()))?;
-            if before.is_some() { UndoneState::Restored } else { UndoneState::Removed }
-        } else if bytes_now == before.as_deref() {
-            UndoneState::Unchanged
-        } else {
-            return Err(UndoError::ChangedSince { path });
+        if bytes_now.is_none_or(|bytes| digest(bytes) != edit.after) {
+            return Ok((bytes_now == before.as_deref()).then_some(UndoneState::Unchanged));
+        }
+        let restored = match &before {
+            Some(bytes) => edit.path.replace(bytes, now.as_ref().map(|now| &now.metadata)),
+            None => edit.path.remove(),
         };
-        // Where that cannot be written, it is found to be as it was the next time.
-        let _ = self.mark_undone(edit.number);
-        Ok(Undone { path, state, left: edits.len() })
+        restored.map_err(|error| failed(error.to_string()))?;
+        Ok(Some(if before.is_some() { UndoneState::Restored } else { UndoneState::Removed }))
     }
 
     /// What the edits that have not been taken back have changed, file by file.
     pub(crate) fn diffs(&self) -> Result<Vec<FileDiff>, UndoError> {
-        let mut seen: Vec<ConfinedPath> = Vec::new();
-        let mut diffs = Vec::new();
-        for edit in self.not_undone()? {
-            if seen.contains(&edit.path) {
+        let edits = self.not_undone()?;
+        let mut diffs: Vec<FileDiff> = Vec::new();
+        for (i, first) in edits.iter().enumerate() {
+            if edits[..i].iter().any(|edit| edit.path == first.path) {
                 continue;
             }
-            seen.push(edit.path.clone());
-            let path = edit.path.display();
-            let failed = |fact: String| UndoError::File { path: path.clone(), fact };
-            let before = self.before(&edit).map_err(|error| failed(error.to_string()))?;
-            let now = read_now(&edit.path).map_err(|error| failed(error.to_string()))?;
+            let path = first.path.display();
+            let failed = |error: io::Error| UndoError::File { path: path.clone(), fact: error.to_string() };
+            let before = self.before(first).map_err(failed)?;
+            let now = read_now(&first.path).map_err(failed)?;
+            // What each edit found and what is there now should be what the edit before it left.
+            let (mut left, mut changed_by_others) = (&first.after, false);
+            for next in edits[i + 1..].iter().filter(|edit| edit.path == first.path) {
+                let found = self.before(next).map_err(failed)?;
+                changed_by_others |= found.map(|bytes| digest(&bytes)).as_ref() != Some(left);
+                left = &next.after;
+            }
+            changed_by_others |= now.as_ref().map(|bytes| digest(bytes)).as_ref() != Some(left);
             let text = match before == now {
                 true => String::new(),
                 false => file_change::unified_diff(before.as_deref(), now.as_deref(), &path).text,
             };
-            diffs.push(FileDiff { path, text });
+            diffs.push(FileDiff { path, text, changed_by_others });
         }
         Ok(diffs)
     }

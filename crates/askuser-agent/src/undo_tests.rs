@@ -42,13 +42,13 @@ async fn edits_are_taken_back_one_by_one_the_last_first() {
     edit(&test, "a", "two", "three").await;
     write(&test, "b/c", "new").await;
     let log = log(&transcript);
-    assert_eq!(log.undo_last().unwrap(), undone("b/c", UndoneState::Removed, 2));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b/c", UndoneState::Removed, 2));
     assert!(!test.path("b/c").exists());
-    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored, 1));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored, 1));
     assert_eq!(test.text("a"), "two\r\n\u{feff}é");
-    assert_eq!(log.undo_last().unwrap(), undone("a", UndoneState::Restored, 0));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored, 0));
     assert_eq!(test.text("a"), "one\r\n\u{feff}é");
-    assert!(matches!(log.undo_last(), Err(UndoError::Nothing)));
+    assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::Nothing)));
 }
 
 #[tokio::test]
@@ -59,15 +59,68 @@ async fn what_changed_since_is_not_overwritten() {
     write(&test, "b", "new").await;
     let test = test.with_file("a", "theirs").with_file("b", "theirs");
     let log = log(&transcript);
-    let why = log.undo_last().unwrap_err().to_string();
-    assert_eq!(why, "b has changed since it was edited, so the edit was not taken back; /diff shows what has");
+    let why = log.undo_last(&mut Vec::new()).unwrap_err().to_string();
+    let said = "the last edit is of b, which has changed since, so it was not taken back; /undo again goes on with the edits \
+                of other files";
+    assert_eq!(why, said);
     std::fs::remove_file(test.path("b")).unwrap();
-    assert_eq!(log.undo_last().unwrap(), undone("b", UndoneState::Unchanged, 1));
-    assert!(matches!(log.undo_last(), Err(UndoError::ChangedSince { .. })));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b", UndoneState::Unchanged, 1));
+    assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::ChangedSince { .. })));
     assert_eq!(test.text("a"), "theirs");
     std::fs::remove_file(test.path("a")).unwrap();
-    assert!(matches!(log.undo_last(), Err(UndoError::ChangedSince { .. })));
+    assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::ChangedSince { .. })));
     assert!(!test.path("a").exists(), "who deleted it meant that");
+}
+
+#[tokio::test]
+async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_taken_back() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one").with_file("b", "one");
+    write(&test, "a", "two").await;
+    write(&test, "b", "two").await;
+    write(&test, "a", "three").await;
+    write(&test, "b", "three").await;
+    let test = test.with_file("b", "theirs");
+    let (log, mut left_alone) = (log(&transcript), Vec::new());
+    let mut undo = || log.undo_last(&mut left_alone);
+    assert!(matches!(undo(), Err(UndoError::ChangedSince { path, .. }) if path == "b"));
+    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored, 1));
+    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored, 0));
+    assert_eq!((test.text("a").as_str(), test.text("b").as_str()), ("one", "theirs"));
+    assert_eq!(undo().unwrap_err().to_string(), "nothing else can be taken back; left alone: b");
+    let test = test.with_file("b", "three");
+    assert_eq!(undo().unwrap(), undone("b", UndoneState::Restored, 0), "it is as the agent left it again");
+    assert_eq!(test.text("b"), "two");
+}
+
+#[tokio::test]
+async fn a_file_that_is_none_any_more_is_passed_over_too() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    write(&test, "b", "new").await;
+    std::fs::remove_file(test.path("b")).unwrap();
+    std::fs::create_dir(test.path("b")).unwrap();
+    let (log, mut left_alone) = (log(&transcript), Vec::new());
+    let why = log.undo_last(&mut left_alone).unwrap_err().to_string();
+    assert_eq!(why, "the last edit cannot be taken back: b is a folder; nothing was done.");
+    assert_eq!(log.undo_last(&mut left_alone).unwrap(), undone("a", UndoneState::Restored, 0));
+}
+
+#[tokio::test]
+async fn lines_of_others_are_not_passed_off_as_the_agents() {
+    let (test, transcript) = kept();
+    let test = test.with_file("since", "one\n").with_file("between", "one\n").with_file("own", "one\n");
+    for path in ["since", "between", "own"] {
+        edit(&test, path, "one", "two").await;
+    }
+    let test = test.with_file("between", "two\ntheirs\n");
+    edit(&test, "own", "two", "three").await;
+    edit(&test, "between", "two", "three").await;
+    let _test = test.with_file("since", "two\ntheirs\n");
+    let diffs = log(&transcript).diffs().unwrap();
+    let others: Vec<(&str, bool)> = diffs.iter().map(|diff| (diff.path.as_str(), diff.changed_by_others)).collect();
+    assert_eq!(others, [("since", true), ("between", true), ("own", false)]);
 }
 
 #[tokio::test]
@@ -105,7 +158,7 @@ async fn what_an_edit_replaces_is_kept_before_it_is_made() {
     log(&transcript).keep(&path, Some(b"one"), b"two").unwrap();
     assert_eq!(std::fs::read(log(&transcript).folder.join("1")).unwrap(), b"one");
     // The process died before the edit: there is nothing to take back, and nothing is lost.
-    assert_eq!(log(&transcript).undo_last().unwrap(), undone("a", UndoneState::Unchanged, 0));
+    assert_eq!(log(&transcript).undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Unchanged, 0));
     assert_eq!(test.text("a"), "one");
 }
 
@@ -141,9 +194,9 @@ async fn a_line_that_was_cut_off_hides_no_other() {
     let whole = std::fs::read(&file).unwrap();
     std::fs::write(&file, [whole.as_slice(), b"{\"type\":\"und"].concat()).unwrap();
     write(&test, "a", "three").await;
-    assert_eq!(log.undo_last().unwrap().state, UndoneState::Restored);
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap().state, UndoneState::Restored);
     assert_eq!(test.text("a"), "two");
-    assert_eq!(log.undo_last().unwrap().state, UndoneState::Restored);
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap().state, UndoneState::Restored);
     assert_eq!(test.text("a"), "one");
 }
 
@@ -158,7 +211,7 @@ async fn what_is_kept_is_not_written_over_where_it_cannot_be_listed() {
     write(&test, "a", "three").await;
     assert_eq!(std::fs::read(folder.join("1")).unwrap(), b"one");
     assert_eq!(test.events().len(), 1, "and it is said");
-    assert!(matches!(log(&transcript).undo_last(), Err(UndoError::Refused(_))));
+    assert!(matches!(log(&transcript).undo_last(&mut Vec::new()), Err(UndoError::Refused(_))));
     assert_eq!(test.text("a"), "three");
 }
 
@@ -168,8 +221,8 @@ async fn damaged_content_is_not_put_back() {
     let test = test.with_file("a", "one");
     write(&test, "a", "two").await;
     std::fs::write(log(&transcript).folder.join("1"), "o").unwrap();
-    let why = log(&transcript).undo_last().unwrap_err().to_string();
-    assert_eq!(why, "a: what the edit replaced is damaged; nothing was taken back");
+    let why = log(&transcript).undo_last(&mut Vec::new()).unwrap_err().to_string();
+    assert_eq!(why, "the last edit is of a: what the edit replaced is damaged; nothing was taken back");
     assert_eq!(test.text("a"), "two");
 }
 
@@ -183,14 +236,14 @@ async fn the_changes_of_a_session_are_one_diff_for_each_file() {
     write(&test, "same", "y\n").await;
     write(&test, "same", "x\n").await;
     write(&test, "gone", "z\n").await;
-    log(&transcript).undo_last().unwrap();
+    log(&transcript).undo_last(&mut Vec::new()).unwrap();
     let diffs = log(&transcript).diffs().unwrap();
     let expected = [
         ("a", "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\n-two\n+1\n+2\n"),
         ("new", "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n"),
         ("same", ""),
     ]
-    .map(|(path, text)| FileDiff { path: path.into(), text: text.into() });
+    .map(|(path, text)| FileDiff { path: path.into(), text: text.into(), changed_by_others: false });
     assert_eq!(diffs, expected);
     std::fs::remove_file(test.path("new")).unwrap();
     assert_eq!(log(&transcript).diffs().unwrap()[1].text, "");
@@ -203,7 +256,7 @@ async fn a_link_that_was_swapped_in_is_not_followed() {
     crate::tools::fixtures::write(&test.outside("elsewhere/a"), "x");
     std::fs::remove_dir_all(test.path("folder")).unwrap();
     std::os::unix::fs::symlink(test.outside("elsewhere"), test.path("folder")).unwrap();
-    assert!(log(&transcript).undo_last().is_err());
+    assert!(log(&transcript).undo_last(&mut Vec::new()).is_err());
     assert!(test.outside("elsewhere/a").exists());
 }
 

@@ -74,7 +74,7 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
     let history = shared.transcript.history(&shared.tasks);
-    Agent { shared: Arc::new(shared), history }
+    Agent { shared: Arc::new(shared), history, left_alone: Vec::new() }
 }
 
 async fn work(

@@ -64,12 +64,12 @@ fn an_edit_from_before_a_resume_is_taken_back() {
     terminal.wait_for(BOX);
     terminal.keys("/diff<enter>");
     terminal.wait_for("+two");
-    terminal.wait_for("What commands changed is not in it.");
+    terminal.wait_for("What commands changed in other files is not in it.");
     terminal.keys("/undo<enter>");
     terminal.wait_for("notes.txt is as it was before its last edit.");
     assert_eq!(stage.read("notes.txt"), "one\n");
     terminal.keys("/undo<enter>");
-    terminal.wait_for("no edit of this session is left to take back;");
+    terminal.wait_for("No edit of this session is left to take back;");
     terminal.keys("why<enter>");
     terminal.wait_for("I see.");
     terminal.keys("<c-d>");

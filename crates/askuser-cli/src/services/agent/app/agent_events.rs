@@ -60,12 +60,18 @@ impl State {
                 }
             }
             Event::Told(words) => self.print(Item::Note(Role::Muted, words), out),
-            Event::Diff(text) => {
+            Event::Diff { text, also_changed } => {
                 let about = "what the agent's edits have changed".to_owned();
                 let heading = CallSummary { about, ..CallSummary::named("/diff") };
                 self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
                 self.print(Item::Diff { text, max_lines: OWN_LINES }, out);
-                self.print(Item::Note(Role::Muted, "What commands changed is not in it.".into()), out);
+                if !also_changed.is_empty() {
+                    let words =
+                        format!("Not only the agent has changed {}; that is in it too.", also_changed.join(", "));
+                    self.print(Item::Note(Role::Warning, words), out);
+                }
+                let others = "What commands changed in other files is not in it.";
+                self.print(Item::Note(Role::Muted, others.into()), out);
             }
             Event::ModelsListed(offered) => {
                 self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);

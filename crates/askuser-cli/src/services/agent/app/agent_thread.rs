@@ -76,8 +76,11 @@ pub(crate) enum AgentUpdate {
     Cleared,
     /// What a command has to say.
     Told(String),
-    /// What the edits of the session have changed.
-    Diff(String),
+    /// What the edits of the session have changed, and in which of these files somebody else has changed something too.
+    Diff {
+        text: String,
+        also_changed: Vec<String>,
+    },
     /// A command failed.
     CommandFailed(String),
     /// A turn has started.
@@ -367,17 +370,22 @@ fn undone_words(undone: &Undone) -> String {
 
 fn changes_update(changes: &[FileDiff]) -> AgentUpdate {
     let text: String = changes.iter().map(|change| change.text.as_str()).collect();
+    let others = changes.iter().filter(|change| change.changed_by_others && !change.text.is_empty());
+    let also_changed: Vec<String> = others.map(|change| change.path.clone()).collect();
     match text.is_empty() {
         true => {
             AgentUpdate::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into())
         }
-        false => AgentUpdate::Diff(text),
+        false => AgentUpdate::Diff { text, also_changed },
     }
 }
 
-/// An error with a full stop. It may begin with the name of a file, which stays as it is.
+/// An error as a sentence. A file's name stays as it is.
 fn sentence(error: &UndoError) -> String {
-    format!("{}.", error.to_string().trim_end_matches('.'))
+    let words = error.to_string();
+    let mut chars = words.chars();
+    let first = chars.next().map(|first| first.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }
 
 /// Opens another session; only one of the same folder.

@@ -264,7 +264,7 @@ impl Driver {
                 AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
                 AgentUpdate::Cleared => Event::Cleared,
                 AgentUpdate::Told(words) => Event::Told(words),
-                AgentUpdate::Diff(text) => Event::Diff(text),
+                AgentUpdate::Diff { text, also_changed } => Event::Diff { text, also_changed },
                 AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
                 AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
                 AgentUpdate::TurnStarted => Event::TurnStarted,

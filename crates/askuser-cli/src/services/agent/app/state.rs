@@ -202,8 +202,11 @@ pub(crate) enum Event {
     Cleared,
     /// What a command has to say.
     Told(String),
-    /// What the edits of the session have changed.
-    Diff(String),
+    /// What the edits of the session have changed, and in which of these files somebody else has changed something too.
+    Diff {
+        text: String,
+        also_changed: Vec<String>,
+    },
     CommandFailed(String),
     ModelsListed(Offered),
     TurnStarted,

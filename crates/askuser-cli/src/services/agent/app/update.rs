@@ -99,7 +99,7 @@ impl State {
             | Event::SessionChanged(_)
             | Event::Cleared
             | Event::Told(_)
-            | Event::Diff(_)
+            | Event::Diff { .. }
             | Event::CommandFailed(_)
             | Event::ModelsListed(_)
             | Event::TurnStarted
