@@ -133,7 +133,7 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    let said = "not run, because nobody was there to permit it: Bash touch made; --permissions accept-edits or allow lets it run";
+    let said = "not run, because nobody was there to permit it: Bash touch made; --permissions allow or a rule";
     assert!(stderr.contains(said), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
@@ -261,4 +261,24 @@ fn sessions_are_listed_and_found_by_what_was_said_in_them() {
     let mut elsewhere = place.askuser(&["agent", "sessions", "--all"]);
     let (_, stdout, _) = output(elsewhere.current_dir(place.state()));
     assert_eq!(stdout.lines().count(), 2);
+}
+
+#[test]
+fn what_nobody_was_there_for_is_said_with_what_would_help() {
+    let place = Place::new();
+    let write = |path: &str| json!({"name": "Write", "input": {"path": path, "content": "x"}});
+    let bash = json!({"name": "Bash", "input": {"command": "touch made"}});
+    let script = json!({"turns": [{"calls": [write("a.txt")]}, {"calls": [bash]}, {"text": "Done."}]});
+    let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi"]));
+    assert!(stderr.contains("Write a.txt; --permissions accept-edits lets it run"), "{stderr}");
+    let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
+    assert!(stderr.contains("Bash touch made; --permissions allow or a rule") && !stderr.contains("a.txt"), "{stderr}");
+    let script = json!({"turns": [{"calls": [write("AGENTS.md")]}, {"text": "Done."}]});
+    let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
+    assert!(stderr.contains("Write AGENTS.md; a person at a terminal, a front end or --answers FILE"), "{stderr}");
+    let answers = place.write("other.json", r#"{"Other": "thing"}"#);
+    let args = ["-p", "hi", "--answers", answers.to_str().unwrap()];
+    let (code, _, stderr) = output(&mut place.agent(&one_question(), &args));
+    assert_eq!(code, 3);
+    assert!(stderr.contains("nobody was there to answer: Which database?; --answers FILE"), "{stderr}");
 }

@@ -5,7 +5,7 @@ use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::inbox;
 use crate::signals::{Signal, Signals};
 use askuser::{Asker, Purpose, RequestKey, sanitize};
-use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Run, Usage};
+use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, PermissionMode, Run, Usage};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
@@ -22,6 +22,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// How long a turn that broke off waits for its last lines to be taken.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How many lines are said about what nobody permitted or answered.
+const MOST_LINES: usize = 5;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,8 +133,9 @@ struct Tally {
     questions: Vec<Value>,
     /// What calls that still run are about, by their ids.
     running: HashMap<String, String>,
-    /// The calls that nobody was there to permit.
-    not_permitted: Vec<String>,
+    /// What nobody was there to permit or to answer, and what would help.
+    lacking: Vec<String>,
+    mode: PermissionMode,
 }
 
 async fn converse(
@@ -144,7 +148,8 @@ async fn converse(
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
     let one_turn = wanted.prompt.is_some();
     let said = VecDeque::from_iter(wanted.prompt);
-    let mut talk = Talk { output, said, requests, lines, signals, tally: Tally::default() };
+    let tally = Tally { mode: agent.mode(), ..Tally::default() };
+    let mut talk = Talk { output, said, requests, lines, signals, tally };
     if output == Output::Stream {
         let cwd = agent.transcript().cwd();
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
@@ -272,13 +277,20 @@ impl Tally {
             AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::ToolStart { id, input, .. } => {
-                self.running.insert(id, about(&input));
+                let question = input["questions"][0]["question"].as_str();
+                let about = question.map_or_else(|| about(&input), |text| sanitize::line(text).into_owned());
+                self.running.insert(id, about);
             }
             AgentEvent::ToolResult { id, name, result } => {
                 let details = result.metadata.and_then(|metadata| metadata.details).unwrap_or_default();
                 let about = self.running.remove(&id).unwrap_or_default();
                 if details["permission"]["status"] == "unavailable" {
-                    self.not_permitted.push(format!("{name} {about}").trim_end().to_owned());
+                    let help = self.what_permits(&name);
+                    self.lacking
+                        .push(format!("not run, because nobody was there to permit it: {name} {about}; {help}"));
+                } else if details["status"] == "unavailable" {
+                    let help = "--answers FILE or a front end can answer it";
+                    self.lacking.push(format!("nobody was there to answer: {about}; {help}"));
                 }
                 for (outcome, purpose) in [(&details, Purpose::Question), (&details["permission"], Purpose::Permission)]
                 {
@@ -297,20 +309,29 @@ impl Tally {
         }
     }
 
+    /// What would have let a call run.
+    fn what_permits(&self, tool: &str) -> &'static str {
+        match (tool, self.mode) {
+            ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
+            (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
+                "--permissions allow or a rule (docs/permissions.md) lets it run"
+            }
+            // It is asked for in every mode.
+            _ => "a person at a terminal, a front end or --answers FILE can permit it",
+        }
+    }
+
     fn waits_for_somebody(&self) -> bool {
         matches!(self.error, Some(Broken { kind: FailureKind::NobodyThere, .. }))
     }
 
     fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
         let code = self.code();
-        if !self.not_permitted.is_empty() {
-            let what = self.not_permitted.join(", ");
-            failure::notice(
-                "askuser",
-                &format!(
-                    "not run, because nobody was there to permit it: {what}; --permissions accept-edits or allow lets it run"
-                ),
-            );
+        for line in self.lacking.iter().take(MOST_LINES) {
+            failure::notice("askuser", line);
+        }
+        if let Some(more @ 1..) = self.lacking.len().checked_sub(MOST_LINES) {
+            failure::notice("askuser", &format!("and {more} more like that"));
         }
         if output == Output::Json {
             let mut result = json!({
