@@ -95,6 +95,8 @@ pub(crate) fn about(input: &Value) -> String {
         (Some(("pattern", pattern)), Some(path)) => format!("{} in {path}", pattern.trim()),
         (Some((_, text)), _) => text.trim().to_owned(),
         (None, _) if input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null() => String::new(),
+        // JSON that is broken or was cut off: the model is told what is wrong with it.
+        (None, _) if input.is_string() => "with an input that is not whole".to_owned(),
         (None, _) => input.to_string(),
     };
     let mut lines = text.lines();
@@ -263,6 +265,7 @@ mod tests {
         check(json!({"path": "src", "pattern": "fn main"}), "fn main in src");
         check(json!({"description": "audit deps", "prompt": "…"}), "audit deps");
         check(json!({"x": 1}), "{\"x\":1}");
+        check(json!("{\"path\":\"big.txt\",\"con"), "with an input that is not whole");
         check(json!({}), "");
     }
 
