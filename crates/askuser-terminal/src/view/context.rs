@@ -57,7 +57,7 @@ fn exactly(text: &str, role_of: fn(&str) -> Role, theme: &Theme, columns: usize)
 }
 
 /// The role of a line of a diff.
-pub(crate) fn diff_role(line: &str) -> Role {
+pub fn diff_role(line: &str) -> Role {
     match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
         [b'+', ..] => Role::Success,

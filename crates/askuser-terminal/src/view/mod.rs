@@ -14,9 +14,9 @@ mod wrap;
 
 pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, not_stored_lines};
-pub use context::context_lines;
 use context::read_context;
-pub(crate) use context::{diff_role, rows_of_context};
+pub(crate) use context::rows_of_context;
+pub use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::{Start, is_plain, wrap_exactly};

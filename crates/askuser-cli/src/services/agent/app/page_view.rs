@@ -2,11 +2,11 @@
 
 use super::outputs::{Heading, OutputKind};
 use super::pager::{Pager, Search, VisibleRow};
-use super::scrollback::{call_line, diff_role, join_fitting, thought_words};
+use super::scrollback::{call_line, join_fitting, thought_words};
 use super::state::State;
 use crate::truncate::truncate;
 use askuser_terminal::text::{Line, Modifier, Span, Style};
-use askuser_terminal::{Role, Theme, width};
+use askuser_terminal::{Role, Theme, diff_role, width};
 
 /// What is not the output's: the heading and a rule above it, the keys below it.
 const FRAME_ROWS: usize = 3;

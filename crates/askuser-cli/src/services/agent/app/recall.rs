@@ -80,13 +80,15 @@ fn is_message(event: &AgentEvent) -> bool {
 fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
     let details = result.metadata.as_ref()?.details.as_ref()?;
     let answers: Vec<Answer> = serde_json::from_value(details["answers"].clone()).ok()?;
-    let set = set_of(&answers)?;
+    // A plan has no questions of its own, and those of an old session may not be read any more.
+    let asked = QuestionSet::parse(input.clone(), &Rules::repair()).ok();
+    let set = asked.filter(|set| reply::outcome(set, details).is_ok()).or_else(|| set_of(&answers))?;
     let outcome = reply::outcome(&set, details).ok()?;
     let context = input["plan"].as_str().map(Context::prose);
     Some(Closing { context, set, outcome })
 }
 
-/// Questions that these answers fit. Which other options they had is not told any more.
+/// Questions that these answers fit, where those that were asked are not known.
 fn set_of(answers: &[Answer]) -> Option<QuestionSet> {
     let question = |answer: &Answer| {
         let chosen = answer.selected_options.iter().cloned();

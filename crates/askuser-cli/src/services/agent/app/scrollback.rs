@@ -12,7 +12,9 @@ use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Confirm, Presentation, Role, Signs, Theme, closing_lines, context_lines, width, wrap_styled};
+use askuser_terminal::{
+    Confirm, Presentation, Role, Signs, Theme, closing_lines, context_lines, diff_role, width, wrap_styled,
+};
 use std::time::Duration;
 
 /// Something printed into the scrollback.
@@ -236,17 +238,6 @@ fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usiz
         lines.extend(indented(line, role, "    ", theme, columns));
     }
     lines
-}
-
-/// The role of a line of a diff.
-pub(crate) fn diff_role(line: &str) -> Role {
-    match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
-        [b'+', ..] => Role::Success,
-        [b'-', ..] => Role::Danger,
-        [b'@', b'@', ..] => Role::Primary,
-        _ => Role::Muted,
-    }
 }
 
 /// Wrapped lines are indented past the `+` and `-`.
