@@ -5,19 +5,25 @@ use crate::paint::Painter;
 use crate::view::{ColorDepth, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
 
-/// Paints for a terminal of 80 × 24 in 256 colours.
+/// Paints for a terminal of 80 × 24.
 pub struct Frames {
     painter: Painter,
     theme: Theme,
 }
 
 impl Default for Frames {
+    /// In 256 colours.
     fn default() -> Frames {
-        Frames { painter: Painter::new(Charset::Utf8), theme: Theme { depth: ColorDepth::Ansi256, ..Theme::default() } }
+        Frames::new(Theme { depth: ColorDepth::Ansi256, ..Theme::default() })
     }
 }
 
 impl Frames {
+    /// In the colours of a theme.
+    pub fn new(theme: Theme) -> Frames {
+        Frames { painter: Painter::new(Charset::Utf8), theme }
+    }
+
     /// Lays out a prompt and paints it over the previous frame, as the inline prompt does; returns the bytes to write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
         let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);

@@ -1,7 +1,7 @@
 //! From lines to bytes: writes only the cells that changed, with relative cursor moves.
 //!
 //! The frame is drawn where the cursor is, and the scrollback above is not touched.
-//! Between frames the cursor is in the frame's first cell (hidden) or at the caret; a terminal that rewraps its lines on a
+//! Between frames the cursor is at the caret, or hidden near the frame's first cell; a terminal that rewraps its lines on a
 //! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour, because the
 //! next change is likely to use it; everything else is reset.
 
@@ -32,7 +32,6 @@ pub(crate) struct Painter {
     /// The cursor's column; `None` after a character whose width on this terminal is uncertain.
     column: Option<u16>,
     pen: Pen,
-    caret: Option<Position>,
     cursor_visible: bool,
     /// The widths of the rows right above the frame that belong to earlier frames: a smaller terminal has scrolled them off
     /// the screen, where they cannot be erased, and a larger one brings them back.
@@ -65,7 +64,6 @@ impl Painter {
             row: 0,
             column: Some(0),
             pen: PLAIN,
-            caret: None,
             cursor_visible: true,
             stranded: Vec::new(),
             erased: None,
@@ -111,7 +109,6 @@ impl Painter {
             self.raw(b"\x1b[J");
         }
         self.ask_bottom_row(lines.len());
-        self.caret = caret;
         if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
             self.set_pen(PLAIN);
         }
@@ -120,8 +117,15 @@ impl Painter {
                 self.move_to(y, x);
                 self.show_cursor(true);
             }
-            None => self.move_to(0, 0),
+            None => self.move_to(self.resting_row(), 0),
         }
+    }
+
+    /// The row of a hidden cursor. The first one would do; a row or two further down it is nearer to what the next key changes,
+    /// and the rows above it are so short that no terminal rewraps them.
+    fn resting_row(&self) -> u16 {
+        let short = self.shown.iter().take(2).take_while(|row| length(row) <= 40).count();
+        short.min(self.shown.len().saturating_sub(1)) as u16
     }
 
     /// Sets the foreground to the first of these colours, unless it is one of them already. The next change is likely to use
@@ -228,19 +232,32 @@ impl Painter {
         self.raw(b"\x1b[K");
     }
 
-    /// Moves to a cell; rewrites up to three unchanged cells in between if that takes fewer bytes than a move.
+    /// Moves to a cell of a row, over cells that stay as they are: rewrites up to three of them, or jumps with a tab, where that
+    /// takes fewer bytes than a move.
     fn bridge(&mut self, row: &[Cell], y: u16, x: u16) {
-        if self.row == y
-            && let Some(from) = self.column
-            && from < x
-            && x - from <= 3
-        {
+        // From further right the row's start is nearer.
+        let from = self.column.filter(|here| *here <= x || here - x <= x).unwrap_or(0);
+        if from < x {
             let gap = &row[usize::from(from)..usize::from(x)];
-            if gap.iter().all(|cell| self.is_free(cell)) {
+            if gap.len() <= 3 && gap.iter().all(|cell| self.is_free(cell)) {
+                self.move_to(y, from);
                 gap.iter().for_each(|cell| self.put_cell(cell, 1));
+            } else if self.row == y && self.column == Some(from) {
+                self.tab(row, from, x);
             }
         }
         self.move_to(y, x);
+    }
+
+    /// Tabs to the stop at a column or right behind it: only over at most four columns, so that stops at every fourth column do
+    /// as well, and not over blanks alone, where tmux would write a tab.
+    fn tab(&mut self, row: &[Cell], from: u16, x: u16) {
+        let stop = (from / 8 + 1) * 8;
+        let jumps = stop - from <= 4 && (stop == x || stop == x + 1) && row.len() > usize::from(stop);
+        if jumps && !row[usize::from(from)..usize::from(stop)].iter().all(is_blank) {
+            self.out.push(b'\t');
+            self.column = Some(stop);
+        }
     }
 
     /// Whether a cell can be written as one byte without changing the pen.
@@ -283,6 +300,8 @@ impl Painter {
     }
 
     fn move_to(&mut self, row: u16, column: u16) {
+        // To the first column the cursor returns, which may be part of the move up.
+        let returns = column == 0 && self.column != Some(0);
         if row > self.row {
             let down = row - self.row;
             // Only a line feed creates a row at the bottom of the screen.
@@ -293,21 +312,22 @@ impl Painter {
             }
             self.known_rows = self.known_rows.max(row + 1);
         } else if row < self.row {
-            self.sequence(self.row - row, b'A');
+            self.sequence(self.row - row, if returns { b'F' } else { b'A' });
         }
-        self.row = row;
+        if returns && row >= self.row {
+            self.out.push(b'\r');
+        }
         match self.column {
-            Some(here) if here == column => {}
-            Some(here) if here < column => self.sequence(column - here, b'C'),
-            Some(here) if here - column <= 4 && column > 0 => (column..here).for_each(|_| self.out.push(b'\x08')),
-            _ => {
-                self.out.push(b'\r');
-                if column > 0 {
-                    self.sequence(column, b'C');
+            _ if column == 0 => {}
+            Some(here) if here <= column => {
+                if here < column {
+                    self.sequence(column - here, b'C');
                 }
             }
+            Some(here) if here - column <= 4 => (column..here).for_each(|_| self.out.push(b'\x08')),
+            _ => self.sequence(column + 1, b'G'),
         }
-        self.column = Some(column);
+        (self.row, self.column) = (row, Some(column));
     }
 
     fn sequence(&mut self, count: u16, end: u8) {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bench::Frames;
 use crate::fixtures::{database, events};
+use crate::view::{Background, ColorDepth, Theme};
 use askuser::Prompt;
 use askuser::prompt::PromptOptions;
 use proptest::prelude::*;
@@ -102,8 +103,16 @@ impl Terminal {
         }
         self.assert_blank_from(self.top + height);
         let screen = self.parser.screen();
-        let rest = frame.caret.unwrap_or(Position::ORIGIN);
-        assert_eq!(screen.cursor_position(), (self.top + rest.y, rest.x), "the cursor");
+        let (row, column) = screen.cursor_position();
+        match frame.caret {
+            Some(caret) => assert_eq!((row, column), (self.top + caret.y, caret.x), "the cursor"),
+            None => {
+                assert_eq!(column, 0, "the hidden cursor");
+                // No terminal is so narrow that it would rewrap what is above it.
+                let above = &frame.lines[..usize::from(row - self.top)];
+                assert!(above.len() <= 2 && above.iter().all(|line| line.width() <= 40), "{above:?}");
+            }
+        }
         assert_eq!(screen.hide_cursor(), frame.caret.is_none());
         assert_eq!(screen.bgcolor(), vt100::Color::Default, "the pen at rest");
         assert!(!screen.bold() && !screen.dim() && !screen.italic() && !screen.underline() && !screen.inverse());
@@ -456,10 +465,42 @@ fn closing_lines_stay_and_leave_the_pen_plain() {
 
 // ---- what it costs ----
 
+#[test]
+fn a_tab_is_used_only_where_stops_at_every_fourth_column_do_as_well() {
+    let repaint = |before: &str, after: &str| {
+        let mut painter = Painter::new(Charset::Utf8);
+        painter.paint(&[Line::raw(before)], 40, None);
+        painter.take();
+        painter.paint(&[Line::raw(after)], 40, None);
+        String::from_utf8(painter.take()).expect("text")
+    };
+    assert_eq!(repaint("   a ○ b rest", "   A ○ B rest"), "   A\t\x08B\r");
+    assert_eq!(repaint("   a ○  b rest", "   A ○  B rest"), "   A\tB\r");
+    // From further away, over blanks alone (tmux would write a tab), and at the end of the row (it may be the terminal's end).
+    assert_eq!(repaint("  a ○  b rest", "  A ○  B rest"), "  A\x1b[4CB\r");
+    assert_eq!(repaint("   a    b rest", "   A    B rest"), "   A\x1b[4CB\r");
+    assert_eq!(repaint("   a ○ b", "   A ○ B"), "   A\x1b[3CB\r");
+}
+
+#[test]
+fn a_hidden_cursor_rests_only_below_rows_that_no_terminal_rewraps() {
+    let row_of_the_cursor = |rows: &[&str]| {
+        let mut painter = Painter::new(Charset::Utf8);
+        painter.paint(&rows.iter().map(|row| Line::raw(*row)).collect::<Vec<_>>(), 80, None);
+        painter.row
+    };
+    let wide = "a row that has more than forty columns in it";
+    assert_eq!(row_of_the_cursor(&["chip", "", "question", "option"]), 2);
+    assert_eq!(row_of_the_cursor(&["chip", wide, "question"]), 1);
+    assert_eq!(row_of_the_cursor(&[wide, "", "question"]), 0);
+    assert_eq!(row_of_the_cursor(&["one"]), 0);
+    assert_eq!(row_of_the_cursor(&[]), 0);
+}
+
 /// The bytes each key of a script makes the painter write, in a terminal of 80 columns and 24 rows.
-fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
+fn costs(set: askuser::QuestionSet, script: &str, theme: Theme) -> Vec<usize> {
     let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
-    let mut frames = Frames::default();
+    let mut frames = Frames::new(theme);
     frames.paint(&prompt);
     let mut cost = |event| {
         prompt.update(event, Duration::ZERO);
@@ -470,19 +511,24 @@ fn costs(set: askuser::QuestionSet, script: &str) -> Vec<usize> {
 
 #[test]
 fn an_arrow_key_costs_at_most_sixty_bytes() {
-    // Among the options. On Other most keys mean something else, and the footer says so.
-    let costs = costs(database(), "<down><down><up><up><down><up>?<esc><down>");
-    let arrows = costs.iter().take(6).chain(costs.last());
-    assert!(arrows.clone().all(|bytes| (1..=60).contains(bytes)), "{costs:?}");
+    for background in [Background::Dark, Background::Light, Background::Unknown] {
+        for depth in [ColorDepth::TrueColor, ColorDepth::Ansi256, ColorDepth::None] {
+            let theme = Theme { background, depth, ..Theme::default() };
+            // Among the options. On Other most keys mean something else, and the footer says so.
+            let costs = costs(database(), "<down><down><up><up><down><up>?<esc><down>", theme);
+            let arrows = costs.iter().take(6).chain(costs.last());
+            assert!(arrows.clone().all(|bytes| (1..=60).contains(bytes)), "{costs:?} {background:?} {depth:?}");
+        }
+    }
 }
 
 #[test]
 fn a_key_that_changes_nothing_costs_nothing() {
-    assert_eq!(costs(database(), "<up><home>x"), [0, 0, 0]);
+    assert_eq!(costs(database(), "<up><home>x", Theme::default()), [0, 0, 0]);
 }
 
 #[test]
 fn a_typed_character_costs_a_few_bytes() {
-    let costs = costs(database(), "4abcdef");
+    let costs = costs(database(), "4abcdef", Theme::default());
     assert!(costs[2..].iter().all(|bytes| *bytes <= 40), "{costs:?}");
 }

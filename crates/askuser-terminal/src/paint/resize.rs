@@ -30,11 +30,11 @@ impl Painter {
         let columns = columns.max(1);
         let height = |width: u16| if reflow { width.max(1).div_ceil(columns) } else { 1 };
         let sized = |width: u16| (width, height(width));
-        let mut rows: Vec<(u16, u16)> = Vec::new();
-        let mut up = 0;
-        if let Some(caret) = self.caret {
-            rows = self.shown.iter().take(usize::from(caret.y)).map(|row| sized(length(row))).collect();
-            up = rows.iter().map(|(_, height)| height).sum::<u16>() + if reflow { caret.x / columns } else { 0 };
+        let above = self.shown.iter().take(usize::from(self.row));
+        let mut rows: Vec<(u16, u16)> = above.map(|row| sized(length(row))).collect();
+        let mut up = rows.iter().map(|(_, height)| height).sum::<u16>();
+        if reflow {
+            up += self.column.unwrap_or(0) / columns;
         }
         if let Some(cursor_row) = cursor_row {
             let hidden = take_top(&mut rows, up.saturating_sub(cursor_row));
@@ -85,9 +85,6 @@ impl Painter {
             let hidden = self.shown.len().saturating_sub(usize::from(bottom_row) + 1);
             self.stranded.extend(self.shown.drain(..hidden).map(|row| length(&row)));
             self.row = self.row.saturating_sub(hidden as u16);
-            if let Some(caret) = &mut self.caret {
-                caret.y = caret.y.saturating_sub(hidden as u16);
-            }
         }
     }
 }
