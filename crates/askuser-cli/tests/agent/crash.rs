@@ -27,7 +27,7 @@ fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usi
     while count < most
         && let Some(event) = driver.next()
     {
-        count += 1;
+        count += usize::from(event["type"] != "replay");
         let inner = if event["type"] == "task" { &event["event"] } else { &event };
         if inner["type"] == "ask_user" {
             let key = &inner["request"]["key"];
@@ -51,6 +51,11 @@ fn follow(driver: &mut Driver, most: usize) -> (Vec<String>, Option<String>, usi
 fn settled(entries: &[Value]) -> BTreeSet<String> {
     let outcomes = entries.iter().filter(|entry| entry["type"] == "outcome");
     outcomes.map(|entry| name(&entry["task"], &entry["id"], &entry["purpose"])).collect()
+}
+
+/// Whether the last message of the script was written down.
+fn is_over(entries: &[Value]) -> bool {
+    entries.iter().any(|entry| entry["type"] == "assistant" && entry["content"][0]["text"] == "All done.")
 }
 
 /// A question as this test names it: `TASK/CALL:purpose`.
@@ -88,8 +93,7 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         // A session in which nothing was said is not one to go on with.
         let args: &[&str] = if said { &["--continue"] } else { &["-p", "go"] };
         let mut driver = Driver::start(place.agent(&script(), args).args(STREAM));
-        let over =
-            before.iter().any(|entry| entry["type"] == "assistant" && entry["content"][0]["text"] == "All done.");
+        let over = is_over(&before);
         let (asked, text, _) = follow(&mut driver, if over { 1 } else { usize::MAX });
         assert_eq!(driver.finish(), 0, "killed after {step} events");
         let again: Vec<&String> = asked.iter().filter(|id| answered.contains(*id)).collect();
@@ -103,6 +107,50 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         }
         let all = settled(&Place::entries(place.sessions().last().unwrap()));
         assert_eq!(all.len(), 3, "killed after {step} events: {all:?}");
+    }
+}
+
+/// Turns that each run a command with much output, and ask in every third: more than a small context holds.
+fn long_script(turns: usize) -> Value {
+    let turn = |i: usize| {
+        let command = format!("echo ran {i} >> log; seq {i}000 {i}999");
+        let mut calls = vec![json!({"name": "Bash", "input": {"command": command}})];
+        if i.is_multiple_of(3) {
+            calls.push(ask(&format!("Which of {i}?"), "Pick", &[&format!("First of {i}"), "Second"]));
+        }
+        json!({"text": format!("Turn {i}."), "calls": calls})
+    };
+    let turns: Vec<Value> = (1..=turns).map(turn).chain([json!({"text": "All done."})]).collect();
+    json!({ "turns": turns })
+}
+
+#[test]
+fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_end() {
+    const TURNS: usize = 15;
+    for lifetime in [5, 8, 13, 27] {
+        let place = Place::new();
+        let (mut lives, mut entries) = (0, Vec::new());
+        while !is_over(&entries) {
+            lives += 1;
+            let args: &[&str] = if entries.is_empty() { &["-p", "go"] } else { &["--continue"] };
+            let mut command = place.agent(&long_script(TURNS), args);
+            let mut driver = Driver::start(command.args(STREAM).env("ASKUSER_CONTEXT_WINDOW", "6000"));
+            let (asked, _, _) = follow(&mut driver, lifetime);
+            driver.kill();
+            let answered = settled(&entries);
+            let again: Vec<&String> = asked.iter().filter(|id| answered.contains(*id)).collect();
+            assert_eq!(again, Vec::<&String>::new(), "asked again in life {lives} of {lifetime} events");
+            assert!(lives < 200, "no progress in lives of {lifetime} events");
+            entries = Place::entries(&place.sessions().remove(0));
+        }
+        let count = |kind: &str| entries.iter().filter(|entry| entry["type"] == kind).count();
+        assert!(lives > 3 && count("compacted") > 1, "{lives} lives, {} summaries", count("compacted"));
+        assert_eq!(settled(&entries).len(), TURNS + TURNS / 3, "what was asked is settled");
+        // Cut off between starting and being written down, nobody can know; nothing is run twice in any case.
+        let log = std::fs::read_to_string(place.folder().join("log")).unwrap();
+        let ran: Vec<&str> = log.lines().collect();
+        assert_eq!(ran.iter().collect::<BTreeSet<_>>().len(), ran.len(), "run twice: {ran:?}");
+        assert_eq!(count("started"), TURNS, "{ran:?}");
     }
 }
 
