@@ -3,6 +3,7 @@
 use crate::config::{Format, Settings};
 use crate::failure::{Failure, exit, reason};
 use crate::json::harmless;
+use crate::wrapped::wrapped_for;
 use askuser::{QuestionSet, Resolution, Status, Violations, report};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -49,7 +50,7 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
     let mut stdout = std::io::stdout();
     let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
-        Format::Text => report::prose(set, resolution),
+        Format::Text => wrapped_for(&stdout, &report::prose(set, resolution)).into_owned(),
         Format::Json => harmless(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),

@@ -44,6 +44,9 @@ pub struct Options {
     pub occasion: Occasion,
     /// Told when the person stops the clock of a question that somebody else keeps the time of too.
     pub on_hold: OnHold,
+    /// Whether the terminal stays locked until this process ends: what it prints below its prompt is not drawn over by a
+    /// prompt that has waited.
+    pub locks_until_exit: bool,
 }
 
 /// Told that the clock of a question was stopped.
@@ -85,6 +88,7 @@ impl From<Environment> for Options {
             window: environment.window,
             occasion: Occasion::default(),
             on_hold: OnHold::default(),
+            locks_until_exit: false,
         }
     }
 }
@@ -167,6 +171,9 @@ pub(crate) fn run(
     }
     let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
     let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
+    if options.locks_until_exit {
+        device.lock_until_exit();
+    }
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result

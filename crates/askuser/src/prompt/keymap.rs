@@ -138,8 +138,15 @@ pub static TABLE: &[Binding] = &[
         "choose and go on; the last number is Other",
         Some(("1-9", "choose")),
     ),
-    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "toggle"))),
-    row(DIGITS, &[Other], Action::Number(0), "1–9", "choose that one; the last number is Other", None),
+    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "choose"))),
+    row(
+        DIGITS,
+        &[Other],
+        Action::Number(0),
+        "1–9",
+        "choose that one; the last number is Other",
+        Some(("1-9", "choose")),
+    ),
     row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", Some(("1-9", "change"))),
     row(
         &[key(Left), key(BackTab), shift(Tab)],

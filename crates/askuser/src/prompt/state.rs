@@ -518,7 +518,10 @@ impl Prompt {
                 Action::Number(_) if self.occasion == Occasion::Unbidden => {
                     (format!("1-{}", self.numbers()).into(), "move")
                 }
-                Action::Number(_) => (format!("1-{}", self.numbers()).into(), word),
+                Action::Number(_) => {
+                    let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
+                    (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
+                }
                 Action::Escape if self.occasion != Occasion::Asked && !typing => (key.into(), "later"),
                 _ => (key.into(), word),
             })
