@@ -113,7 +113,7 @@ pub const SETTINGS: &[Setting] = &[
         "DURATION",
         "250ms",
         User,
-        "Ignore Enter, Space and digits for this long after the first frame; 0 is off",
+        "Ignore keys that answer, cancel or open a text for this long after the first frame; 0 is off",
     ),
     setting(
         "success_flash",

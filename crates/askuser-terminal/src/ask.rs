@@ -4,7 +4,7 @@ use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Charset, Environment, Presentation, Window};
-use crate::view::{Confirm, Theme};
+use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
 use askuser::{AskError, Choice, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
@@ -72,6 +72,13 @@ impl Options {
     /// Options for the terminal this process runs in, according to its environment variables.
     pub fn detect() -> Options {
         Options::from(Environment::read(|name| std::env::var(name).ok()))
+    }
+
+    /// Whether the terminal is asked for its background, once a prompt is there: where nothing is known about it, it would
+    /// change a colour, and a reply may come.
+    pub fn asks_background(&self) -> bool {
+        let Theme { background, depth, .. } = self.theme;
+        background == Background::Unknown && depth != ColorDepth::None && self.window == Window::Titled
     }
 }
 
