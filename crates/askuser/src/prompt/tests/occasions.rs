@@ -109,3 +109,13 @@ fn what_is_asked_for_by_name_waits_like_a_key() {
         assert_eq!((act(&mut prompt, 1), prompt.mode()), (Effect::Continue, mode), "{before}");
     }
 }
+
+#[test]
+fn a_text_by_name_begins_nothing_but_on_the_row_of_other() {
+    let insert = || Event::Act(Action::Edit(crate::text::Edit::Insert('x')));
+    for (script, place) in [("", "1 on PostgreSQL | "), ("<down><down><down>", "1 on Other, other “x█” | ")] {
+        let mut played = play(Prompt::new(database(), ARMED), script);
+        assert_eq!(played.prompt.update(insert(), Duration::ZERO), Effect::Continue);
+        assert_eq!(played.line(), place);
+    }
+}
