@@ -47,6 +47,43 @@ fn a_bad_value_is_named_with_its_origin_and_what_it_must_be() {
     );
 }
 
+#[test]
+fn an_address_goes_by_the_layer_it_and_the_model_were_set_in() {
+    let address = |user: &str, environment: &[(&str, &str)], flags: &[(&str, &str)]| {
+        let base_url = lay(Some(user), None, environment, flags).unwrap().settings().unwrap().base_url;
+        base_url.map(|base_url| (base_url.url, base_url.origin.to_string(), base_url.is_for_any_model))
+    };
+    let (file, variable) = ("base_url = \"http://f/\"", ("ASKUSER_BASE_URL", "http://e/"));
+    let of_variable = |any| Some(("http://e/".to_owned(), "environment, ASKUSER_BASE_URL".to_owned(), any));
+    // A model that was chosen closer by is not sent there.
+    assert_eq!(address(file, &[("ASKUSER_MODEL", "anthropic/y")], &[]), None);
+    assert_eq!(address("", &[variable], &[("model", "anthropic/y")]), None);
+    // What stands in a file is for the model of that file; a variable alone is for whichever model there is.
+    assert!(address(file, &[], &[]).is_some_and(|(.., any)| !any));
+    assert_eq!(address("model = \"ollama/x\"", &[variable], &[]), of_variable(true));
+    assert_eq!(address("", &[variable, ("ASKUSER_MODEL", "ollama/x")], &[]), of_variable(false));
+}
+
+#[test]
+fn every_bad_value_is_told_what_it_must_be() {
+    for (name, value, must) in [
+        ("timeout", "0", "a duration above 0, such as 30s, 5m or 1h"),
+        ("max_tokens", "0", "a whole number above 0"),
+        ("context_window", "999", "a whole number of at least 1000, or auto"),
+        ("price", "3", "two numbers with a slash between them, such as 3/15"),
+        ("via", "letter", "policy, terminal or inbox, or several of them with commas"),
+        ("success_flash", "2s", "a duration of at most 1s"),
+        ("answers", "", "a JSON or TOML file"),
+        ("notify", "maybe", "true or false"),
+        ("key_delay", "soon", "a duration such as 250ms, 30s, 5m or 1h"),
+        ("theme", "pink", "auto|dark|light|contrast"),
+    ] {
+        let refused = lay(None, None, &[], &[(name, value)]).unwrap().settings().unwrap_err().message;
+        let flag = name.replace('_', "-");
+        assert_eq!(refused, format!("{name}: {value:?} (from flag, --{flag}), must be {must}"));
+    }
+}
+
 /// What a setting means with this value; `None` if it is refused.
 fn read<T>(name: &str, value: &str, field: impl Fn(Settings) -> T) -> Option<T> {
     lay(None, None, &[], &[(name, value)]).unwrap().settings().ok().map(field)
@@ -108,6 +145,16 @@ fn settings_mean_what_they_say() {
     let commands = [Some(None), Some(Some("c".to_owned()))];
     assert_eq!(["none", "c"].map(|v| read("on_question", v, |s| s.on_question)), commands);
     assert_eq!(["none", "5", "0"].map(|v| read("max_tokens", v, |s| s.max_tokens)), [Some(None), Some(Some(5)), None]);
+    let efforts = [None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High)].map(Some);
+    assert_eq!(["none", "low", "medium", "high"].map(|v| read("effort", v, |s| s.effort)), efforts);
+    let windows = [Some(None), Some(Some(1_000)), None, None];
+    assert_eq!(["auto", "1000", "999", "many"].map(|v| read("context_window", v, |s| s.context_window)), windows);
+    let prices = [Some(None), Some(Some(Price { input: 3.0, output: 15.0 })), None];
+    assert_eq!(["none", "3/15", "3"].map(|v| read("price", v, |s| s.price)), prices);
+    assert_eq!(
+        ["0", "1s", "soon"].map(|v| read("key_delay", v, |s| s.key_delay)),
+        [Some(Duration::ZERO), Some(second), None]
+    );
     let permits = [Permit::Ask, Permit::AcceptEdits, Permit::Allow].map(Some);
     assert_eq!(["ask", "accept-edits", "allow"].map(|v| read("permissions", v, |s| s.permissions)), permits);
     let named = [Vec::new(), vec!["A".to_owned(), "B".to_owned()]].map(Some);

@@ -41,4 +41,46 @@ mod tests {
         std::fs::write(repository.join("askuser.toml"), "").unwrap();
         assert_eq!(project_file(&inside), Some(repository.join("askuser.toml")));
     }
+
+    #[test]
+    fn the_nearest_file_of_a_project_counts_in_repositories_of_every_kind() {
+        for marker in [".git", ".hg", ".jj"] {
+            let repository = tempfile::tempdir().unwrap();
+            let inside = repository.path().join("src/deep");
+            std::fs::create_dir_all(&inside).unwrap();
+            std::fs::create_dir(repository.path().join(marker)).unwrap();
+            std::fs::write(repository.path().join("askuser.toml"), "").unwrap();
+            assert_eq!(project_file(&inside), Some(repository.path().join("askuser.toml")), "{marker}");
+            std::fs::write(inside.join("askuser.toml"), "").unwrap();
+            assert_eq!(project_file(&inside), Some(inside.join("askuser.toml")), "{marker}");
+        }
+    }
+
+    fn folder(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        user_folder(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_users_folder_is_an_absolute_one_or_none() {
+        let home = ("HOME", "/home/ada");
+        assert_eq!(folder(&[("XDG_CONFIG_HOME", "/config"), home]), Some("/config/askuser".into()));
+        for ignored in [("XDG_CONFIG_HOME", ""), ("XDG_CONFIG_HOME", "config"), ("APPDATA", "/windows")] {
+            assert_eq!(folder(&[ignored, home]), Some("/home/ada/.config/askuser".into()), "{ignored:?}");
+        }
+        assert_eq!(folder(&[("HOME", "")]), None);
+    }
+
+    #[test]
+    fn the_users_file_is_one_only_where_there_is_a_file() {
+        let config = tempfile::tempdir().unwrap();
+        let file = config.path().join("askuser/askuser.toml");
+        let found = || user_file(|name| (name == "XDG_CONFIG_HOME").then(|| config.path().display().to_string()));
+        assert_eq!(found(), None);
+        std::fs::create_dir_all(&file).unwrap();
+        assert_eq!(found(), None);
+        std::fs::remove_dir(&file).unwrap();
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(found(), Some(file));
+    }
 }

@@ -161,9 +161,11 @@ impl Layers {
                     continue;
                 }
             };
-            // A path in a file is meant from where the file is.
+            // A path in a file is meant from where the file is; the word for none, or for the usual one, is no path.
             let value = match (key.as_str(), path.parent()) {
-                ("answers" | "store", Some(folder)) if value != "auto" => folder.join(value).display().to_string(),
+                ("answers" | "store", Some(folder)) if !value.is_empty() && value != SETTINGS[i].default => {
+                    folder.join(value).display().to_string()
+                }
                 _ => value,
             };
             self.values[i] = (value, Origin::File(path.to_owned()));

@@ -110,3 +110,53 @@ fn a_section_is_told_that_there_are_none() {
     let failure = lay(Some("[ask]\ntimeout = 5"), None, &[], &[]).unwrap_err();
     assert_eq!(failure.hint.as_deref(), Some("settings stand in no [section]: write them at the top of the file"));
 }
+
+#[test]
+fn none_in_a_file_is_no_path_to_a_file_of_that_name() {
+    let layers = lay(Some("answers = \"none\"\nstore = \"auto\""), None, &[], &[]).unwrap();
+    check(&layers, "answers", "none", "user.toml");
+    check(&layers, "store", "auto", "user.toml");
+    let nothing = lay(Some("answers = \"\""), None, &[], &[]).unwrap().settings().unwrap_err();
+    assert!(nothing.message.ends_with("must be a JSON or TOML file"), "{}", nothing.message);
+}
+
+#[test]
+fn a_path_in_a_file_is_meant_from_there() {
+    let layers = lay(Some("answers = \"a.json\"\nstore = \"kept/inbox\"\nmodel = \"a/b\""), None, &[], &[]).unwrap();
+    for (name, path) in [("answers", "a.json"), ("store", "kept/inbox")] {
+        let (_, value, origin) = layers.rows().find(|(setting, ..)| setting.name == name).unwrap();
+        let Origin::File(file) = origin else { panic!("{name} is from {origin}") };
+        assert_eq!(Path::new(value), file.parent().unwrap().join(path));
+    }
+    check(&layers, "model", "a/b", "user.toml");
+    let elsewhere = lay(Some("store = \"/kept/inbox\""), None, &[], &[]).unwrap();
+    check(&elsewhere, "store", "/kept/inbox", "user.toml");
+}
+
+#[test]
+fn an_empty_variable_is_as_good_as_none() {
+    let layers = lay(Some("theme = \"dark\""), None, &[("ASKUSER_THEME", ""), ("ASKUSER_COLOR", "")], &[]).unwrap();
+    check(&layers, "theme", "dark", "user.toml");
+    check(&layers, "color", "auto", "default");
+}
+
+#[test]
+fn numbers_and_switches_need_no_quotes() {
+    let layers = lay(Some("timeout = 5\nplain = true"), None, &[], &[]).unwrap();
+    check(&layers, "timeout", "5", "user.toml");
+    check(&layers, "plain", "true", "user.toml");
+}
+
+#[test]
+fn an_unknown_setting_like_no_other_points_to_the_list() {
+    let failure = lay(Some("xyzzy = 1"), None, &[], &[]).unwrap_err();
+    assert_eq!(failure.hint.as_deref(), Some("`askuser config` lists the settings"));
+}
+
+#[test]
+fn a_file_that_cannot_be_opened_is_named() {
+    let missing = PathBuf::from("/nowhere/askuser.toml");
+    let sources = Sources { user: Some(missing), project: None, environment: &|_| None, flag: &|_| None };
+    let message = Layers::lay(&sources).sound().unwrap_err().message;
+    assert_eq!(message, "cannot open /nowhere/askuser.toml: No such file or directory");
+}

@@ -43,4 +43,18 @@ mod tests {
         let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
         assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
     }
+
+    #[test]
+    fn what_we_tell_our_own_commands_is_no_misspelt_setting() {
+        let told = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
+        let set = SETTINGS.iter().map(variable).chain(["ASKUSER_ARM", "ASKUSER_FLASH"].map(str::to_owned));
+        assert_eq!(misspelt_variables(set.chain(told.map(str::to_owned))), []);
+    }
+
+    #[test]
+    fn a_word_with_half_of_a_name_in_it_is_not_taken_for_that() {
+        assert_eq!(similar_setting("storage"), Some("store"));
+        assert_eq!(similar_setting("storekeeper"), None);
+        assert_eq!(similar_setting("store_five"), None);
+    }
 }

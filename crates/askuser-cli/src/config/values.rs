@@ -124,10 +124,35 @@ mod tests {
         check("0", Some(0));
         check("30s", Some(30_000));
         check("1.5m", Some(90_000));
+        check("5", Some(5_000));
+        check("2 min", Some(120_000));
         check("1h", Some(3_600_000));
+        check("2d", Some(172_800_000));
+        check("366d", Some(31_622_400_000));
+        check("367d", None);
         check("", None);
         check("-1s", None);
         check("5x", None);
         check("999999999999h", None);
+    }
+
+    #[test]
+    fn surfaces_are_spelled_as_they_are_named_and_keep_their_order() {
+        let all = [Surface::Inbox, Surface::Policy, Surface::Terminal];
+        assert_eq!(surfaces(&all.map(Surface::name).join(" , ")), Some(all.to_vec()));
+        for wrong in ["", "terminal,", "terminal,letter", "Terminal"] {
+            assert_eq!(surfaces(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_for_a_million_tokens_read_and_written() {
+        let price = Price::parse("3/ 15").unwrap();
+        assert_eq!(price, Price { input: 3.0, output: 15.0 });
+        assert_eq!(price.of(2_000_000, 100_000), 7.5);
+        assert_eq!(Price::parse("0/0.5"), Some(Price { input: 0.0, output: 0.5 }));
+        for wrong in ["3", "3/", "/15", "-1/15", "3/-15", "inf/15", "3/nan", "3/15/20"] {
+            assert_eq!(Price::parse(wrong), None, "{wrong}");
+        }
     }
 }
