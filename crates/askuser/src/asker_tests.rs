@@ -34,9 +34,11 @@ fn whoever_sees_a_question_that_ended_elsewhere_reads_how() {
     assert_eq!(answer, "Answered by ada from web (Database: PostgreSQL, two lines)");
 }
 
-/// A delivery, and what its surface has been told about it.
-fn delivery(resolution: Resolution) -> (Delivery, Arc<Mutex<Vec<Result<(), String>>>>) {
-    let told = Arc::new(Mutex::new(Vec::new()));
+/// What a surface has been told about its delivery.
+type Told = Arc<Mutex<Vec<Result<(), String>>>>;
+
+fn delivery(resolution: Resolution) -> (Delivery, Told) {
+    let told = Told::default();
     let tell = Arc::clone(&told);
     (Delivery::new(resolution, move |stored| tell.lock().unwrap().push(stored)), told)
 }

@@ -119,3 +119,11 @@ fn a_text_by_name_begins_nothing_but_on_the_row_of_other() {
         assert_eq!(played.line(), place);
     }
 }
+
+#[test]
+fn what_a_surface_could_not_do_is_told_like_a_refused_key() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    prompt.warn("The editor failed".into());
+    let told = prompt.notice().map(|notice| (notice.text.as_str(), notice.kind));
+    assert_eq!(told, Some(("The editor failed", NoticeKind::Rejected)));
+}
