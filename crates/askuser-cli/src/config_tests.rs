@@ -25,6 +25,7 @@ fn an_address_is_not_for_a_model_that_was_chosen_closer_by() {
 fn an_address_is_for_another_model_only_if_nothing_else_was_said_of_it() {
     let address = |user: &str, flags: &[(&str, &str)], model: &str| {
         let settings = lay(Some(user), None, &[], flags).unwrap().settings().unwrap().with_model(model);
+        assert_eq!(settings.model.as_deref(), Some(model));
         settings.base_url.map(|base_url| base_url.url)
     };
     let (given, file) = ([("base_url", "http://h/")], "model = \"ollama/x\"\nbase_url = \"http://f/\"");
