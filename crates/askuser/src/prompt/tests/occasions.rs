@@ -1,6 +1,7 @@
 //! Prompts that nobody waits for right here: opened by somebody, or by themselves under somebody's hands.
 
 use super::*;
+use crate::request::{Origin, Purpose, Request, RequestKey};
 
 fn on(occasion: Occasion, set: QuestionSet, options: PromptOptions) -> Prompt {
     Prompt::new(set, options).on(occasion)
@@ -126,4 +127,32 @@ fn what_a_surface_could_not_do_is_told_like_a_refused_key() {
     prompt.warn("The editor failed".into());
     let told = prompt.notice().map(|notice| (notice.text.as_str(), notice.kind));
     assert_eq!(told, Some(("The editor failed", NoticeKind::Rejected)));
+}
+
+#[test]
+fn a_prompt_takes_everything_from_its_request() {
+    for (purpose, wording) in [
+        (Purpose::Question, Wording::Prose),
+        (Purpose::Plan, Wording::Prose),
+        // What a person agrees to is shown exactly.
+        (Purpose::Permission, Wording::Exact),
+    ] {
+        let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), auth())
+            .with_origin(Origin::default().with_task("audit"))
+            .with_deadline(Duration::from_secs(60))
+            .with_known(known(&auth(), &[(0, &[1])]))
+            .unwrap();
+        let prompt = Prompt::of(&request, Duration::ZERO);
+        assert_eq!((prompt.wording(), prompt.origin()), (wording, Some("task 'audit'")));
+        assert_eq!((prompt.page(), prompt.time_left()), (Page::Question(1), Some(Duration::from_secs(60))));
+        assert!(prompt.is_prefilled(0) && !prompt.is_prefilled(1) && !prompt.is_prefilled(9));
+    }
+}
+
+#[test]
+fn a_question_or_a_row_that_is_not_there_has_nothing() {
+    let prompt = play(Prompt::new(database(), ARMED), "nfor now<enter><enter>").prompt;
+    assert_eq!((prompt.answer(0).is_some(), prompt.answer(1)), (true, None));
+    let notes = [0, 3, 4].map(|row| prompt.draft(0).note(row).map(Text::as_str));
+    assert_eq!(notes, [Some("for now"), Some(""), None]);
 }
