@@ -268,6 +268,13 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_without_a_meaning_is_no_text_where_there_is_no_text() {
+        for context in [Single, Multi, Review] {
+            assert_eq!(action(key(Char('x')), context), None, "{context:?}");
+        }
+    }
+
+    #[test]
     fn letters_and_digits_are_text_while_typing() {
         for c in "kjncd?15 ".chars() {
             assert_eq!(action(key(Char(c)), Typing), Some(Action::Edit(Edit::Insert(c))));

@@ -1,5 +1,8 @@
 //! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
+mod occasions;
+mod scrolling;
+
 use super::*;
 use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};

@@ -318,7 +318,7 @@ impl Prompt {
                 return;
             }
             if row.end <= viewport.offset {
-                return self.come_back((focus + 1..=last).find(|&row| viewport.shows(row)), 1);
+                return self.come_back((focus..=last).find(|&row| viewport.shows(row)), 1);
             }
         }
         if focus < last { self.focus_on(focus + 1) } else { self.scroll_by_page(1) }
