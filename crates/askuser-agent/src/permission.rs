@@ -4,6 +4,7 @@
 //!
 //! [`Asker`]: askuser::Asker
 
+use crate::asking::Asked;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::AllowedRule;
@@ -130,7 +131,10 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Err(invalid) => return Ok(Verdict::Invalid(invalid)),
     };
     let shared = &context.shared;
-    if shared.permissions().let_through(&call.name, &consent) {
+    let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
+    // What they said before the session was cut off counts, whatever the mode is now.
+    let is_answered = recorded.is_some_and(|recorded| recorded.outcome.is_some());
+    if !is_answered && shared.permissions().let_through(&call.name, &consent) {
         return Ok(Verdict::Allowed { note: None });
     }
     let set = match question(&call.name, &consent) {
@@ -175,6 +179,13 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
         }
     }
+}
+
+/// Whether this is a permission: any option but the last, which refuses.
+pub(crate) fn allows(set: &QuestionSet, resolution: &Resolution) -> bool {
+    let asked = Asked { set: set.clone(), resolution: resolution.clone() };
+    let picked = asked.answer().and_then(|(picked, _)| picked);
+    picked.is_some_and(|picked| picked + 1 < set.questions()[0].options().len())
 }
 
 /// For as long as the agent; for good, if a person said so: what a file or a rule says is not kept.

@@ -4,6 +4,7 @@ use crate::asking::Exclusive;
 use crate::command_prefix::Prefixes;
 use crate::event::{AgentEvent, Failure};
 use crate::event_channel::EventSender;
+use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::shared::Shared;
@@ -181,6 +182,11 @@ pub struct ToolContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) events: EventSender,
     pub(crate) exclusive: Exclusive,
+    /// Which calls of the same message ended without an answer or a permission.
+    pub(crate) halted: HaltedCalls,
+    /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
+    /// begins any more.
+    pub(crate) said: CancellationToken,
 }
 
 impl ToolContext {

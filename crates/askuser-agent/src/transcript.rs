@@ -14,6 +14,7 @@ pub use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 
+use crate::halting;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use askuser::{Purpose, Request};
@@ -260,6 +261,21 @@ impl Transcript {
                 entry.has_effect() && below.is_some_and(|task| task == call)
             }
         })
+    }
+
+    /// How the calls of these tasks ended that let nothing beside them run, and what was read of it.
+    pub(crate) fn halts_in(&self, tasks: &[String]) -> Vec<(Halt, Option<String>)> {
+        let inner = self.inner();
+        let halt = |line: &Line| match &line.entry {
+            Entry::Result { name, result, halt, .. } => halt.map(|halt| (halt, Some(halting::words(name, result)))),
+            // It may have been cut off before there was a result.
+            Entry::Outcome { id, purpose: Some(purpose), .. } => {
+                let recorded = RecordedQuestion::find(&inner.lines, &line.tasks, id, *purpose)?;
+                recorded.halt(*purpose).map(|halt| (halt, None))
+            }
+            _ => None,
+        };
+        inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)).filter_map(halt).collect()
     }
 
     /// The mode that was written last.

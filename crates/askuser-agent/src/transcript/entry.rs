@@ -97,6 +97,8 @@ pub enum Verbatim {
 pub enum Halt {
     /// A question before them has no answer: it was dismissed, declined, to be discussed, or nobody was there.
     NotAnswered,
+    /// A question before them was not put to anybody: its input was not valid.
+    NotAsked,
     /// A call before them was not allowed.
     NotAllowed,
 }
