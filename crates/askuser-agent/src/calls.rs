@@ -133,7 +133,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
              do it again.",
         );
         if let Some(note) = permission::recorded_note(call, context) {
-            output.push_str(&noted(&note));
+            output.push_str(&note);
         }
         return Ok(ToolResult::error(output).into());
     }
@@ -183,7 +183,7 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
     context.shared.transcript.sync()?;
     let mut result = run_tool(tool, call, context).await?;
     if let Some(note) = note {
-        result.output.push_str(&noted(&note));
+        result.output.push_str(&note);
     }
     Ok(ended(result, tool, call, context))
 }
@@ -218,10 +218,6 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
         None => (tool.access() == Access::Ask).then_some(Halt::NotAsked),
     };
     Ended { result, halt: halt.or_else(|| context.halted.of(&call.id)) }
-}
-
-fn noted(note: &str) -> String {
-    format!("\n\nThe user allowed this, and noted: {note}")
 }
 
 /// A tool that panics has failed; the turn goes on, and whoever runs it.

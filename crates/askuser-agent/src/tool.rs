@@ -240,6 +240,11 @@ impl Registry {
         self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
     }
 
+    /// What the tools are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.definition.name.as_str())
+    }
+
     /// What a model is offered.
     pub fn offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
         let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, somebody_can_be_asked));

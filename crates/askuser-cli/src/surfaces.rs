@@ -52,7 +52,7 @@ impl Surfaces {
     /// # Errors
     /// Where the answers file does not fit the questions: nobody is asked then.
     pub fn decide(&self, request: &Request) -> Result<Decision, Failure> {
-        let decision = self.policy.apply(request.set()).map_err(|violations| unfit(&self.answers_file, &violations))?;
+        let decision = self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations))?;
         match decision {
             // Without a person in the chain the policy is all there is.
             Decision::Ask(_) if !self.asks_a_person() => Ok(self.policy.decide(request)),
@@ -125,7 +125,7 @@ struct MisfitNotice {
 
 impl Asker for MisfitNotice {
     fn decide(&self, request: &Request) -> Decision {
-        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply(request.set()))
+        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply_to(request))
             && !self.was_noticed.swap(true, Ordering::Relaxed)
         {
             tell(&format!(

@@ -217,7 +217,7 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_words_of_w
         let command = "echo $$ >shell; while :; do sleep 600; done";
         let calls = json!([
             {"name": "Bash", "input": {"command": command}},
-            {"name": "Write", "input": {"file_path": "written.txt", "content": "x"}},
+            {"name": "Write", "input": {"path": "written.txt", "content": "x"}},
             ask("Which?", "Database", &["SQLite", "PostgreSQL"]),
         ]);
         let script = json!({"turns": [{"calls": calls}, {"text": "stopped"}]});
