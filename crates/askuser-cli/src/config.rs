@@ -3,6 +3,7 @@
 //! Values travel as text until all layers are laid, then each is parsed once, so that an error can name its origin.
 
 use crate::failure::{self, Failure, reason};
+use crate::ownership::{self, check_writers};
 use crate::settings::{By, SETTINGS, Setting};
 use crate::source;
 use askuser::policy::Headless;
@@ -74,12 +75,15 @@ impl Layers {
 
     pub fn lay(sources: &Sources<'_>) -> Layers {
         let mut layers = Layers::defaults();
-        for (path, by) in [(&sources.user, By::User), (&sources.project, By::Anybody)] {
-            if let Some(path) = path
-                && let Err(failure) = layers.lay_file(path, by)
-            {
-                layers.broken.push(failure);
-            }
+        if let Some(path) = &sources.user
+            && let Err(failure) = layers.lay_users(path)
+        {
+            layers.broken.push(failure);
+        }
+        if let Some(path) = &sources.project
+            && let Err(fact) = layers.lay_projects(path)
+        {
+            layers.warnings.push(format!("{}{fact}: it is ignored", path.display()));
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             // The old name first, so that the new one wins.
@@ -106,12 +110,14 @@ impl Layers {
     /// The same for whoever looks at the settings: a broken file does not hide the rest.
     pub fn inspect(args: &ArgMatches) -> Layers {
         let environment = |name: &str| std::env::var(name).ok();
-        let layers = Layers::lay(&Sources {
+        let (project, warning) = project_file_here();
+        let mut layers = Layers::lay(&Sources {
             user: user_file(environment),
-            project: std::env::current_dir().ok().and_then(|folder| project_file(&folder)),
+            project,
             environment: &environment,
             flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
         });
+        layers.warnings.extend(warning);
         layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
         layers
     }
@@ -129,17 +135,25 @@ impl Layers {
         }))
     }
 
-    /// Lays a file that `by` has written.
-    fn lay_file(&mut self, path: &Path, by: By) -> Result<(), Failure> {
+    /// Lays the user's file. What is wrong with it is an error: they rely on what it says.
+    fn lay_users(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = path.display();
         let file =
             File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {}", reason(&error))))?;
+        let untrusted = |path: &Path, error| {
+            let shown = path.display();
+            Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
+        };
+        file.metadata().and_then(|metadata| check_writers(&metadata)).map_err(|error| untrusted(path, error))?;
+        if let Some(folder) = path.parent() {
+            let checked = folder.metadata().and_then(|metadata| check_writers(&metadata));
+            checked.map_err(|error| untrusted(folder, error))?;
+        }
         let text = source::read(&shown.to_string(), file)?;
         let table = source::from_toml(&text)
             .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
         for (key, value) in table.as_object().into_iter().flatten() {
-            let Some(i) = SETTINGS.iter().position(|setting| setting.name == *key || setting.old_name() == Some(key))
-            else {
+            let Some(i) = setting_named(key) else {
                 let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
                 self.broken.push(match value.is_object() {
                     true => unknown.hint("settings stand in no [section]: write them at the top of the file"),
@@ -150,19 +164,9 @@ impl Layers {
                 });
                 continue;
             };
-            if by == By::Anybody && SETTINGS[i].by == By::User {
-                self.warnings.push(format!(
-                    "{shown}: {key} is ignored, a project's file cannot set it; use your own file, the environment or a flag"
-                ));
+            let Some(value) = as_text(value) else {
+                self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
                 continue;
-            }
-            let value = match value {
-                Value::String(text) => text.clone(),
-                Value::Number(_) | Value::Bool(_) => value.to_string(),
-                _ => {
-                    self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
-                    continue;
-                }
             };
             // A path in a file is meant from where the file is.
             let value = match (key.as_str(), path.parent()) {
@@ -172,6 +176,41 @@ impl Layers {
             self.values[i] = (value, Origin::File(path.to_owned()));
         }
         Ok(())
+    }
+
+    /// Lays a project's file, which is not trusted: what is wrong with it is a warning, which says where without quoting it.
+    /// Inside, what is wrong with the whole.
+    fn lay_projects(&mut self, path: &Path) -> Result<(), String> {
+        let shown = path.display();
+        let file = ownership::open_found(path).map_err(|error| format!(" {}", reason(&error)))?;
+        let text = source::read("", file).map_err(|failure| failure.message)?;
+        let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
+        let table = source::from_toml(&text)
+            .map_err(|error| format!(", line {}: not TOML", line_of(error.span().map_or(0, |span| span.start))))?;
+        for (key, value) in table.as_object().into_iter().flatten() {
+            let line = source::toml_key_offset(&text, key).map_or(1, line_of);
+            let named: String = key.chars().take(MOST_KEY_CHARS).collect();
+            let mut ignore = |why: &str| self.warnings.push(format!("{shown}, line {line}: {named} is ignored, {why}"));
+            let Some(i) = setting_named(key) else {
+                ignore("there is no such setting; `askuser config` lists them");
+                continue;
+            };
+            if SETTINGS[i].by == By::User {
+                ignore("a project's file cannot set it; use your own file, the environment or a flag");
+                continue;
+            }
+            let laid = as_text(value).map(|value| (value, Origin::File(path.to_owned())));
+            match laid.filter(|laid| Layers::defaults().with(i, laid.clone()).settings().is_ok()) {
+                Some(laid) => self.values[i] = laid,
+                None => ignore("its value is none that it can have; `askuser config` lists them"),
+            }
+        }
+        Ok(())
+    }
+
+    fn with(mut self, i: usize, value: (String, Origin)) -> Layers {
+        self.values[i] = value;
+        self
     }
 
     /// Name, value and origin of each setting.
@@ -306,6 +345,22 @@ impl Layers {
                 _ => None,
             })?,
         })
+    }
+}
+
+/// How much of an unknown key is shown.
+const MOST_KEY_CHARS: usize = 40;
+
+/// The setting of this name, or that had it once, by its index.
+fn setting_named(key: &str) -> Option<usize> {
+    SETTINGS.iter().position(|setting| setting.name == key || setting.old_name() == Some(key))
+}
+
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
     }
 }
 
@@ -493,12 +548,21 @@ pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
-/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in. Outside a repository
-/// only this folder counts, so that nobody else's folder above has a say.
-pub fn project_file(folder: &Path) -> Option<PathBuf> {
-    let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
-    let depth = folder.ancestors().position(is_root).unwrap_or(0);
-    folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that is
+/// somebody else's. Outside a repository only this folder counts, so that nobody else's folder above has a say.
+fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
+    let (root, warning) = match ownership::repository(folder) {
+        Ok(root) => (root.unwrap_or(folder), None),
+        Err(warning) => (folder, Some(warning)),
+    };
+    let folders = folder.ancestors().take_while(|folder| folder.starts_with(root));
+    let file = folders.map(|folder| folder.join("askuser.toml")).find(|path| path.symlink_metadata().is_ok());
+    (file, warning)
+}
+
+/// The same for the current folder.
+pub fn project_file_here() -> (Option<PathBuf>, Option<String>) {
+    std::env::current_dir().map_or((None, None), |folder| project_file(&folder))
 }
 
 fn names(list: &str) -> Vec<String> {
@@ -609,7 +673,7 @@ mod tests {
     #[test]
     fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {
         for setting in SETTINGS {
-            let line = format!("{} = \"1\"", setting.name);
+            let line = format!("{} = {:?}", setting.name, setting.default);
             let origin = |layers: &Layers| layers.rows().find(|row| row.0.name == setting.name).unwrap().2.clone();
             let layers = lay(None, Some(&line), &[], &[]).unwrap();
             let is_set = origin(&layers) != Origin::Default;
@@ -755,11 +819,11 @@ mod tests {
         let (repository, inside) = (outside.path().join("repo"), outside.path().join("repo/src/deep"));
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::write(outside.path().join("askuser.toml"), "").unwrap();
-        assert_eq!(project_file(&inside), None);
+        assert_eq!(project_file(&inside), (None, None));
         std::fs::create_dir(repository.join(".git")).unwrap();
-        assert_eq!(project_file(&inside), None);
+        assert_eq!(project_file(&inside), (None, None));
         std::fs::write(repository.join("askuser.toml"), "").unwrap();
-        assert_eq!(project_file(&inside), Some(repository.join("askuser.toml")));
+        assert_eq!(project_file(&inside), (Some(repository.join("askuser.toml")), None));
     }
 
     #[test]
@@ -777,9 +841,78 @@ mod tests {
         check(&layers, "color", "16", "environment, ASKUSER_COLOR");
         check(&layers, "theme", "dark", "flag, --theme");
         let message = layers.sound().unwrap_err().message;
-        for words in ["unknown setting nonsense", "via is a list or a table", "project.toml: "] {
+        for words in ["unknown setting nonsense", "via is a list or a table"] {
             assert!(message.contains(words), "{words}: {message}");
         }
+    }
+
+    #[test]
+    fn a_broken_project_file_is_a_warning_that_quotes_nothing_of_it() {
+        let warnings = |project: &str| {
+            let layers = lay(None, Some(project), &[], &[]).expect("it starts all the same");
+            layers.settings().expect("a bad value does not count");
+            check(&layers, "theme", "auto", "default");
+            layers.warnings
+        };
+        let told = |project: &str, words: &str| {
+            let warnings = warnings(project);
+            assert!(warnings.len() == 1 && warnings[0].ends_with(words), "{project}: {warnings:?}");
+            assert!(!warnings[0].contains("secret"), "{warnings:?}");
+        };
+        told("root:secret:19000:0:99999:7:::\n", "project.toml, line 1: not TOML: it is ignored");
+        told("color = \"16\"\nbroken secret\n", "project.toml, line 2: not TOML: it is ignored");
+        let unknown = "nonsense is ignored, there is no such setting; `askuser config` lists them";
+        told("color = \"16\"\n\nnonsense = \"secret\"\n", &format!("project.toml, line 3: {unknown}"));
+        let bad = "theme is ignored, its value is none that it can have; `askuser config` lists them";
+        told("theme = \"secret\"\n", &format!("project.toml, line 1: {bad}"));
+        told("theme = [\"secret\"]\n", &format!("project.toml, line 1: {bad}"));
+        told(
+            "[secret_section]\ntheme = \"dark\"\n".replace("secret", "other").as_str(),
+            unknown.replace("nonsense", "other_section").as_str(),
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_project_file_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (secret, project) = (folder.path().join("shadow"), folder.path().join("askuser.toml"));
+        std::fs::write(&secret, "theme = \"dark\"\nroot:secret").unwrap();
+        std::os::unix::fs::symlink(&secret, &project).unwrap();
+        let layers = of_files(None, Some(project));
+        check(&layers, "theme", "auto", "default");
+        let [warning] = &layers.warnings[..] else { panic!("{:?}", layers.warnings) };
+        assert!(warning.ends_with("askuser.toml is not a regular file: it is ignored"), "{warning}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("askuser.toml");
+        std::fs::write(&file, "permissions = \"allow\"").unwrap();
+        let set_mode =
+            |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let laid = || of_files(Some(file.clone()), None).sound();
+        assert_eq!(laid().unwrap().settings().unwrap().permissions, Permit::Allow);
+        for path in [&*file, folder.path()] {
+            set_mode(path, 0o777);
+            let failure = laid().unwrap_err();
+            assert!(failure.message.contains("has mode 777, must not be writable"), "{}", failure.message);
+            set_mode(path, 0o700);
+            // Only root can give something away.
+            if chown(path, Some(65534), None).is_ok() {
+                let failure = laid().unwrap_err();
+                assert!(failure.message.contains("is owned by user 65534"), "{}", failure.message);
+                chown(path, Some(0), None).unwrap();
+            }
+        }
+        assert!(laid().is_ok());
+    }
+
+    fn of_files(user: Option<PathBuf>, project: Option<PathBuf>) -> Layers {
+        Layers::lay(&Sources { user, project, environment: &|_| None, flag: &|_| None })
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::{Allowed, AllowedRule, Scope};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,9 +32,10 @@ const EVERYWHERE: &str = "*";
 impl File {
     /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
-        for path in self.file.parent().into_iter().chain([&*self.file]) {
-            trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
+        if let Some(state) = self.file.parent() {
+            check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
         }
+        trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
         match fs::read(&self.file) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),

@@ -3,7 +3,7 @@
 use askuser_agent::{Session, Transcript, TranscriptError};
 use askuser_cli::config;
 use askuser_cli::failure::{self, Failure};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder};
 use std::path::{Path, PathBuf};
 
 /// What decides about sessions, permissions and settings: nobody but the user changes it without asking.
@@ -16,16 +16,8 @@ pub(crate) fn protected() -> Vec<PathBuf> {
 /// Where sessions are. What somebody else could have written there is not taken up.
 fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
-    let sessions = state.join("sessions");
-    for folder in [&state, &sessions] {
-        trusted(folder).map_err(|error| {
-            let shown = folder.display();
-            Failure::new(format!("{shown} {error}")).hint(format!(
-                "`chown $(id -u) {shown}` and `chmod go-w {shown}`, or set XDG_STATE_HOME to a folder of yours"
-            ))
-        })?;
-    }
-    Ok(sessions)
+    check_state_folder(&state)?;
+    Ok(state.join("sessions"))
 }
 
 pub(crate) fn new(cwd: &Path) -> Result<Transcript, Failure> {
