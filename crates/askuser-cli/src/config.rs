@@ -553,7 +553,7 @@ pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf
 fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
     let (root, warning) = match ownership::repository(folder) {
         Ok(root) => (root.unwrap_or(folder), None),
-        Err(warning) => (folder, Some(warning)),
+        Err(foreign) => (folder, foreign.left_out(&["askuser.toml"])),
     };
     let folders = folder.ancestors().take_while(|folder| folder.starts_with(root));
     let file = folders.map(|folder| folder.join("askuser.toml")).find(|path| path.symlink_metadata().is_ok());

@@ -8,11 +8,29 @@ use std::path::Path;
 /// What marks the root of a repository.
 const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
+/// A repository of somebody else: nothing above the working folder has a say.
+#[derive(Debug)]
+pub struct ForeignRepository<'a> {
+    folder: &'a Path,
+    root: &'a Path,
+    fact: io::Error,
+}
+
+impl ForeignRepository<'_> {
+    /// What to tell whoever expects these files above the working folder to be read, if there is one.
+    pub fn left_out(&self, names: &[&str]) -> Option<String> {
+        let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
+        let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
+        let file = files.find(|file| file.symlink_metadata().is_ok())?;
+        Some(format!("{} is not read: the repository {} {}", file.display(), self.root.display(), self.fact))
+    }
+}
+
 /// The root of the repository that a folder is in, if it is in one. A link that leads nowhere marks none.
 ///
 /// # Errors
-/// Why it has no say, as a sentence about it: it belongs to somebody else.
-pub fn repository(folder: &Path) -> Result<Option<&Path>, String> {
+/// Where it belongs to somebody else.
+pub fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
         return Ok(None);
@@ -20,10 +38,7 @@ pub fn repository(folder: &Path) -> Result<Option<&Path>, String> {
     let checked = check_owner(&marker).and_then(|()| check_owner(&root.metadata()?));
     match checked {
         Ok(()) => Ok(Some(root)),
-        Err(error) => {
-            let shown = root.display();
-            Err(format!("the repository {shown} {error}: nothing in it but this folder is looked at"))
-        }
+        Err(fact) => Err(ForeignRepository { folder, root, fact }),
     }
 }
 
@@ -123,9 +138,9 @@ mod tests {
     fn a_link_that_leads_nowhere_marks_no_repository() {
         let folder = tempfile::tempdir().unwrap();
         symlink("/nowhere/at/all", folder.path().join(".git")).unwrap();
-        assert_eq!(repository(folder.path()), Ok(None));
+        assert_eq!(repository(folder.path()).unwrap(), None);
         fs::create_dir(folder.path().join(".hg")).unwrap();
-        assert_eq!(repository(folder.path()), Ok(Some(folder.path())));
+        assert_eq!(repository(folder.path()).unwrap(), Some(folder.path()));
     }
 
     #[test]
@@ -135,10 +150,15 @@ mod tests {
             let work = outer.path().join("proj");
             fs::create_dir_all(outer.path().join(".git")).unwrap();
             fs::create_dir(&work).unwrap();
-            assert_eq!(repository(&work), Ok(Some(outer.path())));
+            assert_eq!(repository(&work).unwrap(), Some(outer.path()));
             // Only root can give something away.
             if chown(outer.path().join(foreign), NOBODY, None).is_ok() {
-                let words = repository(&work).unwrap_err();
+                let notes = outer.path().join("AGENTS.md");
+                fs::write(&notes, "").unwrap();
+                let foreign = repository(&work).unwrap_err();
+                assert_eq!(foreign.left_out(&["askuser.toml"]), None, "nothing is left out");
+                let words = foreign.left_out(&["askuser.toml", "AGENTS.md"]).unwrap();
+                assert!(words.starts_with(&format!("{} is not read", notes.display())), "{words}");
                 assert!(words.contains("is owned by user 65534"), "{words}");
             }
         }

@@ -50,11 +50,8 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
     let root = match ownership::repository(&cwd) {
         Ok(root) => root.unwrap_or(&cwd),
-        Err(words) => {
-            // The settings of the current folder have said so already.
-            if std::env::current_dir().ok().as_ref() != Some(&cwd) {
-                failure::notice("askuser", &words);
-            }
+        Err(foreign) => {
+            foreign.left_out(&NOTES).into_iter().for_each(|words| failure::notice("askuser", &words));
             &cwd
         }
     };
