@@ -4,6 +4,7 @@
 
 use crate::config::{Settings, Surface};
 use crate::failure::{Failure, reason};
+use crate::json;
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
@@ -156,8 +157,10 @@ fn answers(path: &Path) -> Result<Answers, Failure> {
         source::from_toml(&text)
             .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        serde_json::from_str(&text)
-            .map_err(|error| Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")))?
+        json::without_repeats(&text).map_err(|error| match error.is_data() {
+            true => Failure::new(format!("answers: {shown}: {error}, must be there once")),
+            false => Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")),
+        })?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
 }

@@ -17,6 +17,13 @@ pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
 }
 
+/// What to tell whoever expects what they allowed before to be allowed, if it is not.
+pub(crate) fn warning() -> Option<String> {
+    let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
+    let error = file.read().err()?;
+    Some(format!("what was allowed for good is asked for again: {error}"))
+}
+
 struct File {
     file: PathBuf,
     folder: String,
@@ -37,7 +44,12 @@ impl File {
         }
         trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
         match fs::read(&self.file) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            // Some editors put a byte order mark there.
+            Ok(bytes) => {
+                let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+                serde_json::from_slice(text)
+                    .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", self.file.display())))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
             Err(error) => Err(error),
         }
@@ -187,6 +199,14 @@ mod tests {
         assert!(!rules.contains("Bash", "ls") && !rules.contains("Bash prefix", "cargo test"));
         let left: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_nothing_back() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("allowed.json");
+        fs::write(&file, "\u{feff}{\"/a\": {\"Bash\": [\"ls\"]}}").unwrap();
+        assert!(File { file, folder: "/a".into() }.contains("Bash", "ls"));
     }
 
     #[test]
