@@ -7,7 +7,7 @@ mod layers;
 mod names;
 mod values;
 
-pub use files::{project_file, user_file, user_folder};
+pub use files::{project_file_here, user_file, user_folder};
 pub use layers::{Layers, Origin, Sources};
 pub use names::{misspelt_variables, variable};
 pub use values::{Effort, Format, Permit, Price, Surface, duration};

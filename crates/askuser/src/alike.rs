@@ -34,6 +34,13 @@ pub(crate) fn is_other(name: &str, rules: &Rules) -> bool {
     word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-')) == "other"
 }
 
+/// Whether somebody would read a safe text as this name, whatever stands between and around its letters.
+pub(crate) fn reads_like(text: &str, name: &str) -> bool {
+    let letters =
+        |text: &str| -> String { text.nfkc().map(latin).flat_map(lower).filter(|c| c.is_alphanumeric()).collect() };
+    letters(text) == letters(name)
+}
+
 const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];
 
 /// What may stand around a word without changing it: blanks, brackets, quotes, bold, symbols. Not the characters of paths and
@@ -188,6 +195,17 @@ mod tests {
         ] {
             assert!(is_other(name, &RULES), "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_is_recognised_whatever_stands_around_its_letters() {
+        for text in ["Bash", "BASH", "[Bash]", "✔ Bash", "B a s h", "Bash:", "Ｂａｓｈ", "B\u{430}\u{455}h"] {
+            assert!(reads_like(text, "Bash"), "{text}");
+        }
+        for text in ["Bash version", "Bass", "Dash", ""] {
+            assert!(!reads_like(text, "Bash"), "{text}");
+        }
+        assert!(reads_like("don't run it", "Don’t run it"));
     }
 
     #[test]

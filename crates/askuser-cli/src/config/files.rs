@@ -1,5 +1,6 @@
 //! Where the files with settings are.
 
+use crate::ownership;
 use std::path::{Path, PathBuf};
 
 /// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
@@ -17,12 +18,21 @@ pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
-/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in. Outside a repository
-/// only this folder counts, so that nobody else's folder above has a say.
-pub fn project_file(folder: &Path) -> Option<PathBuf> {
-    let is_root = |folder: &Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
-    let depth = folder.ancestors().position(is_root).unwrap_or(0);
-    folder.ancestors().take(depth + 1).map(|folder| folder.join("askuser.toml")).find(|path| path.is_file())
+/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that is
+/// somebody else's. Outside a repository only this folder counts, so that nobody else's folder above has a say.
+fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
+    let (root, warning) = match ownership::repository(folder) {
+        Ok(root) => (root.unwrap_or(folder), None),
+        Err(foreign) => (folder, foreign.left_out(&["askuser.toml"])),
+    };
+    let folders = folder.ancestors().take_while(|folder| folder.starts_with(root));
+    let file = folders.map(|folder| folder.join("askuser.toml")).find(|path| path.symlink_metadata().is_ok());
+    (file, warning)
+}
+
+/// The same for the current folder.
+pub fn project_file_here() -> (Option<PathBuf>, Option<String>) {
+    std::env::current_dir().map_or((None, None), |folder| project_file(&folder))
 }
 
 #[cfg(test)]
@@ -35,11 +45,11 @@ mod tests {
         let (repository, inside) = (outside.path().join("repo"), outside.path().join("repo/src/deep"));
         std::fs::create_dir_all(&inside).unwrap();
         std::fs::write(outside.path().join("askuser.toml"), "").unwrap();
-        assert_eq!(project_file(&inside), None);
+        assert_eq!(project_file(&inside), (None, None));
         std::fs::create_dir(repository.join(".git")).unwrap();
-        assert_eq!(project_file(&inside), None);
+        assert_eq!(project_file(&inside), (None, None));
         std::fs::write(repository.join("askuser.toml"), "").unwrap();
-        assert_eq!(project_file(&inside), Some(repository.join("askuser.toml")));
+        assert_eq!(project_file(&inside), (Some(repository.join("askuser.toml")), None));
     }
 
     #[test]
@@ -50,9 +60,9 @@ mod tests {
             std::fs::create_dir_all(&inside).unwrap();
             std::fs::create_dir(repository.path().join(marker)).unwrap();
             std::fs::write(repository.path().join("askuser.toml"), "").unwrap();
-            assert_eq!(project_file(&inside), Some(repository.path().join("askuser.toml")), "{marker}");
+            assert_eq!(project_file(&inside), (Some(repository.path().join("askuser.toml")), None), "{marker}");
             std::fs::write(inside.join("askuser.toml"), "").unwrap();
-            assert_eq!(project_file(&inside), Some(inside.join("askuser.toml")), "{marker}");
+            assert_eq!(project_file(&inside), (Some(inside.join("askuser.toml")), None), "{marker}");
         }
     }
 

@@ -73,7 +73,7 @@ fn the_old_names_of_settings_are_still_read_and_the_new_ones_win() {
 #[test]
 fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {
     for setting in SETTINGS {
-        let line = format!("{} = \"1\"", setting.name);
+        let line = format!("{} = {:?}", setting.name, setting.default);
         let origin = |layers: &Layers| layers.rows().find(|row| row.0.name == setting.name).unwrap().2.clone();
         let layers = lay(None, Some(&line), &[], &[]).unwrap();
         let is_set = origin(&layers) != Origin::Default;
@@ -100,9 +100,77 @@ fn a_broken_file_hides_neither_the_rest_of_it_nor_what_comes_after() {
     check(&layers, "color", "16", "environment, ASKUSER_COLOR");
     check(&layers, "theme", "dark", "flag, --theme");
     let message = layers.sound().unwrap_err().message;
-    for words in ["unknown setting nonsense", "via is a list or a table", "project.toml: "] {
+    for words in ["unknown setting nonsense", "via is a list or a table"] {
         assert!(message.contains(words), "{words}: {message}");
     }
+}
+
+#[test]
+fn a_broken_project_file_is_a_warning_that_quotes_nothing_of_it() {
+    let warnings = |project: &str| {
+        let layers = lay(None, Some(project), &[], &[]).expect("it starts all the same");
+        layers.settings().expect("a bad value does not count");
+        check(&layers, "theme", "auto", "default");
+        layers.warnings
+    };
+    let told = |project: &str, words: &str| {
+        let warnings = warnings(project);
+        assert!(warnings.len() == 1 && warnings[0].ends_with(words), "{project}: {warnings:?}");
+        assert!(!warnings[0].contains("secret"), "{warnings:?}");
+    };
+    told("root:secret:19000:0:99999:7:::\n", "project.toml, line 1: not TOML: it is ignored");
+    told("color = \"16\"\nbroken secret\n", "project.toml, line 2: not TOML: it is ignored");
+    let unknown = "nonsense is ignored, there is no such setting; `askuser config` lists them";
+    told("color = \"16\"\n\nnonsense = \"secret\"\n", &format!("project.toml, line 3: {unknown}"));
+    let bad = "theme is ignored, its value is none that it can have; `askuser config` lists them";
+    told("theme = \"secret\"\n", &format!("project.toml, line 1: {bad}"));
+    told("theme = [\"secret\"]\n", &format!("project.toml, line 1: {bad}"));
+    told(
+        "[secret_section]\ntheme = \"dark\"\n".replace("secret", "other").as_str(),
+        unknown.replace("nonsense", "other_section").as_str(),
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_project_file_that_is_a_link_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (secret, project) = (folder.path().join("shadow"), folder.path().join("askuser.toml"));
+    std::fs::write(&secret, "theme = \"dark\"\nroot:secret").unwrap();
+    std::os::unix::fs::symlink(&secret, &project).unwrap();
+    let layers = of_files(None, Some(project));
+    check(&layers, "theme", "auto", "default");
+    let [warning] = &layers.warnings[..] else { panic!("{:?}", layers.warnings) };
+    assert!(warning.ends_with("askuser.toml is not a regular file: it is ignored"), "{warning}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("askuser.toml");
+    std::fs::write(&file, "permissions = \"allow\"").unwrap();
+    let set_mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let laid = || of_files(Some(file.clone()), None).sound();
+    assert_eq!(laid().unwrap().settings().unwrap().permissions, crate::config::Permit::Allow);
+    for path in [&*file, folder.path()] {
+        set_mode(path, 0o777);
+        let failure = laid().unwrap_err();
+        assert!(failure.message.contains("has mode 777, must not be writable"), "{}", failure.message);
+        set_mode(path, 0o700);
+        // Only root can give something away.
+        if chown(path, Some(65534), None).is_ok() {
+            let failure = laid().unwrap_err();
+            assert!(failure.message.contains("is owned by user 65534"), "{}", failure.message);
+            chown(path, Some(0), None).unwrap();
+        }
+    }
+    assert!(laid().is_ok());
+}
+
+fn of_files(user: Option<PathBuf>, project: Option<PathBuf>) -> Layers {
+    Layers::lay(&Sources { user, project, environment: &|_| None, flag: &|_| None })
 }
 
 #[test]

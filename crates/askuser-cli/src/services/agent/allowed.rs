@@ -3,7 +3,7 @@
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::{Allowed, AllowedRule, Scope};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +15,13 @@ use std::sync::Arc;
 pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     let file = state_folder().ok()?.join("allowed.json");
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
+}
+
+/// What to tell whoever expects what they allowed before to be allowed, if it is not.
+pub(crate) fn warning() -> Option<String> {
+    let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
+    let error = file.read().err()?;
+    Some(format!("what was allowed for good is asked for again: {error}"))
 }
 
 struct File {
@@ -32,11 +39,17 @@ const EVERYWHERE: &str = "*";
 impl File {
     /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
-        for path in self.file.parent().into_iter().chain([&*self.file]) {
-            trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
+        if let Some(state) = self.file.parent() {
+            check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
         }
+        trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
         match fs::read(&self.file) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            // Some editors put a byte order mark there.
+            Ok(bytes) => {
+                let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+                serde_json::from_slice(text)
+                    .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", self.file.display())))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
             Err(error) => Err(error),
         }
@@ -186,6 +199,14 @@ mod tests {
         assert!(!rules.contains("Bash", "ls") && !rules.contains("Bash prefix", "cargo test"));
         let left: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_nothing_back() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("allowed.json");
+        fs::write(&file, "\u{feff}{\"/a\": {\"Bash\": [\"ls\"]}}").unwrap();
+        assert!(File { file, folder: "/a".into() }.contains("Bash", "ls"));
     }
 
     #[test]

@@ -4,8 +4,7 @@
 //! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
 //! nothing is opened that could block.
 
-use askuser_cli::failure;
-use std::fs::{File, OpenOptions};
+use askuser_cli::{failure, ownership};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -25,8 +24,8 @@ enum Notes {
     Text(String),
     /// It is longer than what is read of it.
     Cut(String),
-    /// It is not a regular file.
-    NotAFile,
+    /// It is not a regular file of the user's.
+    Refused(String),
 }
 
 pub(crate) fn prompt(cwd: &Path) -> String {
@@ -49,7 +48,13 @@ pub(crate) fn prompt(cwd: &Path) -> String {
 fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     // Without links, so that none of the folders is one, and the repository is the one it is really in.
     let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
-    let root = repository(&cwd).unwrap_or(&cwd);
+    let root = match ownership::repository(&cwd) {
+        Ok(root) => root.unwrap_or(&cwd),
+        Err(foreign) => {
+            foreign.left_out(&NOTES).into_iter().for_each(|words| failure::notice("askuser", &words));
+            &cwd
+        }
+    };
     let (mut all, mut room) = (Vec::new(), MAX_TOTAL_BYTES);
     for folder in cwd.ancestors().take_while(|folder| folder.starts_with(root)) {
         let below = folder.strip_prefix(root).unwrap_or(folder);
@@ -60,11 +65,6 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     }
     all.reverse();
     all
-}
-
-/// The root of the repository that a folder is in.
-fn repository(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 /// What a folder says of itself, and the name of that file; at most as much as there is room for.
@@ -78,7 +78,7 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
                 notice(&format!("is long: only its first {} bytes are read", room.min(MAX_BYTES)));
                 return (!text.is_empty()).then_some((name, text));
             }
-            Notes::NotAFile => notice("is a link, a pipe or a device, must be a regular file: it is not read"),
+            Notes::Refused(fact) => notice(&format!("{fact}: it is not read")),
             Notes::None => {}
         }
     }
@@ -86,16 +86,11 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
 }
 
 fn notes(path: &Path, max_bytes: u64) -> Notes {
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Notes::NotAFile,
-        Ok(_) => {}
+    let file = match ownership::open_found(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::Other => return Notes::Refused(error.to_string()),
         Err(_) => return Notes::None,
-    }
-    let Ok(file) = open(path) else { return Notes::None };
-    // It may have been replaced since.
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Notes::NotAFile;
-    }
+    };
     let mut bytes = Vec::new();
     if file.take(max_bytes + 1).read_to_end(&mut bytes).is_err() {
         return Notes::None;
@@ -107,19 +102,6 @@ fn notes(path: &Path, max_bytes: u64) -> Notes {
         ("", false) => Notes::None,
         (text, false) => Notes::Text(text.to_owned()),
     }
-}
-
-/// Opens a file without following a link, and without waiting for a pipe.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    }
-    options.open(path)
 }
 
 #[cfg(test)]
@@ -217,12 +199,27 @@ mod tests {
         std::fs::write(elsewhere.path().join("id_rsa"), "the secret").unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("id_rsa"), folder.path().join("AGENTS.md")).unwrap();
         assert!(!prompt(folder.path()).contains("the secret"));
-        assert!(
-            open(&folder.path().join("AGENTS.md")).is_err(),
-            "a link that is swapped in late is not followed either"
-        );
         std::fs::write(folder.path().join("CLAUDE.md"), "Use tabs.").unwrap();
         assert!(prompt(folder.path()).contains("The project's CLAUDE.md:\n\nUse tabs."));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_somebody_else_owns_does_not_steer() {
+        use std::os::unix::fs::chown;
+        let outer = tempfile::tempdir().unwrap();
+        std::fs::create_dir(outer.path().join(".git")).unwrap();
+        write(outer.path().join("AGENTS.md"), "above");
+        write(outer.path().join("proj/AGENTS.md"), "here");
+        let work = outer.path().join("proj");
+        assert_eq!(told(&work), pairs([("AGENTS.md", "above"), ("proj/AGENTS.md", "here")]));
+        // Only root can give something away.
+        if chown(outer.path().join("AGENTS.md"), Some(65534), None).is_err() {
+            return;
+        }
+        assert_eq!(told(&work), pairs([("proj/AGENTS.md", "here")]));
+        chown(outer.path().join(".git"), Some(65534), None).unwrap();
+        assert_eq!(told(&work), pairs([("AGENTS.md", "here")]));
     }
 
     #[cfg(unix)]
@@ -233,6 +230,5 @@ mod tests {
         let pipe = folder.path().join("AGENTS.md");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         assert!(!prompt(folder.path()).contains("AGENTS.md"));
-        assert!(open(&pipe).is_ok(), "a pipe that is swapped in late does not hang either");
     }
 }
