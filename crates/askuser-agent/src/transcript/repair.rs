@@ -44,7 +44,7 @@ fn keep_copy(folder: &Path, id: &str, bytes: &[u8]) -> Result<PathBuf, Transcrip
         });
         match written {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(source) => return Err(TranscriptError::File { path, source }),
         }
     }
