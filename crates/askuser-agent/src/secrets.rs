@@ -193,6 +193,7 @@ mod tests {
         let mut blotter = secrets.blotter();
         assert_eq!(blotter.push("sk-secret-1"), "", "the longer key begins like this");
         assert_eq!(blotter.push("3"), "[key removed]3");
+        assert_eq!(blotter.push("sk-secret-12"), "[key removed]", "no key is longer");
     }
 
     #[test]

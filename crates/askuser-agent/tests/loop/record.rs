@@ -116,6 +116,8 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
         assert!(is_missing(id), "{id}");
     }
     assert!(!is_missing(&name));
+    fs::create_dir(sessions.join("folder.jsonl")).unwrap();
+    assert!(matches!(Transcript::open(&sessions, "folder"), Err(TranscriptError::File { .. })), "it is there");
 }
 
 #[tokio::test]
