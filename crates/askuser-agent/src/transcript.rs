@@ -114,7 +114,7 @@ impl Transcript {
         let failed = |source| TranscriptError::File { path: path.clone(), source };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole = entry::end_of_lines(&bytes);
         let mut lines = entry::read(&bytes[..whole]).map_err(|bad| TranscriptError::Damaged {
             path: path.clone(),
             line: bad.line,

@@ -170,7 +170,11 @@ async fn an_edit_beyond_what_is_kept_is_made_and_said_to_be_for_good() {
     log.keep(&path, Some(b"1234"), b"x").unwrap();
     assert!(log.keep(&path, Some(b"12"), b"y").is_err());
     log.keep(&path, Some(b"1"), b"z").unwrap();
+    assert!(log.keep(&path, Some(b"1"), b"z").is_err());
     log.keep(&path, None, b"new").unwrap();
+    let log = UndoLog { max_kept: 3 << 20, ..log };
+    let why = log.keep(&path, Some(&vec![b'x'; 3 << 20]), b"x").unwrap_err().to_string();
+    assert_eq!(why, "this session keeps at most 3 MiB of what edits replaced");
 }
 
 #[tokio::test]

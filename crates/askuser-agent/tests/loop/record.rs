@@ -52,6 +52,10 @@ async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "what is whole is left alone");
+    let cut_off = format!("{text}{{\"at\":1,");
+    fs::write(&path, &cut_off).unwrap();
+    assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
+    assert_eq!(fs::read_to_string(&path).unwrap(), cut_off, "what a crash has cut off is no damage");
     let mut lines: Vec<&str> = text.lines().collect();
     lines.insert(2, "{\"at\":");
     let damaged = lines.join("\n") + "\n";

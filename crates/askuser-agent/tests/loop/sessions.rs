@@ -218,6 +218,16 @@ fn a_question_waits_until_it_has_an_outcome_or_its_call_is_over() {
     assert_eq!((deep(in_task("1", over("2"))), deep(over("1"))), (vec![], vec![]), "with all subagents below it");
 }
 
+#[test]
+fn the_question_of_an_old_session_about_a_plan_is_not_taken_for_another() {
+    let call = |id: &str, name: &str| json!({"type": "call", "id": id, "name": name, "input": {}});
+    let calls = assistant(json!([call("1", "ExitPlanMode"), call("2", "AskUserQuestion")]));
+    let mut lines = vec![calls, asked(&["1"]), asked(&["2"]), asked(&["3", "1"])];
+    assert_eq!(pending(&lines), ["1:plan", "2", "3/1"]);
+    lines.push(json!({"type": "outcome", "id": "1", "outcome": {"status": "cancelled"}}));
+    assert_eq!(pending(&lines), ["2", "3/1"]);
+}
+
 #[tokio::test]
 async fn a_subagent_that_only_looked_is_not_reported_as_cut_off_half_way() {
     let task = json!({"type": "call", "id": "1", "name": "Task", "input": {}});
