@@ -213,6 +213,8 @@ fn a_question_waits_until_it_has_an_outcome_or_its_call_is_over() {
         assert_eq!(after(std::slice::from_ref(&gives_up)), Vec::<String>::new(), "{gives_up}");
         assert_eq!(after(&[in_task("2", gives_up.clone())]), ["1", "2/1", "1:permission"], "{gives_up} in a subagent");
     }
+    let later = [user("else"), asked(&["3"]), asked(&["3", "4"])];
+    assert_eq!(after(&later), ["3", "3/4"], "a later question does not bring back what was given up");
     let deep = |line: Value| pending(&[asked(&["1", "2", "3"]), line]);
     assert_eq!(deep(over("3")), ["1/2/3"]);
     assert_eq!((deep(in_task("1", over("2"))), deep(over("1"))), (vec![], vec![]), "with all subagents below it");
