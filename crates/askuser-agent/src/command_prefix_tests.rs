@@ -261,6 +261,7 @@ fn a_subcommand_whose_effect_is_not_known_has_no_prefix() {
         "yarn dlx *",
         "pnpm dlx *",
         "go run *",
+        "go1.22 run *",
         "go generate *",
         "cargo run *",
         "cargo install *",

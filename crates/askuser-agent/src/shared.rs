@@ -70,11 +70,11 @@ impl Shared {
         }
     }
 
-    /// What the subagent that a call starts has: everything but some tools, a task of its own, and the model as it is now.
+    /// What the subagent that a call starts has: everything but some tools, and a task of its own.
     pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
         let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
         let origin = self.origin.clone().with_task(description);
-        Shared { model: Arc::new(Mutex::new(self.model())), tools, tasks, origin, ..self.clone() }
+        Shared { tools, tasks, origin, ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {

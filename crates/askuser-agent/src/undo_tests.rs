@@ -94,6 +94,19 @@ async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_
 }
 
 #[tokio::test]
+async fn who_takes_a_session_up_passes_over_nothing_yet() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let _test = test.with_file("a", "theirs");
+    let mut agent = Agent::new(Script::default()).with_transcript(transcript.clone());
+    assert!(matches!(agent.undo(), Err(UndoError::ChangedSince { .. })));
+    assert!(matches!(agent.undo(), Err(UndoError::OnlyLeftAlone { .. })));
+    let mut agent = agent.with_transcript(transcript);
+    assert!(matches!(agent.undo(), Err(UndoError::ChangedSince { .. })));
+}
+
+#[tokio::test]
 async fn a_file_that_is_none_any_more_is_passed_over_too() {
     let (test, transcript) = kept();
     let test = test.with_file("a", "one");
