@@ -102,6 +102,9 @@ fn an_edit_that_changes_nothing_is_refused() {
 fn an_edit_cannot_exceed_the_size_limit() {
     let result = replace(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Occurrences::All);
     assert_eq!(result, Err(EditError::TooLarge(1_000_000_000)));
+    let (part, count) = ("a".repeat(1_000), file_change::MAX_FILE as usize / 1_000);
+    let after = replace(&part.repeat(count), &part, &"b".repeat(1_000), Occurrences::All);
+    assert!(after.is_ok_and(|(after, replaced)| (after.len(), replaced) == (count * 1_000, count)));
 }
 
 #[tokio::test]
