@@ -127,6 +127,13 @@ fn a_file_is_no_folder() {
 }
 
 #[test]
+fn what_cannot_be_looked_at_is_not_taken_for_missing() {
+    let test = TestFolder::new();
+    assert!(matches!(ConfinedPath::inside(&test.context.cwd, "x").open(), Ok(Opened::Missing)));
+    assert!(ConfinedPath::inside(&test.context.cwd, &"x".repeat(300)).open().is_err());
+}
+
+#[test]
 fn a_working_folder_that_is_a_link_holds_what_is_in_it() {
     let mut test = TestFolder::new().with_file("file", "");
     symlink(&test.context.cwd, test.outside("door")).unwrap();

@@ -114,16 +114,20 @@ async fn a_signal_breaks_the_turn_off_and_the_question_is_asked_again() {
 async fn what_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
     let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Ship"}});
     let act = json!({"name": "Act", "input": {"at": "it"}});
+    let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});
+    let tasks = json!({"audit": [{"calls": [ask("Audit all?")]}, {"text": "audited"}]});
     for (call, mode, answer) in [
         (ask("Which database?"), PermissionMode::Ask, "SQLite"),
         (act, PermissionMode::Ask, "Allow once"),
         (plan, PermissionMode::Plan, "Go ahead"),
+        (task, PermissionMode::Ask, "SQLite"),
     ] {
         let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
         let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
         let id = transcript.id();
         let agent = |transcript| {
-            Agent::new(calling([json!([call])]))
+            let turns = json!([{"calls": [call]}, {"text": "done"}]);
+            Agent::new(script(json!({"turns": turns, "tasks": tasks})))
                 .with_tools(registry(&log))
                 .with_permissions(Permissions::new(mode))
                 .with_transcript(transcript)
