@@ -13,7 +13,7 @@ const BLOT: &str = "[key removed]";
 const MIN_BYTES: usize = 8;
 
 /// The keys in this process's environment.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Secrets {
     withheld: Vec<String>,
     values: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Secrets {
 impl Secrets {
     /// No keys.
     pub fn none() -> Secrets {
-        Secrets::default()
+        Secrets { withheld: Vec::new(), values: Vec::new() }
     }
 
     /// The keys in these variables. Commands do not get the variables, but for those that are `passed`.
@@ -31,7 +31,7 @@ impl Secrets {
         environment: impl Fn(&str) -> Option<String>,
         passed: &[String],
     ) -> Secrets {
-        let mut secrets = Secrets::default();
+        let mut secrets = Secrets::none();
         for variable in variables {
             if let Some(value) = environment(variable).map(|value| value.trim().to_owned()) {
                 secrets.values.extend(Some(value).filter(|value| value.len() >= MIN_BYTES));
@@ -193,6 +193,7 @@ mod tests {
         let mut blotter = secrets.blotter();
         assert_eq!(blotter.push("sk-secret-1"), "", "the longer key begins like this");
         assert_eq!(blotter.push("3"), "[key removed]3");
+        assert_eq!(blotter.push("sk-secret-12"), "[key removed]", "no key is longer");
     }
 
     #[test]

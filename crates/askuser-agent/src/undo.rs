@@ -9,7 +9,7 @@ use crate::transcript::{Transcript, TranscriptError, make_private, private};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 /// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
@@ -243,12 +243,9 @@ impl UndoLog {
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
-        let mut file = private().create(true).truncate(false).open(self.folder.join("edits.jsonl"))?;
-        let end = file.seek(SeekFrom::End(0))?;
-        let mut bytes = Vec::new();
-        if end > 0 && !ends_with_newline(&mut file)? {
-            bytes.push(b'\n');
-        }
+        let mut file = private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
+        // The line before may have been cut off.
+        let mut bytes = b"\n".to_vec();
         serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         file.write_all(&bytes)?;
@@ -271,14 +268,6 @@ impl UndoLog {
             Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),
         }
     }
-}
-
-/// Leaves the file at its end.
-fn ends_with_newline(file: &mut File) -> io::Result<bool> {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
 }
 
 /// What is there now, whatever it is.

@@ -13,7 +13,7 @@ impl Transcript {
         let inner = self.inner();
         let own: Vec<&Entry> =
             inner.lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry).collect();
-        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).map_or(0, |cleared| cleared + 1);
+        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).unwrap_or_default();
         own[begin..].iter().flat_map(|entry| events(entry)).collect()
     }
 

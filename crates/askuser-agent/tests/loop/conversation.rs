@@ -1,6 +1,6 @@
 //! The handle and the owned stream that an app has of an agent.
 
-use crate::support::{Log, Silent, ask, script};
+use crate::support::{Log, Played, Silent, ask, finish, says, script};
 use askuser_agent::{Agent, AgentEvent, FailureKind, PermissionMode, tools};
 use futures_util::StreamExt;
 use serde_json::json;
@@ -46,6 +46,24 @@ async fn a_turn_is_stopped_from_the_handle_while_it_waits_for_an_answer() {
     }
     assert_eq!(end, Some(FailureKind::Interrupted));
     assert_eq!(log.lines(), ["asked", "withdrawn"]);
+}
+
+#[tokio::test]
+async fn another_model_answers_once_it_is_set() {
+    let mut agent = Agent::new(script(json!({"turns": [{"text": "One."}]})));
+    assert_eq!((agent.model().as_str(), finish(&mut agent, "go").await.as_str()), ("script", "One."));
+    agent.set_model(Arc::new(Played::new(vec![vec![says("Two.")]])));
+    assert_eq!((agent.model().as_str(), finish(&mut agent, "go").await.as_str()), ("played", "Two."));
+}
+
+#[tokio::test]
+async fn the_mode_is_changed_and_seen_from_elsewhere() {
+    let agent = Agent::new(script(json!({"turns": []})));
+    let switch = agent.mode_switch();
+    for mode in [PermissionMode::Plan, PermissionMode::Allow, PermissionMode::Ask] {
+        switch.set(mode).unwrap();
+        assert_eq!((switch.mode(), agent.mode()), (mode, mode));
+    }
 }
 
 #[tokio::test]
