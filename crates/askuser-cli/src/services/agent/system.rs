@@ -4,8 +4,8 @@
 //! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
 //! nothing is opened that could block.
 
+use askuser_agent::regular_file::{self, Links};
 use askuser_cli::failure;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -25,8 +25,8 @@ enum Notes {
     Text(String),
     /// It is longer than what is read of it.
     Cut(String),
-    /// It is not a regular file.
-    NotAFile,
+    /// What it is instead of a regular file.
+    NotAFile(String),
 }
 
 pub(crate) fn prompt(cwd: &Path) -> String {
@@ -75,27 +75,30 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
         match notes(&folder.join(file), room.min(MAX_BYTES)) {
             Notes::Text(text) => return Some((name, text)),
             Notes::Cut(text) => {
-                notice(&format!("is long: only its first {} bytes are read", room.min(MAX_BYTES)));
+                notice(&how_much(room.min(MAX_BYTES)));
                 return (!text.is_empty()).then_some((name, text));
             }
-            Notes::NotAFile => notice("is a link, a pipe or a device, must be a regular file: it is not read"),
+            Notes::NotAFile(fact) => notice(&format!("{fact}: it is not read")),
             Notes::None => {}
         }
     }
     None
 }
 
+/// How much is read of a file that is longer.
+fn how_much(bytes: u64) -> String {
+    match bytes {
+        0 => format!("is not read: those of the folders below it have {MAX_TOTAL_BYTES} bytes already"),
+        bytes => format!("is long: only its first {bytes} bytes are read"),
+    }
+}
+
 fn notes(path: &Path, max_bytes: u64) -> Notes {
-    match path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Notes::NotAFile,
-        Ok(_) => {}
+    let file = match regular_file::open(path, Links::Refuse) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Notes::NotAFile(error.to_string()),
         Err(_) => return Notes::None,
-    }
-    let Ok(file) = open(path) else { return Notes::None };
-    // It may have been replaced since.
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Notes::NotAFile;
-    }
+    };
     let mut bytes = Vec::new();
     if file.take(max_bytes + 1).read_to_end(&mut bytes).is_err() {
         return Notes::None;
@@ -107,19 +110,6 @@ fn notes(path: &Path, max_bytes: u64) -> Notes {
         ("", false) => Notes::None,
         (text, false) => Notes::Text(text.to_owned()),
     }
-}
-
-/// Opens a file without following a link, and without waiting for a pipe.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    }
-    options.open(path)
 }
 
 #[cfg(test)]
@@ -195,6 +185,18 @@ mod tests {
         assert_eq!(heard, expected);
     }
 
+    #[test]
+    fn nobody_is_told_that_the_first_0_bytes_are_read() {
+        assert_eq!(how_much(0), "is not read: those of the folders below it have 40000 bytes already");
+        assert_eq!(how_much(7), "is long: only its first 7 bytes are read");
+    }
+
+    #[test]
+    fn a_folder_is_not_called_a_link_or_a_device() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(notes(folder.path(), 10), Notes::NotAFile(fact) if fact.starts_with("is a folder, must be")));
+    }
+
     #[cfg(unix)]
     #[test]
     fn no_folder_in_between_is_a_link() {
@@ -217,10 +219,6 @@ mod tests {
         std::fs::write(elsewhere.path().join("id_rsa"), "the secret").unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("id_rsa"), folder.path().join("AGENTS.md")).unwrap();
         assert!(!prompt(folder.path()).contains("the secret"));
-        assert!(
-            open(&folder.path().join("AGENTS.md")).is_err(),
-            "a link that is swapped in late is not followed either"
-        );
         std::fs::write(folder.path().join("CLAUDE.md"), "Use tabs.").unwrap();
         assert!(prompt(folder.path()).contains("The project's CLAUDE.md:\n\nUse tabs."));
     }
@@ -233,6 +231,5 @@ mod tests {
         let pipe = folder.path().join("AGENTS.md");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         assert!(!prompt(folder.path()).contains("AGENTS.md"));
-        assert!(open(&pipe).is_ok(), "a pipe that is swapped in late does not hang either");
     }
 }
