@@ -136,7 +136,14 @@ impl Agent {
     /// Goes on with what was cut off, if something was: a question without an outcome is asked again, one with an outcome
     /// is not.
     pub fn resume(&mut self) -> Option<Run<'_>> {
-        self.resume_until(CancellationToken::new())
+        self.resume_until_said(CancellationToken::new())
+    }
+
+    /// The same for a person who has something to say. Once `said` is cancelled, no call of the message that was cut off
+    /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
+    /// seen is still asked again.
+    pub fn resume_until_said(&mut self, said: CancellationToken) -> Option<Run<'_>> {
+        self.resume_until(said, CancellationToken::new())
     }
 
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
@@ -156,24 +163,25 @@ impl Agent {
             agent.keep_answers()?;
             agent.record(&Entry::User { text })
         };
-        self.begin_run(begin, abort)
+        self.begin_run(begin, CancellationToken::new(), abort)
     }
 
-    pub(crate) fn resume_until(&mut self, abort: CancellationToken) -> Option<Run<'_>> {
+    pub(crate) fn resume_until(&mut self, said: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
         match self.history.next() {
             Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode_and_model, abort)),
+            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode_and_model, said, abort)),
         }
     }
 
     fn begin_run<'a>(
         &'a mut self,
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
+        said: CancellationToken,
         abort: CancellationToken,
     ) -> Run<'a> {
         let (sender, events) = EventSender::channel();
         let taken = sender.taken();
-        let work = turn::drive(self, begin, sender, abort.clone());
+        let work = turn::drive(self, begin, said, sender, abort.clone());
         Run::new(Box::pin(work), events, taken, abort)
     }
 

@@ -6,9 +6,9 @@
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::shared::Shared;
 use crate::tool::{Stop, ToolContext};
-use crate::transcript::{Entry, TranscriptError};
+use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{
-    Answer, AskError, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status, reply,
+    Answer, AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status, reply,
 };
 
 use futures_util::future::poll_immediate;
@@ -70,6 +70,14 @@ impl ToolContext {
         };
         let delivery = delivery.and_then(|delivery| delivery.check(&request));
         shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
+    }
+
+    /// Takes back what a call has asked, if that still waits for its answer.
+    pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
+        let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
+        if let (Some(asker), Some(RecordedQuestion { outcome: None, .. })) = (&self.asker, recorded) {
+            asker.close(&self.shared.key(call, purpose), &Closed::Withdrawn);
+        }
     }
 
     /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.

@@ -1,13 +1,14 @@
 //! The tools' turn: the calls of one message, each with its permission, until all have a result.
 //!
 //! Tools that only look run beside each other; whatever asks or acts runs alone and in its turn. Where a question was not
-//! answered or a permission not given, the later calls of that message do not run. That is written down with the result, so
-//! it holds after a crash as well.
+//! answered or a permission not given, in a subagent too, the later calls of that message do not run. That is written down
+//! with the result, so it holds after a crash as well.
 
 use crate::agent::Agent;
 use crate::asking::Exclusive;
 use crate::event::AgentEvent;
 use crate::event_channel::EventSender;
+use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::{self, Verdict};
 use crate::shared::Shared;
@@ -36,29 +37,16 @@ impl From<ToolResult> for Ended {
     }
 }
 
-impl Halt {
-    /// What the model reads of a call that did not run.
-    fn words(self) -> &'static str {
-        match self {
-            Halt::NotAnswered => {
-                "Not run: a question before it in the same message was not answered. Read what came of the question, then \
-                 decide anew."
-            }
-            Halt::NotAllowed => {
-                "Not run: a call before it in the same message was not allowed. Read why, then decide anew."
-            }
-        }
-    }
-}
-
 pub(crate) async fn run_calls(
     agent: &mut Agent,
     calls: &[ToolCall],
+    said: &CancellationToken,
     events: &EventSender,
     abort: &CancellationToken,
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
-    let context = shared.context(events, abort);
+    let halted = HaltedCalls::recorded(&agent.history, &shared);
+    let context = ToolContext { halted, said: said.clone(), ..shared.context(events, abort) };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
@@ -145,54 +133,91 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
              do it again.",
         );
         if let Some(note) = permission::recorded_note(call, context) {
-            output.push_str(&noted(&note));
+            output.push_str(&note);
         }
         return Ok(ToolResult::error(output).into());
+    }
+    if let Some(result) = left_out(&*tool, call, context) {
+        return Ok(result.into());
     }
     // What was answered before the session was cut off counts, even if that answer has changed the mode since.
     let is_answered = tool.access() == Access::Ask && shared.recorded_question(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         context.keep_waiting(Purpose::Question, &call.id)?;
         context.keep_waiting(Purpose::Plan, &call.id)?;
-        let asks_nobody = tool.access() == Access::Ask && context.asker.is_none();
-        let halt = asks_nobody.then_some(Halt::NotAnswered);
-        return Ok(Ended { result: not_now(&*tool, context), halt });
+        let result = not_now(&*tool, context);
+        if tool.access() != Access::Ask || context.asker.is_some() {
+            return Ok(result.into());
+        }
+        shared.halt_above(Halt::NotAnswered, &call.name, &result);
+        return Ok(Ended { result, halt: Some(Halt::NotAnswered) });
     }
     // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
     let _exclusive = match tool.access() {
-        Access::Read => return ended(run_tool(&*tool, call, context).await?, &*tool, call, context),
+        Access::Read => return Ok(ended(run_tool(&*tool, call, context).await?, &*tool, call, context)),
         Access::Ask | Access::Act => shared.exclusive.lock().await,
     };
-    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
-    if tool.access() == Access::Ask {
-        return ended(run_tool(&*tool, call, context).await?, &*tool, call, context);
+    // Whoever had the lock before may have heard a no.
+    if let Some(result) = left_out(&*tool, call, context) {
+        return Ok(result.into());
     }
-    let note = match permission::obtain(&*tool, call, context).await? {
+    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
+    let ended = match tool.access() {
+        Access::Read | Access::Ask => ended(run_tool(&*tool, call, context).await?, &*tool, call, context),
+        Access::Act => act(&*tool, call, context).await?,
+    };
+    // Before the lock is given back, so that whoever takes it next knows.
+    if let Some(halt) = ended.halt {
+        shared.halt_above(halt, &call.name, &ended.result);
+    }
+    Ok(ended)
+}
+
+async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
+    let note = match permission::obtain(tool, call, context).await? {
         Verdict::Allowed { note } => note,
         Verdict::Refused(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
         Verdict::Invalid(result) => return Ok(result.into()),
     };
-    shared.append(&Entry::Started { id: call.id.clone() })?;
-    shared.transcript.sync()?;
-    let mut result = run_tool(&*tool, call, context).await?;
+    context.shared.append(&Entry::Started { id: call.id.clone() })?;
+    context.shared.transcript.sync()?;
+    let mut result = run_tool(tool, call, context).await?;
     if let Some(note) = note {
-        result.output.push_str(&noted(&note));
+        result.output.push_str(&note);
     }
-    ended(result, &*tool, call, context)
+    Ok(ended(result, tool, call, context))
+}
+
+/// What the model reads of a call that does not begin, because of what the person said elsewhere meanwhile. A question that
+/// somebody has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
+fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<ToolResult> {
+    let shared = &context.shared;
+    let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
+    let words = if context.said.is_cancelled() {
+        "Not run: the user came back with a message before this had begun. Read it, then decide anew."
+    } else if let Some(halt) = shared.halted_above() {
+        halt.words_in_a_task()
+    } else {
+        context.halted.beside(&call.id)?.words()
+    };
+    match tool.access() {
+        Access::Read | Access::Ask if has_begun() => None,
+        Access::Read | Access::Ask => Some(ToolResult::error(words)),
+        Access::Act => {
+            context.withdraw(Purpose::Permission, &call.id);
+            Some(ToolResult::error(words))
+        }
+    }
 }
 
 /// A call that has run. Whatever it asked has to be answered before the later calls of its message run: a tool that asks, by
-/// its very nature; any other, if it did ask.
-fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
-    let answered = match context.shared.recorded_question(&call.id) {
-        Some(outcome) => outcome["status"] == "answered",
-        None => tool.access() != Access::Ask,
+/// its very nature; any other, if it did ask, or a subagent of its own.
+fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Ended {
+    let halt = match context.shared.recorded_question(&call.id) {
+        Some(outcome) => (outcome["status"] != "answered").then_some(Halt::NotAnswered),
+        None => (tool.access() == Access::Ask).then_some(Halt::NotAsked),
     };
-    Ok(Ended { result, halt: (!answered).then_some(Halt::NotAnswered) })
-}
-
-fn noted(note: &str) -> String {
-    format!("\n\nThe user allowed this, and noted: {note}")
+    Ended { result, halt: halt.or_else(|| context.halted.of(&call.id)) }
 }
 
 /// A tool that panics has failed; the turn goes on, and whoever runs it.
@@ -228,6 +253,8 @@ impl Shared {
             shared: self.clone(),
             events: events.clone(),
             exclusive: Exclusive::Free,
+            halted: HaltedCalls::default(),
+            said: CancellationToken::new(),
         }
     }
 }

@@ -47,6 +47,7 @@ mod context;
 mod conversation;
 mod event;
 mod event_channel;
+mod halting;
 mod known_programs;
 mod message;
 mod model;

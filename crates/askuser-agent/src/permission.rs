@@ -4,12 +4,13 @@
 //!
 //! [`Asker`]: askuser::Asker
 
+use crate::asking::Asked;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::AllowedRule;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
 use askuser::input::QuestionInput;
-use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Status, report};
+use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Status, Via, report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -109,6 +110,7 @@ pub(crate) fn prefixes_of(tool: &str) -> String {
 /// What came of asking for permission.
 pub(crate) enum Verdict {
     Allowed {
+        /// What was noted with it, as the model reads it.
         note: Option<String>,
     },
     /// They were asked, and did not say yes.
@@ -121,7 +123,19 @@ pub(crate) enum Verdict {
 const ONCE: usize = 0;
 const ALWAYS: usize = 1;
 const ALWAYS_PREFIX: usize = 2;
+const ONCE_LABEL: &str = "Allow once";
 const ALWAYS_LABEL: &str = "Always allow in this folder";
+const REFUSE_LABEL: &str = "Don't run it";
+
+/// What no question of a model is headed, beside the names of tools.
+pub(crate) const RESERVED_HEADERS: [&str; 6] =
+    ["Permission", "Permissions", ONCE_LABEL, "Always allow", REFUSE_LABEL, "Not allowed"];
+
+/// How a question for permission is headed: by the tool, as far as there is room.
+pub(crate) fn header(tool: &str) -> &str {
+    let end = tool.char_indices().nth(Limits::DEFAULT.header_chars().max).map_or(tool.len(), |(end, _)| end);
+    &tool[..end]
+}
 
 /// Makes sure that the person agrees.
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Verdict, Stop> {
@@ -130,7 +144,10 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Err(invalid) => return Ok(Verdict::Invalid(invalid)),
     };
     let shared = &context.shared;
-    if shared.permissions().let_through(&call.name, &consent) {
+    let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
+    // What they said before the session was cut off counts, whatever the mode is now.
+    let is_answered = recorded.is_some_and(|recorded| recorded.outcome.is_some());
+    if !is_answered && shared.permissions().let_through(&call.name, &consent) {
         return Ok(Verdict::Allowed { note: None });
     }
     let set = match question(&call.name, &consent) {
@@ -146,17 +163,24 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Ok(Verdict::Refused(ToolResult::error(why).titled(&call.name, "Not allowed").with_details(details)))
     };
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" Their words: {text}")).unwrap_or_default();
+    let noted = |note: &Option<String>| note.as_ref().map(|note| noted(note, asked.resolution.via()));
     if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
         return match (picked, shown_prefix(&asked.set, &consent)) {
-            (Some(ONCE), _) => Ok(Verdict::Allowed { note: note.clone() }),
+            (Some(ONCE), _) => Ok(Verdict::Allowed { note: noted(note) }),
             // Where it was not offered, that place is the refusal's.
             (Some(ALWAYS), _) if !consent.always_ask && asked.set.questions()[0].options().len() > ALWAYS + 1 => {
                 allow_always(whose(&call.name, &consent), &consent.rule, &asked.resolution, context);
-                Ok(Verdict::Allowed { note: note.clone() })
+                Ok(Verdict::Allowed { note: noted(note) })
             }
             (Some(ALWAYS_PREFIX), Some(prefix)) => {
                 allow_always(&prefixes_of(&call.name), prefix, &asked.resolution, context);
-                Ok(Verdict::Allowed { note: note.clone() })
+                Ok(Verdict::Allowed { note: noted(note) })
+            }
+            _ if !asked.resolution.is_a_persons() => {
+                let note = note.as_ref().map(|note| format!(" Their note: {note}")).unwrap_or_default();
+                refused(format!(
+                    "Not run: answers that were written beforehand do not allow this. The user was not asked.{note}"
+                ))
             }
             _ => refused(format!("The user did not allow this.{}{}", words(custom_input), words(note))),
         };
@@ -175,6 +199,13 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             refused("Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into())
         }
     }
+}
+
+/// Whether this is a permission: any option but the last, which refuses.
+pub(crate) fn allows(set: &QuestionSet, resolution: &Resolution) -> bool {
+    let asked = Asked { set: set.clone(), resolution: resolution.clone() };
+    let picked = asked.answer().and_then(|(picked, _)| picked);
+    picked.is_some_and(|picked| picked + 1 < set.questions()[0].options().len())
 }
 
 /// For as long as the agent; for good, if a person said so: what a file or a rule says is not kept.
@@ -202,18 +233,29 @@ fn shown_prefix<'a>(set: &QuestionSet, consent: &'a Consent) -> Option<&'a str> 
     (Some(shown.label_verbatim()) == prefix_label(prefix).as_deref()).then_some(prefix)
 }
 
-/// What the person noted when they allowed a call that was then cut off.
+/// A note on a permission as the model reads it. Only a person's own is called that.
+fn noted(note: &str, via: Option<Via>) -> String {
+    match via.is_none_or(Via::is_a_person) {
+        true => format!("\n\nThe user allowed this, and noted: {note}"),
+        false => {
+            format!("\n\nAnswers that were written beforehand allowed this; the user was not asked. Their note: {note}")
+        }
+    }
+}
+
+/// What was noted when a call was allowed that was then cut off, as the model reads it.
 pub(crate) fn recorded_note(call: &ToolCall, context: &ToolContext) -> Option<String> {
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission)?;
-    recorded.outcome?["answers"][0]["note"].as_str().map(str::to_owned)
+    let outcome = recorded.outcome?;
+    let via = Via::ALL.into_iter().find(|via| outcome["via"] == via.name());
+    outcome["answers"][0]["note"].as_str().map(|note| noted(note, via))
 }
 
 fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Violations> {
     let limits = Limits::DEFAULT;
     let cut = |text: &str, max: usize| text.chars().take(max).collect::<String>();
-    let question = QuestionInput::new(&consent.question, cut(tool, limits.header_chars().max))
-        .option("Allow once", "This time only");
+    let question = QuestionInput::new(&consent.question, header(tool)).option(ONCE_LABEL, "This time only");
     let question = match consent.always_ask {
         true => question,
         false => {
@@ -228,7 +270,7 @@ fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Viola
             }
         }
     };
-    let question = question.option("Don't run it", "A note or Other says what to do instead");
+    let question = question.option(REFUSE_LABEL, "A note or Other says what to do instead");
     QuestionSet::new([question], &Rules::strict())
 }
 

@@ -4,6 +4,7 @@ use crate::asking::Exclusive;
 use crate::command_prefix::Prefixes;
 use crate::event::{AgentEvent, Failure};
 use crate::event_channel::EventSender;
+use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::shared::Shared;
@@ -181,6 +182,11 @@ pub struct ToolContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) events: EventSender,
     pub(crate) exclusive: Exclusive,
+    /// Which calls of the same message ended without an answer or a permission.
+    pub(crate) halted: HaltedCalls,
+    /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
+    /// begins any more.
+    pub(crate) said: CancellationToken,
 }
 
 impl ToolContext {
@@ -232,6 +238,11 @@ impl Registry {
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
+    }
+
+    /// What the tools are called.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.definition.name.as_str())
     }
 
     /// What a model is offered.

@@ -14,6 +14,7 @@ pub use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next};
 pub(crate) use questions::RecordedQuestion;
 
+use crate::halting;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::regular_file::{self, Links};
@@ -129,7 +130,12 @@ impl Transcript {
         let lacks_only_its_end = last.is_some();
         lines.extend(last);
         let cwd = match lines.first() {
-            Some(Line { entry: Entry::Session { cwd, .. }, .. }) => cwd.clone(),
+            Some(Line { entry: Entry::Session { id: own, cwd, .. }, .. }) if own == id => cwd.clone(),
+            // Its questions have keys with the other name: their answers would be looked for in vain.
+            Some(Line { entry: Entry::Session { .. }, .. }) => {
+                let fact = "begins a session of another name".to_owned();
+                return Err(TranscriptError::Damaged { path, line: 1, fact });
+            }
             _ => {
                 let fact = "does not begin a session".to_owned();
                 return Err(TranscriptError::Damaged { path, line: 1, fact });
@@ -263,6 +269,21 @@ impl Transcript {
         })
     }
 
+    /// How the calls of these tasks ended that let nothing beside them run, and what was read of it.
+    pub(crate) fn halts_in(&self, tasks: &[String]) -> Vec<(Halt, Option<String>)> {
+        let inner = self.inner();
+        let halt = |line: &Line| match &line.entry {
+            Entry::Result { name, result, halt, .. } => halt.map(|halt| (halt, Some(halting::words(name, result)))),
+            // It may have been cut off before there was a result.
+            Entry::Outcome { id, purpose: Some(purpose), .. } => {
+                let recorded = RecordedQuestion::find(&inner.lines, &line.tasks, id, *purpose)?;
+                recorded.halt(*purpose).map(|halt| (halt, None))
+            }
+            _ => None,
+        };
+        inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)).filter_map(halt).collect()
+    }
+
     /// The mode that was written last.
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
         self.inner().mode
@@ -393,7 +414,12 @@ fn session(path: &Path) -> Option<Session> {
     let file = regular_file::open(path, Links::Follow).ok()?;
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
-    let Entry::Session { id, cwd, .. } = serde_json::from_str::<Line>(&lines.next()?).ok()?.entry else { return None };
+    let first = lines.next()?;
+    let first = serde_json::from_str::<Line>(first.trim_start_matches('\u{feff}')).ok()?;
+    let Entry::Session { id, cwd, .. } = first.entry else { return None };
+    if path.file_stem()? != id.as_str() {
+        return None;
+    }
     let opening = lines.find_map(|line| match serde_json::from_str::<Line>(&line).ok()?.entry {
         Entry::User { text } => Some(text),
         _ => None,

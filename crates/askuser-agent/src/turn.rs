@@ -27,11 +27,12 @@ const MAX_PAUSE: Duration = Duration::from_secs(120);
 pub(crate) async fn drive<'a>(
     agent: &'a mut Agent,
     begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
+    said: CancellationToken,
     events: EventSender,
     abort: CancellationToken,
 ) {
     let ended = match begin(agent) {
-        Ok(()) => turn(agent, &events, &abort).await,
+        Ok(()) => turn(agent, said, &events, &abort).await,
         Err(stop) => Err(stop),
     };
     events.send(last_event(agent, ended));
@@ -77,13 +78,22 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     agent
 }
 
-async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<String, Stop> {
+/// What was cut off is not begun any more once `said` is cancelled: the person's words come first.
+async fn turn(
+    agent: &mut Agent,
+    mut said: CancellationToken,
+    events: &EventSender,
+    abort: &CancellationToken,
+) -> Result<String, Stop> {
     let mut requests = 0;
     loop {
         match agent.history.next() {
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
-            Next::Calls(calls) => run_calls(agent, &calls, events, abort).await?,
+            Next::Calls(calls) => run_calls(agent, &calls, &said, events, abort).await?,
+            Next::Model if said.is_cancelled() => return Ok(String::new()),
             Next::Model => {
+                // What was cut off is done. What they say from now on waits for its turn.
+                said = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
                     return Err(Stop::Failed(Failure { kind: FailureKind::TooManyRequests, message }));

@@ -1,4 +1,8 @@
-//! JSON on its way to standard output.
+//! JSON on its way to standard output, and JSON that a person wrote.
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+use std::fmt;
 
 /// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever
 /// parses it, it is the same.
@@ -25,10 +29,90 @@ pub fn harmless(json: &serde_json::Value) -> String {
     out
 }
 
+/// Reads JSON in which no object names a field twice. `serde_json` would take the last without a word.
+///
+/// # Errors
+/// Where it is no JSON, or a field is there twice.
+pub fn without_repeats(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).map(|Distinct(value)| value)
+}
+
+struct Distinct(Value);
+
+impl<'de> Deserialize<'de> for Distinct {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distinct, D::Error> {
+        deserializer.deserialize_any(DistinctVisitor).map(Distinct)
+    }
+}
+
+struct DistinctVisitor;
+
+impl<'de> Visitor<'de> for DistinctVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some((key, Distinct(value))) = fields.next_entry::<String, Distinct>()? {
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("{key:?} is there twice")));
+            }
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(Distinct(item)) = items.next_element()? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
+        Ok(truth.into())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_field_that_is_there_twice_is_an_error_at_any_depth() {
+        let value = r#"{"b": [1, -2, 0.5, null, true, {"c": "x"}], "a": {"c": "y"}}"#;
+        assert_eq!(without_repeats(value).unwrap(), serde_json::from_str::<Value>(value).unwrap());
+        for text in [r#"{"a": 1, "b": 2, "a": 1}"#, r#"{"b": {"a": 1, "a": 2}}"#, r#"[{"a": 1, "\u0061": 2}]"#] {
+            let error = without_repeats(text).unwrap_err().to_string();
+            assert!(error.contains("\"a\" is there twice"), "{error}");
+        }
+        assert!(without_repeats("{} x").is_err());
+    }
 
     #[test]
     fn fillers_that_are_drawn_as_nothing_are_spelled_out() {

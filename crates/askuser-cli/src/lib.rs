@@ -16,6 +16,8 @@ pub mod hook_event;
 #[doc(hidden)]
 pub mod json;
 #[doc(hidden)]
+pub mod ownership;
+#[doc(hidden)]
 pub mod result;
 #[doc(hidden)]
 pub mod settings;
@@ -27,3 +29,5 @@ pub mod state_folder;
 pub mod surfaces;
 #[doc(hidden)]
 pub mod usage;
+#[doc(hidden)]
+pub mod wrapped;

@@ -218,6 +218,12 @@ pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     DeTable::parse(text).map(|fields| table(fields.get_ref()))
 }
 
+/// Where a key of the outermost table stands in a TOML text.
+pub fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    table.get_ref().keys().find(|other| other.get_ref() == key).map(|key| key.span().start)
+}
+
 /// What the operator reads of an answer that does not fit its question.
 pub fn invalid_answer(violations: Violations) -> Failure {
     let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();

@@ -2,6 +2,7 @@
 
 use crate::config::Settings;
 use crate::failure::Failure;
+use crate::ownership::check_writers;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,28 @@ pub fn reach_failure_file(inbox: &Path) -> PathBuf {
     inbox.with_file_name(name)
 }
 
+/// Whether nobody but this user can have put anything into the state folder, or another folder in its place.
+///
+/// # Errors
+/// Why it is not to be trusted.
+pub fn check_state_folder(state: &Path) -> Result<(), Failure> {
+    let untrusted = |folder: &Path, error: io::Error| {
+        let shown = folder.display();
+        Failure::new(format!("{shown} {error}")).hint(format!(
+            "`chown $(id -u) {shown}` and `chmod go-w {shown}`, or set XDG_STATE_HOME to a folder of yours"
+        ))
+    };
+    if let Some(above) = state.parent()
+        && let Ok(metadata) = above.metadata()
+    {
+        check_writers(&metadata).map_err(|error| untrusted(above, error))?;
+    }
+    for folder in [state.to_owned(), state.join("sessions"), state.join("inbox")] {
+        trusted(&folder).map_err(|error| untrusted(&folder, error))?;
+    }
+    Ok(())
+}
+
 /// Whether nobody but this user can have written it, or it does not exist. What is in the state folder decides what runs
 /// without asking.
 ///
@@ -85,6 +108,33 @@ pub fn trusted(_: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, chown};
+
+    #[test]
+    fn a_state_folder_whose_place_or_inbox_is_open_to_others_is_not_trusted() {
+        let home = tempfile::tempdir().unwrap();
+        let (place, state) = (home.path().join("state"), home.path().join("state/askuser"));
+        assert!(check_state_folder(&state).is_ok(), "what is not there yet will be ours");
+        std::fs::create_dir_all(state.join("inbox")).unwrap();
+        let set_mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        for folder in [&place, &state, &state.join("inbox")] {
+            set_mode(folder, 0o700);
+        }
+        for folder in [&place, &state, &state.join("inbox")] {
+            assert!(check_state_folder(&state).is_ok());
+            set_mode(folder, 0o777);
+            let message = check_state_folder(&state).unwrap_err().message;
+            assert!(message.starts_with(&format!("{} has mode 777", folder.display())), "{message}");
+            set_mode(folder, 0o700);
+            // Only root can give a folder away.
+            if chown(folder, Some(65534), None).is_ok() {
+                let message = check_state_folder(&state).unwrap_err().message;
+                assert!(message.starts_with(&format!("{} is owned by user 65534", folder.display())), "{message}");
+                chown(folder, Some(0), None).unwrap();
+            }
+        }
+    }
 
     #[test]
     fn what_others_can_write_or_own_is_not_trusted() {

@@ -4,6 +4,7 @@
 
 use crate::config::{Settings, Surface};
 use crate::failure::{Failure, reason};
+use crate::json;
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
@@ -52,7 +53,7 @@ impl Surfaces {
     /// # Errors
     /// Where the answers file does not fit the questions: nobody is asked then.
     pub fn decide(&self, request: &Request) -> Result<Decision, Failure> {
-        let decision = self.policy.apply(request.set()).map_err(|violations| unfit(&self.answers_file, &violations))?;
+        let decision = self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations))?;
         match decision {
             // Without a person in the chain the policy is all there is.
             Decision::Ask(_) if !self.asks_a_person() => Ok(self.policy.decide(request)),
@@ -125,7 +126,7 @@ struct MisfitNotice {
 
 impl Asker for MisfitNotice {
     fn decide(&self, request: &Request) -> Decision {
-        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply(request.set()))
+        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply_to(request))
             && !self.was_noticed.swap(true, Ordering::Relaxed)
         {
             tell(&format!(
@@ -156,8 +157,10 @@ fn answers(path: &Path) -> Result<Answers, Failure> {
         source::from_toml(&text)
             .map_err(|error| Failure::new(format!("answers: {shown}: {}", error.to_string().trim_end())))?
     } else {
-        serde_json::from_str(&text)
-            .map_err(|error| Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")))?
+        json::without_repeats(&text).map_err(|error| match error.is_data() {
+            true => Failure::new(format!("answers: {shown}: {error}, must be there once")),
+            false => Failure::new(format!("answers: {shown} is not JSON ({error}), must be a JSON object")),
+        })?
     };
     Answers::parse(&value).map_err(|violations| unfit(&shown, &violations))
 }

@@ -269,7 +269,7 @@ pub struct PolicyFirst<A> {
 impl<A: Asker> Asker for PolicyFirst<A> {
     /// Answers that do not fit a question are no answers to it: the person is asked.
     fn decide(&self, request: &Request) -> Decision {
-        self.policy.apply(request.set()).unwrap_or_else(|_| self.person.decide(request))
+        self.policy.apply_to(request).unwrap_or_else(|_| self.person.decide(request))
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
@@ -280,3 +280,7 @@ impl<A: Asker> Asker for PolicyFirst<A> {
         self.person.close(key, why);
     }
 }
+
+#[cfg(test)]
+#[path = "asker_tests.rs"]
+mod tests;

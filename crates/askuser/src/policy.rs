@@ -5,7 +5,7 @@
 use crate::asker::{Asker, Asking, Decision};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
-use crate::request::Request;
+use crate::request::{Purpose, Request};
 use crate::resolution::{Resolution, Via};
 use crate::violation::{Gathered, Violations};
 use regex_lite::{Regex, RegexBuilder};
@@ -35,11 +35,28 @@ impl Policy {
     /// # Errors
     /// Where the answers do not fit the questions they match: every reason.
     pub fn apply(&self, set: &QuestionSet) -> Result<Decision, Violations> {
+        self.apply_where(set, |_| true)
+    }
+
+    /// The same for a request. Only an option gives or refuses a permission: words in place of one were written for another
+    /// question, and leave it unanswered.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
+        match request.key().purpose() {
+            Purpose::Permission => self.apply_where(request.set(), |answer| !answer.selected_options.is_empty()),
+            _ => self.apply(request.set()),
+        }
+    }
+
+    fn apply_where(&self, set: &QuestionSet, counts: impl Fn(&Answer) -> bool) -> Result<Decision, Violations> {
         let mut bad = Gathered::default();
         let mut via = Via::AnswersFile;
         let mut answers = Vec::new();
         for question in set.questions() {
-            let mut answer = self.answers.as_ref().and_then(|file| file.answer(question, set, &mut bad));
+            let written = self.answers.as_ref().and_then(|file| file.answer(question, set, &mut bad));
+            let mut answer = written.filter(|answer| counts(answer));
             if answer.is_none() && self.headless == Some(Headless::Recommended) {
                 answer = recommended(question);
                 via = Via::Policy;
@@ -77,7 +94,7 @@ fn unsettled(reason: &str, known: Vec<Answer>, via: Via) -> Resolution {
 /// A policy alone, with nobody behind it: what it does not settle is unavailable.
 impl Asker for Policy {
     fn decide(&self, request: &Request) -> Decision {
-        Decision::Settled(match self.apply(request.set()) {
+        Decision::Settled(match self.apply_to(request) {
             Ok(Decision::Settled(resolution)) => resolution,
             Ok(Decision::Ask(known)) => {
                 let all = if known.is_empty() { "this" } else { "every question" };

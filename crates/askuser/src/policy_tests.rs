@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::outcome::Status;
+use crate::request::RequestKey;
 use crate::rules::Rules;
 use serde_json::json;
 
@@ -378,4 +379,19 @@ fn an_expression_with_a_flag_nobody_knows_is_told_and_a_path_is_a_text() {
     for key in ["/data/", "/data/i", "/usr/local", "/data/X", "/data/1", "/data"] {
         assert_eq!(parse(key), Ok(()), "{key}");
     }
+}
+
+#[test]
+fn only_an_option_decides_a_permission() {
+    let set = set();
+    let request = |purpose| Request::new(RequestKey::new("s", "c").for_purpose(purpose), set.clone());
+    let policy = |value| Policy { answers: Some(Answers::parse(&value).unwrap()), headless: None };
+    let words = policy(json!({"/.*/": {"other": "bun"}}));
+    assert_eq!(words.apply_to(&request(Purpose::Permission)).unwrap(), Decision::Ask(vec![]));
+    assert!(matches!(words.apply_to(&request(Purpose::Question)).unwrap(), Decision::Settled(_)));
+    let status = |policy: &Policy| match policy.decide(&request(Purpose::Permission)) {
+        Decision::Settled(resolution) => resolution.outcome().status().clone(),
+        decision => panic!("{decision:?}"),
+    };
+    assert!(matches!(status(&words), Status::Unavailable { .. }), "nobody is behind it");
 }

@@ -3,7 +3,7 @@
 //! The only way in is [`QuestionSet::parse`] (or [`QuestionSet::new`], which it ends in), so nothing past this module
 //! checks a limit or meets unsafe text again. Verbatim text is kept for machines, shown text for people.
 
-use crate::alike::{alike, is_other};
+use crate::alike::{alike, is_other, reads_like};
 use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
 use crate::limits::{Limits, Span};
 use crate::outcome::{Answer, Outcome};
@@ -165,6 +165,22 @@ impl QuestionSet {
     pub fn new(questions: impl IntoIterator<Item = QuestionInput>, rules: &Rules) -> Result<QuestionSet, Violations> {
         let questions: Vec<Value> = questions.into_iter().map(QuestionInput::into_value).collect();
         QuestionSet::parse(json!({ "questions": questions }), rules)
+    }
+
+    /// The same set, unless one of its headers reads like one of these names, which already mean something where it is asked.
+    ///
+    /// # Errors
+    /// Every header that does.
+    pub fn reserving<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Result<QuestionSet, Violations> {
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut bad = Gathered::default();
+        for (i, question) in self.questions.iter().enumerate() {
+            if let Some(name) = names.iter().find(|name| reads_like(question.header(), name)) {
+                let fact = format!("reads like {name:?}, the name of a tool or of a permission");
+                bad.add(format!("questions[{i}].header"), fact, "must say what the question is about");
+            }
+        }
+        bad.into_result(Some(self))
     }
 
     /// The questions, in the order they were asked.
@@ -488,7 +504,7 @@ fn list<T: Shape, U>(
         let item = given(item, &path, bad).and_then(|item| build(item, &path, bad));
         built.push(item);
     }
-    if count < span.min || count > span.max { None } else { built.into_iter().collect() }
+    built.into_iter().collect()
 }
 
 /// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.

@@ -1,8 +1,9 @@
 //! AskUserQuestion: an ordinary tool that happens to talk to a person.
 
 use crate::message::ToolCall;
+use crate::permission;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::{QuestionSet, Rules, report, tool};
+use askuser::{QuestionSet, Rules, Violations, report, tool};
 
 /// This agent has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
@@ -12,6 +13,15 @@ const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
 pub struct AskUserQuestion {
     /// How inputs are read.
     pub rules: Rules,
+}
+
+impl AskUserQuestion {
+    /// A question must not pass for a permission: neither to the person, nor in the conversation once it is answered, nor to
+    /// answers that were written beforehand for permissions.
+    fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
+        let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
+        set.reserving(context.shared.tools.names().map(permission::header).chain(permission::RESERVED_HEADERS))
+    }
 }
 
 impl Tool for AskUserQuestion {
@@ -31,7 +41,7 @@ impl Tool for AskUserQuestion {
         Box::pin(async move {
             // What was asked before the process was cut off is asked by the rules of that time.
             let asked = context.shared.recorded_set(&call.id).map(Ok);
-            let set = match asked.unwrap_or_else(|| QuestionSet::parse(call.input.clone(), &self.rules)) {
+            let set = match asked.unwrap_or_else(|| self.read(call, context)) {
                 Ok(set) => set,
                 Err(violations) => {
                     return Ok(ToolResult::error(report::rejection(&violations)).titled(tool::NAME, "invalid input"));

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::asking::Exclusive;
 use crate::event::AgentEvent;
 use crate::event_channel::EventSender;
+use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::script::Script;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
@@ -36,6 +37,8 @@ impl TestFolder {
             shared: Agent::new(Script::default()).shared,
             events,
             exclusive: Exclusive::Free,
+            halted: HaltedCalls::default(),
+            said: CancellationToken::new(),
         };
         TestFolder { context, outer, events: receiver }
     }

@@ -22,6 +22,10 @@ struct Input<'a> {
 const NAME: &str = "Task";
 const MOST_CHARS: usize = 80;
 
+/// What is read of a task that the person's words came before.
+const CUT_OFF: &str = "The session was cut off while this task was at work, and the user came back with a message: the task \
+                       goes no further. What it has done stays done; look before you do it again.";
+
 impl Tool for Task {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition {
@@ -58,10 +62,15 @@ impl Tool for Task {
                 Err(refused) => return Ok(refused),
             };
             let mut child = child(call, description, context);
-            let result = match work(&mut child, call, description, prompt, context).await? {
+            let mut result = match work(&mut child, call, description, prompt, context).await? {
+                Ok(_) if !child.history.is_the_persons_turn() => ToolResult::error(CUT_OFF),
                 Ok(text) => ToolResult::ok(text),
                 Err(error) => ToolResult::error(format!("The task broke off: {}", error.message)),
             };
+            // It may not say so itself.
+            for words in context.halted.words_of(&call.id) {
+                result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
+            }
             Ok(result.titled(NAME, description))
         })
     }
@@ -72,7 +81,7 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
     // A subagent that starts subagents is hard to follow for whoever is asked by one.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
-    let shared = parent.for_subagent(&call.id, description, tools);
+    let shared = parent.for_subagent(&call.id, &context.halted, description, tools);
     let history = shared.transcript.history(&shared.tasks);
     Agent { shared: Arc::new(shared), history, left_alone: Vec::new() }
 }
@@ -92,7 +101,7 @@ async fn work(
     let abort = context.abort.child_token();
     let run = match finished {
         None => Some(child.run_until(prompt, abort)),
-        Some(_) => child.resume_until(abort),
+        Some(_) => child.resume_until(context.said.clone(), abort),
     };
     let Some(mut run) = run else { return Ok(Ok(finished.unwrap_or_default())) };
     let mut ended = Err(Failure { kind: FailureKind::Protocol, message: "it ended without a word".into() });

@@ -97,6 +97,8 @@ pub enum Verbatim {
 pub enum Halt {
     /// A question before them has no answer: it was dismissed, declined, to be discussed, or nobody was there.
     NotAnswered,
+    /// A question before them was not put to anybody: its input was not valid.
+    NotAsked,
     /// A call before them was not allowed.
     NotAllowed,
 }
@@ -135,15 +137,30 @@ pub(super) struct BadLine {
     pub(super) fact: String,
 }
 
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// How much is said of what is wrong with a line: errors quote it, and it may be long.
+const MOST_FACT_CHARS: usize = 200;
+
+fn short(fact: &str) -> String {
+    match fact.char_indices().nth(MOST_FACT_CHARS) {
+        Some((end, _)) => format!("{}…", &fact[..end]),
+        None => fact.to_owned(),
+    }
+}
+
 /// Reads whole lines, up to the first one that cannot be.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
     let (mut lines, mut start) = (Vec::new(), 0);
     for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let whole = text.len();
+        // Some editors put it there.
+        let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| i == 0).unwrap_or(text);
         if text != b"\n" {
-            let bad = |error: serde_json::Error| BadLine { line: i + 1, start, fact: error.to_string() };
+            let bad = |error: serde_json::Error| BadLine { line: i + 1, start, fact: short(&error.to_string()) };
             lines.push(serde_json::from_slice(text).map_err(bad)?);
         }
-        start += text.len();
+        start += whole;
     }
     Ok(lines)
 }

@@ -141,10 +141,20 @@ impl History {
         }
     }
 
+    /// Whether everything is done and answered.
+    pub(crate) fn is_the_persons_turn(&self) -> bool {
+        self.next() == Next::User
+    }
+
     /// Why a call of the last message does not run, if an earlier one of that message is the reason.
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
+    }
+
+    /// Why nothing runs after a call of the last message, if it has ended like that.
+    pub(crate) fn halt_of(&self, call: &str) -> Option<Halt> {
+        self.halts.get(call).copied()
     }
 
     /// About how many tokens the next request has; `overhead` says how many come before the messages.

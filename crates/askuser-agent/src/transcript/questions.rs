@@ -3,9 +3,10 @@
 //! Sessions written before requests were recorded name a permission `CALL:permission`, keep the questions alone, and tie an
 //! outcome to a diff by a hash. They are made to look like today's here, once, when they are opened.
 
-use super::{Entry, Line};
+use super::{Entry, Halt, Line};
 use crate::message::Block;
-use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules};
+use crate::permission;
+use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules, reply};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -35,6 +36,19 @@ impl RecordedQuestion {
             }
         }
         found
+    }
+
+    /// Why nothing may run beside it, if what came of it is neither an answer nor a permission.
+    pub(super) fn halt(&self, purpose: Purpose) -> Option<Halt> {
+        let outcome = self.outcome.as_ref()?;
+        match purpose {
+            Purpose::Permission => {
+                let set = self.request.as_ref().map(Request::set);
+                let allows = |set| reply::resolution(set, outcome).is_ok_and(|given| permission::allows(set, &given));
+                (!set.is_some_and(allows)).then_some(Halt::NotAllowed)
+            }
+            _ => (outcome["status"] != "answered").then_some(Halt::NotAnswered),
+        }
     }
 
     /// Whether it asked the same about the same. Options may have got other words since.

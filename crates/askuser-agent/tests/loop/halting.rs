@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex};
 
 const NOT_ANSWERED: &str = "Not run: a question before it in the same message was not answered. Read what came of the \
                             question, then decide anew.";
+const NOT_ASKED: &str =
+    "Not run: a question before it in the same message could not be asked. Read why, then decide anew.";
 const NOT_ALLOWED: &str = "Not run: a call before it in the same message was not allowed. Read why, then decide anew.";
 
 fn look(at: &str) -> Value {
@@ -68,7 +70,7 @@ async fn calls_beside_a_question_that_could_not_be_asked_do_not_run() {
         .with_permissions(Permissions::new(PermissionMode::Allow));
     finish(&mut agent, "go").await;
     assert_eq!(log.lines(), Vec::<String>::new());
-    assert_eq!(requests.last_results()[1].1, NOT_ANSWERED);
+    assert_eq!(requests.last_results()[1].1, NOT_ASKED);
 }
 
 #[tokio::test]
@@ -132,6 +134,188 @@ async fn after_a_crash_calls_beside_a_question_that_was_not_answered_do_not_run_
             assert_eq!(requests.last_results()[1].1, words, "cut after the {last}");
         }
     }
+}
+
+// ---- subagents ----
+
+fn task(name: &str) -> Value {
+    json!({"name": "Task", "input": {"description": name, "prompt": "go"}})
+}
+
+/// The outer message, and the one message of calls of each task.
+fn with_tasks<const N: usize>(outer: Value, tasks: [(&str, Value); N]) -> askuser_agent::Script {
+    let turns = |calls: Value| json!([{"calls": calls}, {"text": "reported"}]);
+    let tasks: serde_json::Map<String, Value> =
+        tasks.into_iter().map(|(name, calls)| (name.to_owned(), turns(calls))).collect();
+    script(json!({"turns": [{"calls": outer}, {"text": "done"}], "tasks": tasks}))
+}
+
+fn agent(model: impl askuser_agent::Model + 'static, log: &Log, person: Arc<Person>, mode: PermissionMode) -> Agent {
+    Agent::new(model).with_tools(registry(log)).with_asker(person).with_permissions(Permissions::new(mode))
+}
+
+#[tokio::test]
+async fn calls_behind_a_task_whose_question_was_not_answered_do_not_run() {
+    for outcome in [
+        Outcome::declined(None),
+        Outcome::discuss(Some("stop everything".into())),
+        Outcome::cancelled(),
+        Outcome::timed_out(),
+        Outcome::unavailable("no terminal"),
+    ] {
+        let log = Log::default();
+        let outer = json!([task("a"), act("b"), look("c")]);
+        let (model, requests) = watched(with_tasks(outer, [("a", json!([ask("Which?")]))]));
+        let person = Person::new([ends(outcome.clone())]);
+        finish(&mut agent(model, &log, person, PermissionMode::Allow), "go").await;
+        assert_eq!(log.lines(), Vec::<String>::new(), "{outcome:?}");
+        let results = requests.last_results();
+        assert!(results[0].1.starts_with("reported\n\nNot answered or not allowed in this task: AskUserQuestion: "));
+        assert_eq!((results[1].1.as_str(), results[2].1.as_str()), (NOT_ANSWERED, NOT_ANSWERED), "{outcome:?}");
+    }
+    let log = Log::default();
+    let outer = json!([task("a"), act("b")]);
+    let model = with_tasks(outer, [("a", json!([ask("Which?")]))]);
+    finish(&mut agent(model, &log, Person::new([pick("SQLite")]), PermissionMode::Allow), "go").await;
+    assert_eq!(log.count("end Act b"), 1, "an answer lets them run");
+}
+
+#[tokio::test]
+async fn calls_behind_a_task_whose_call_was_refused_do_not_run() {
+    let log = Log::default();
+    let outer = json!([task("a"), act("b")]);
+    let (model, requests) = watched(with_tasks(outer, [("a", json!([act("in a")]))]));
+    let person = Person::new([other("not like this")]);
+    finish(&mut agent(model, &log, person.clone(), PermissionMode::Ask), "go").await;
+    assert_eq!((person.asked().len(), log.lines()), (1, Vec::new()));
+    let results = requests.last_results();
+    let told = "Act: The user did not allow this. Their words: not like this";
+    assert_eq!(results[0].1, format!("reported\n\nNot answered or not allowed in this task: {told}"));
+    assert_eq!(results[1].1, NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn a_task_beside_a_question_that_was_not_answered_does_nothing_more() {
+    for (first, second) in [("a", "b"), ("b", "a")] {
+        let log = Log::default();
+        let outer = json!([task(first), task(second)]);
+        let tasks = [("a", json!([ask("Which?")])), ("b", json!([look("b"), act("b")]))];
+        let (model, requests) = watched(with_tasks(outer, tasks));
+        let person = Person::logging(&log, [ends(Outcome::discuss(Some("stop everything".into())))]);
+        finish(&mut agent(model, &log, person, PermissionMode::Allow), "go").await;
+        let acted = log.lines().iter().position(|line| line == "begin Act b");
+        let replied = log.lines().iter().position(|line| line == "replied Which?");
+        assert!(acted.is_none_or(|acted| acted < replied.unwrap()), "{:?}", log.lines());
+        if first == "a" {
+            assert_eq!(acted, None);
+            let read = requests.all().into_iter().find_map(|seen| match (seen.task.as_deref(), seen.messages.last()) {
+                (Some("b"), Some(askuser_agent::Message::Results { results })) => Some(results[1].output.clone()),
+                _ => None,
+            });
+            let words = "Not run: a question asked beside this task was not answered. Do nothing more, and report what is \
+                         done and what is not.";
+            assert_eq!(read.as_deref(), Some(words));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_a_task_got_wrong_halts_nothing_outside_of_it() {
+    let log = Log::default();
+    let invalid = json!({"name": "AskUserQuestion", "input": {"questions": []}});
+    let model = with_tasks(json!([task("a"), act("b")]), [("a", json!([invalid, act("in a")]))]);
+    finish(&mut agent(model, &log, Person::new([]), PermissionMode::Allow), "go").await;
+    assert_eq!(log.lines(), ["begin Act b", "end Act b"]);
+}
+
+#[tokio::test]
+async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_behind_it() {
+    for (call, outcome) in [(ask("Which?"), Outcome::discuss(None)), (act("in a"), Outcome::declined(None))] {
+        for last in ["outcome", "result"] {
+            let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+            let calls = || {
+                let outer = json!([task("a"), task("b"), act("c")]);
+                with_tasks(outer, [("a", json!([call.clone()])), ("b", json!([act("b")]))])
+            };
+            let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+            let (id, path) = (transcript.id(), transcript.path().unwrap());
+            let person = Person::new([ends(outcome.clone())]);
+            let mut first = agent(calls(), &log, person, PermissionMode::Ask).with_transcript(transcript);
+            finish(&mut first, "go").await;
+            drop(first);
+            cut_after(&path, |line| line["type"] == last);
+            let transcript = Transcript::open(folder.path(), &id).unwrap();
+            // Whoever comes back allows everything: only the no holds it back.
+            let mut second = agent(calls(), &log, Person::new([]), PermissionMode::Allow).with_transcript(transcript);
+            assert_eq!(last_words(&collect(second.resume().unwrap()).await), "done");
+            assert_eq!(log.lines(), Vec::<String>::new(), "cut after the {last} of {call}");
+        }
+    }
+}
+
+// ---- whoever comes back with words of their own ----
+
+const CAME_BACK: &str = "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
+
+/// A session that was cut off after a line, and whose person comes back to say "stop", allowing everything: what happened
+/// then, and what the model reads of the calls that were cut off.
+async fn come_back(model: impl Fn() -> askuser_agent::Script, last: &str, person: Arc<Person>) -> (Log, Vec<String>) {
+    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let mode = if last == "asked" { PermissionMode::Ask } else { PermissionMode::Allow };
+    let before = Person::new([pick_first(), pick_first()]);
+    let mut first = agent(model(), &Log::default(), before, mode).with_transcript(transcript);
+    finish(&mut first, "go").await;
+    drop(first);
+    cut_after(&path, |line| line["type"] == last);
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let (model, requests) = watched(model());
+    let mut second = agent(model, &log, person, PermissionMode::Allow).with_transcript(transcript);
+    let said = tokio_util::sync::CancellationToken::new();
+    said.cancel();
+    collect(second.resume_until_said(said).unwrap()).await;
+    assert_eq!(requests.all(), [], "the model hears nothing before the words");
+    finish(&mut second, "stop").await;
+    let read = requests.all()[0].messages.clone();
+    let [.., askuser_agent::Message::Results { results }, askuser_agent::Message::User { text }] = &read[..] else {
+        panic!("{read:?}")
+    };
+    assert_eq!(text, "stop");
+    (log, results.iter().map(|result| result.output.clone()).collect())
+}
+
+#[tokio::test]
+async fn after_a_crash_nothing_begins_before_the_words_of_whoever_comes_back() {
+    let model = || calling([json!([act("a"), act("b"), ask("Which?")])]);
+    let (log, read) = come_back(model, "started", Person::new([])).await;
+    assert_eq!(log.lines(), Vec::<String>::new());
+    assert!(read[0].starts_with("The session was cut off while this ran."), "{read:?}");
+    assert_eq!(read[1..], [CAME_BACK, CAME_BACK]);
+}
+
+#[tokio::test]
+async fn a_permission_that_still_waits_is_not_given_by_the_mode_of_whoever_comes_back_with_words() {
+    let (log, read) = come_back(|| calling([json!([act("a"), act("b")])]), "asked", Person::new([])).await;
+    assert_eq!((log.lines(), &*read), (Vec::new(), &[CAME_BACK, CAME_BACK].map(str::to_owned)[..]));
+}
+
+#[tokio::test]
+async fn a_question_that_somebody_has_seen_is_asked_again_before_their_words() {
+    let person = Person::new([pick("SQLite")]);
+    let (log, read) = come_back(|| calling([json!([ask("Which?"), act("b")])]), "asked", person.clone()).await;
+    assert_eq!((person.asked().len(), log.lines()), (1, Vec::new()));
+    assert!(read[0].contains("Selected: SQLite"), "{read:?}");
+    assert_eq!(read[1], CAME_BACK);
+}
+
+#[tokio::test]
+async fn a_task_goes_no_further_before_the_words_of_whoever_comes_back() {
+    let model = || with_tasks(json!([task("a"), act("c")]), [("a", json!([act("x"), act("y")]))]);
+    let (log, read) = come_back(model, "started", Person::new([])).await;
+    assert_eq!(log.lines(), Vec::<String>::new());
+    assert!(read[0].starts_with("The session was cut off while this task was at work, and the user came back"));
+    assert_eq!(read[1], CAME_BACK);
 }
 
 // ---- an outcome that belongs to another question ----

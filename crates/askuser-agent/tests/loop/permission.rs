@@ -1,7 +1,8 @@
 //! Permission is asked for like anything else, and nothing but a yes is one.
 
 use crate::support::*;
-use askuser::Outcome;
+use askuser::policy::{Answers, Policy};
+use askuser::{Asker, Outcome, PolicyFirst};
 use askuser_agent::{Agent, Allowed, AllowedRule, PermissionMode, Permissions, Scope, Transcript, tools};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -359,4 +360,61 @@ async fn a_rule_that_a_person_adds_is_not_asked_for() {
     assert_eq!(listed, expected);
     let refused = rules.add("bash *").unwrap_err().to_string();
     assert!(refused.starts_with("bash runs whatever it is given"), "{refused}");
+}
+
+// ---- answers written beforehand ----
+
+/// A person behind these answers.
+fn behind(answers: Value, person: Arc<Person>) -> Arc<dyn Asker> {
+    let answers = Some(Answers::parse(&answers).unwrap());
+    Arc::new(PolicyFirst { policy: Policy { answers, headless: None }, person })
+}
+
+async fn decided_beforehand(answers: Value, person: Arc<Person>) -> (Log, String) {
+    let log = Log::default();
+    let (model, requests) = watched(calling([json!([{"name": "Act", "input": {}}])]));
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(behind(answers, person));
+    finish(&mut agent, "go").await;
+    (log, requests.last_result().0)
+}
+
+#[tokio::test]
+async fn what_a_file_of_answers_decides_is_not_called_the_users() {
+    let (log, read) = decided_beforehand(json!({"Act": "Don't run it"}), Person::new([])).await;
+    let refused = "Not run: answers that were written beforehand do not allow this. The user was not asked.";
+    assert_eq!((log.lines(), read.as_str()), (Vec::new(), refused));
+    let note = json!({"Act": {"select": "Don't run it", "note": "n"}});
+    assert_eq!(decided_beforehand(note, Person::new([])).await.1, format!("{refused} Their note: n"));
+    let note = json!({"Act": {"select": "Allow once", "note": "n"}});
+    let (log, read) = decided_beforehand(note, Person::new([])).await;
+    let allowed =
+        "Act it: ok\n\nAnswers that were written beforehand allowed this; the user was not asked. Their note: n";
+    assert_eq!((log.count("end Act it"), read.as_str()), (1, allowed));
+}
+
+#[tokio::test]
+async fn words_for_other_questions_do_not_refuse_a_permission_while_the_person_is_there() {
+    for answers in [json!({"/.*/": {"other": "bun"}}), json!({"/.*/": "PostgreSQL"})] {
+        let person = Person::new([pick("Allow once")]);
+        let (log, read) = decided_beforehand(answers, person.clone()).await;
+        assert_eq!((person.asked().len(), log.count("end Act it"), read.as_str()), (1, 1, "Act it: ok"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_written_for_a_permission_does_not_answer_a_question_of_the_model() {
+    for header in ["Act", "act:", "\u{410}ct", "Look", "Allow once", "Permission", "AskUserQuest"] {
+        let input = json!({"questions": [{
+            "question": "May I?", "header": header, "multiSelect": false, "options": [
+                {"label": "Allow once", "description": "Yes"}, {"label": "No", "description": "No"},
+            ],
+        }]});
+        let log = Log::default();
+        let (model, requests) = watched(calling([json!([{"name": "AskUserQuestion", "input": input}])]));
+        let asker = behind(json!({"Act": "Allow once"}), Person::new([]));
+        let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(asker);
+        finish(&mut agent, "go").await;
+        let (read, is_error) = requests.last_result();
+        assert!(is_error && read.contains("questions[0].header: reads like "), "{header}: {read}");
+    }
 }

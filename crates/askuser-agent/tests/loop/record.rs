@@ -45,6 +45,47 @@ async fn a_damaged_line_is_a_clear_error_and_the_file_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_file_with_the_record_of_another_session_is_not_taken_up_as_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
+    fs::copy(folder.path().join(format!("{id}.jsonl")), folder.path().join("other.jsonl")).unwrap();
+    match Transcript::open(folder.path(), "other") {
+        Err(TranscriptError::Damaged { line: 1, fact, .. }) => assert_eq!(fact, "begins a session of another name"),
+        other => panic!("{other:?}"),
+    }
+    let listed: Vec<String> = Transcript::list(folder.path()).into_iter().map(|session| session.id).collect();
+    assert_eq!(listed, [id]);
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_before_a_transcript_is_read_past() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
+    let path = folder.path().join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("\u{feff}{text}")).unwrap();
+    assert_eq!(Transcript::list(folder.path()).len(), 1);
+    let agent = Agent::new(calling([])).with_transcript(Transcript::open(folder.path(), &id).unwrap());
+    assert_eq!(agent.messages().len(), 2);
+    drop(agent);
+    // What is cut off is found at the right byte.
+    fs::write(&path, format!("\u{feff}{text}not json\n")).unwrap();
+    assert!(Transcript::repair(folder.path(), &id).unwrap().is_some());
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("\u{feff}{text}"));
+}
+
+#[tokio::test]
+async fn a_damaged_line_is_not_quoted_at_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
+    let path = folder.path().join(format!("{id}.jsonl"));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{{\"at\": 1, \"type\": \"{}\"}}\n", "x".repeat(1 << 20))).unwrap();
+    let error = Transcript::open(folder.path(), &id).unwrap_err().to_string();
+    assert!(error.len() < 1000 && error.contains("xxx") && error.ends_with('…'), "{} bytes", error.len());
+}
+
+#[tokio::test]
 async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_a_copy_is_kept() {
     let folder = tempdir().unwrap();
     let id = run_once(folder.path(), || Agent::new(calling([]))).await;

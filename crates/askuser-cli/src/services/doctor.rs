@@ -68,7 +68,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let reasons = Reasons { layers: &layers, environment: &environment };
     report.line("", &reasons.colours(options.theme.depth));
     report.line("", &reasons.background(options.theme.background));
-    if options.theme.background == Background::Unknown && options.presentation == Presentation::Screen {
+    if options.asks_background() && options.presentation == Presentation::Screen {
         report.line("", "the terminal is asked for its background once the prompt is there");
     }
     report.line("", &reasons.presentation(options.presentation));
@@ -87,7 +87,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let file =
         |path: Option<std::path::PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     report.line("user file", &file(config::user_file(environment)));
-    report.line("project file", &file(std::env::current_dir().ok().and_then(|folder| config::project_file(&folder))));
+    report.line("project file", &file(config::project_file_here().0));
     for (variable, meant) in config::misspelt_variables(variables()) {
         report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
     }

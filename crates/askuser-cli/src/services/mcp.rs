@@ -8,7 +8,7 @@ use askuser::store::{Store, StoreError, StoredQuestion};
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, Inbox, Options, Server};
@@ -99,7 +99,9 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
 
 /// A secret of this user's that outlives the process: made once, and readable by nobody else.
 fn secret(name: &str) -> Result<String, Failure> {
-    let path = state_folder()?.join(name);
+    let state = state_folder()?;
+    check_state_folder(&state)?;
+    let path = state.join(name);
     let failed = |error: io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
     let known = || fs::read_to_string(&path).ok().filter(|secret| secret.len() == 2 * SECRET_BYTES);
     trusted(&path).map_err(failed)?;

@@ -209,6 +209,43 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
     assert_eq!(result["result"]["output"], "Exit code 3\n\nran");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_words_of_whoever_comes_back() {
+    for by_a_front_end in [false, true] {
+        let place = Place::new();
+        let command = "echo $$ >shell; while :; do sleep 600; done";
+        let calls = json!([
+            {"name": "Bash", "input": {"command": command}},
+            {"name": "Write", "input": {"path": "written.txt", "content": "x"}},
+            ask("Which?", "Database", &["SQLite", "PostgreSQL"]),
+        ]);
+        let script = json!({"turns": [{"calls": calls}, {"text": "stopped"}]});
+        let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
+        let shell = pid_in(&place, "shell");
+        agent.kill().unwrap();
+        agent.wait().unwrap();
+        wait_until_gone(&shell);
+        if by_a_front_end {
+            let args = ["--continue", "--output", "stream-json", "--permissions", "allow"];
+            let mut agent = Driver::start(&mut place.agent(&script, &args));
+            agent.send(&json!({"type": "user", "text": "stop"}));
+            while agent.until("done")["text"] != "stopped" {}
+            agent.hang_up();
+            assert_eq!(agent.finish(), 0);
+        } else {
+            let args = ["--continue", "-p", "stop", "--permissions", "allow"];
+            assert_eq!(crate::place::output(&mut place.agent(&script, &args)), (0, "stopped\n".into(), String::new()));
+        }
+        assert!(!place.folder().join("written.txt").exists());
+        let entries = Place::entries(&place.sessions()[0]);
+        let kinds: Vec<&str> = entries.iter().filter_map(|entry| entry["type"].as_str()).collect();
+        assert_eq!(kinds[kinds.len() - 5..], ["result", "result", "result", "user", "assistant"], "{kinds:?}");
+        let read = entries[entries.len() - 4]["result"]["output"].as_str().unwrap();
+        assert!(read.starts_with("Not run: the user came back with a message"), "{read}");
+    }
+}
+
 /// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.
 #[test]
 fn what_people_install_survives_a_tool_that_panics() {

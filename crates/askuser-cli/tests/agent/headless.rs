@@ -222,6 +222,42 @@ fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
     assert_eq!(kept, lines.join("\n") + "\n");
 }
 
+#[test]
+fn a_session_damaged_in_its_first_line_says_what_is_left_to_do() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "one"}]});
+    output(&mut place.agent(&script, &["-p", "hi"]));
+    let path = place.sessions().pop().unwrap();
+    let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
+    std::fs::write(&path, format!("not json\n{}", std::fs::read_to_string(&path).unwrap())).unwrap();
+    for repair in [None, Some("--repair-transcript")] {
+        let mut command = place.agent(&script, &["-p", "and?", "--resume", &id]);
+        let (code, _, stderr) = output(command.args(repair));
+        assert!(code == 2 && stderr.contains("hint: the first line says which session it is"), "{stderr}");
+    }
+}
+
+#[test]
+fn an_answers_file_with_a_key_twice_is_an_error() {
+    let place = Place::new();
+    let file = place.write("answers.json", r#"{"Database": "SQLite", "Database": "PostgreSQL"}"#);
+    let args = ["-p", "go", "--answers", file.to_str().unwrap()];
+    let (code, _, stderr) = output(&mut place.agent(&crate::place::one_question(), &args));
+    assert!(code == 2 && stderr.contains("\"Database\" is there twice"), "{stderr}");
+}
+
+#[test]
+fn what_was_allowed_and_is_not_any_more_is_said_to_front_ends_too() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "one"}]});
+    output(&mut place.agent(&script, &["-p", "hi"]));
+    std::fs::write(place.state().join("allowed.json"), "{").unwrap();
+    for format in ["text", "stream-json"] {
+        let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--output", format]));
+        assert!(code == 0 && stderr.starts_with("askuser: what was allowed for good is asked for again: "), "{stderr}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {

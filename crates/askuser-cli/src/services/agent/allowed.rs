@@ -4,7 +4,7 @@
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
 use askuser_agent::{Allowed, AllowedRule, Scope};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,6 +16,13 @@ use std::sync::Arc;
 pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     let file = state_folder().ok()?.join("allowed.json");
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
+}
+
+/// What to tell whoever expects what they allowed before to be allowed, if it is not.
+pub(crate) fn warning() -> Option<String> {
+    let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
+    let error = file.read().err()?;
+    Some(format!("what was allowed for good is asked for again: {error}"))
 }
 
 struct File {
@@ -36,13 +43,22 @@ const EVERYWHERE: &str = "*";
 impl File {
     /// A file that cannot be read, or that somebody else could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
-        for path in self.file.parent().into_iter().chain([&*self.file]) {
-            trusted(path).map_err(|error| io::Error::other(format!("{} {error}", path.display())))?;
+        if let Some(state) = self.file.parent() {
+            check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
         }
+        trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
         match regular_file::read(&self.file, Links::Follow, MAX_BYTES) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            // Some editors put a byte order mark there.
+            Ok(bytes) => {
+                let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+                serde_json::from_slice(text)
+                    .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", self.file.display())))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
-            Err(error) => Err(io::Error::other(format!("{} {error}", self.file.display()))),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(io::Error::other(format!("{} {error}", self.file.display())))
+            }
+            Err(error) => Err(io::Error::other(format!("{} cannot be read: {error}", self.file.display()))),
         }
     }
 }
@@ -204,6 +220,14 @@ mod tests {
             let error = rules.insert("Bash", "ls").unwrap_err().to_string();
             assert!(error.ends_with("is a pipe, must be a regular file"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_takes_nothing_back() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join("allowed.json");
+        fs::write(&file, "\u{feff}{\"/a\": {\"Bash\": [\"ls\"]}}").unwrap();
+        assert!(File { file, folder: "/a".into() }.contains("Bash", "ls"));
     }
 
     #[test]

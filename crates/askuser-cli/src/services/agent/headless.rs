@@ -20,9 +20,13 @@ use std::io::{self, BufReader, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
 
 /// How long a turn that broke off waits for its last lines to be taken.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a front end that takes up a session may take to say something before the session goes on by itself.
+const FIRST_WORDS: Duration = Duration::from_millis(100);
 
 /// How many lines are said about what nobody permitted or answered.
 const MOST_LINES: usize = 5;
@@ -150,7 +154,11 @@ async fn converse(
     let one_turn = wanted.prompt.is_some();
     let said = VecDeque::from_iter(wanted.prompt);
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
-    let mut talk = Talk { output, said, requests, lines, signals, tally };
+    let heard = CancellationToken::new();
+    if !said.is_empty() {
+        heard.cancel();
+    }
+    let mut talk = Talk { output, said, heard, requests, lines, signals, tally };
     if output == Output::Stream {
         let cwd = agent.transcript().cwd();
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
@@ -158,8 +166,9 @@ async fn converse(
             talk.emit(&json!({"type": "replay", "event": event})).await?;
         }
     }
-    // What was cut off comes first.
-    if let Some(run) = agent.resume() {
+    // What was cut off comes first, but nothing of it begins that had not before they said something.
+    if let Some(run) = agent.resume_until_said(talk.heard.clone()) {
+        talk.listen_first(&run.stopper()).await?;
         talk.follow(run).await?;
     } else if talk.said.is_empty() && output != Output::Stream {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
@@ -179,6 +188,8 @@ struct Talk<'a> {
     output: Output,
     /// What is still to be said to the model.
     said: VecDeque<String>,
+    /// Cancelled once anything has been said.
+    heard: CancellationToken,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,
     signals: &'a mut Signals,
@@ -206,6 +217,32 @@ impl Talk<'_> {
             self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
         }
         failure
+    }
+
+    /// Gives a front end that takes a session up the time to say something before anything of it goes on.
+    async fn listen_first(&mut self, stopper: &CancellationToken) -> Result<(), Failure> {
+        if self.heard.is_cancelled() || self.requests.is_none() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => return Err(self.ended_by(signal)),
+            request = next_request(&mut self.requests) => self.take(request, stopper),
+            () = tokio::time::sleep(FIRST_WORDS) => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in what a front end wants while a turn is under way.
+    fn take(&mut self, request: Option<FrontEndRequest>, stopper: &CancellationToken) {
+        match request {
+            Some(FrontEndRequest::Interrupt) => stopper.cancel(),
+            Some(FrontEndRequest::Say(text)) => {
+                self.said.push_back(text);
+                self.heard.cancel();
+            }
+            None => self.requests = None,
+        }
     }
 
     /// What to say next. With `-p` one turn is all.
@@ -243,11 +280,7 @@ impl Talk<'_> {
                     return Err(self.ended_by(signal));
                 }
                 request = next_request(&mut self.requests) => {
-                    match request {
-                        Some(FrontEndRequest::Interrupt) => stopper.cancel(),
-                        Some(FrontEndRequest::Say(text)) => self.said.push_back(text),
-                        None => self.requests = None,
-                    }
+                    self.take(request, &stopper);
                     continue;
                 }
                 event = run.next() => event,

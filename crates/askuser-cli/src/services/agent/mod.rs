@@ -57,6 +57,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
     let wanted = headless::wanted(&args, opening.as_deref())?;
     let folders = folders(&args)?;
+    allowed::warning().into_iter().for_each(|words| failure::notice("askuser", &words));
     let surface = match wanted {
         None => Some(app::Surface::open(&settings)?),
         Some(_) => None,

@@ -116,7 +116,7 @@ impl FrontEnd {
             match input.by_ref().take(MAX_BYTES + 1).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) if line.len() as u64 > MAX_BYTES => {
-                    self.lines.refuse(None, format!("a line is longer than {MAX_BYTES} bytes, at most {MAX_BYTES}"));
+                    self.lines.refuse(None, format!("a line is longer than {MAX_BYTES} bytes"));
                     if !line.ends_with(b"\n") && input.skip_until(b'\n').is_err() {
                         return;
                     }

@@ -3,7 +3,7 @@
 use askuser_agent::{Session, Transcript, TranscriptError};
 use askuser_cli::config;
 use askuser_cli::failure::{self, Failure};
-use askuser_cli::state_folder::{state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, state_folder};
 use std::path::{Path, PathBuf};
 
 /// What decides about sessions, permissions and settings: nobody but the user changes it without asking.
@@ -16,16 +16,8 @@ pub(crate) fn protected() -> Vec<PathBuf> {
 /// Where sessions are. What somebody else could have written there is not taken up.
 fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
-    let sessions = state.join("sessions");
-    for folder in [&state, &sessions] {
-        trusted(folder).map_err(|error| {
-            let shown = folder.display();
-            Failure::new(format!("{shown} {error}")).hint(format!(
-                "`chown $(id -u) {shown}` and `chmod go-w {shown}`, or set XDG_STATE_HOME to a folder of yours"
-            ))
-        })?;
-    }
-    Ok(sessions)
+    check_state_folder(&state)?;
+    Ok(state.join("sessions"))
 }
 
 pub(crate) fn new(cwd: &Path) -> Result<Transcript, Failure> {
@@ -57,6 +49,7 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
                 "`askuser agent --resume {id} --repair-transcript` cuts it off before that line and keeps a copy of the whole"
             ))
         }
+        TranscriptError::Damaged { .. } => unusable(error),
         TranscriptError::InUse { .. } => {
             Failure::new(error).hint("`askuser agent sessions` lists the others, --resume ID takes one up")
         }
@@ -64,9 +57,21 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
     })
 }
 
+/// A session whose first line is damaged: nothing before it could be kept.
+fn unusable(error: TranscriptError) -> Failure {
+    Failure::new(error).hint(
+        "the first line says which session it is, so nothing can be kept without it: mend the line by hand, or remove the \
+         file; `askuser agent sessions` lists the others",
+    )
+}
+
 /// Cuts a damaged session off before its first damaged line, and says where the copy is.
 pub(crate) fn repair(id: &str) -> Result<(), Failure> {
-    if let Some(copy) = Transcript::repair(&folder()?, id).map_err(Failure::new)? {
+    let repaired = Transcript::repair(&folder()?, id).map_err(|error| match error {
+        TranscriptError::Damaged { .. } => unusable(error),
+        _ => Failure::new(error),
+    });
+    if let Some(copy) = repaired? {
         let words = format!("session {id} was damaged and is cut off there; a copy of the whole is {}", copy.display());
         failure::notice("askuser", &words);
     }

@@ -4,8 +4,7 @@
 //! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
 //! nothing is opened that could block.
 
-use askuser_agent::regular_file::{self, Links};
-use askuser_cli::failure;
+use askuser_cli::{failure, ownership};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -25,8 +24,8 @@ enum Notes {
     Text(String),
     /// It is longer than what is read of it.
     Cut(String),
-    /// What it is instead of a regular file.
-    NotAFile(String),
+    /// It is not a regular file of the user's.
+    Refused(String),
 }
 
 pub(crate) fn prompt(cwd: &Path) -> String {
@@ -49,7 +48,13 @@ pub(crate) fn prompt(cwd: &Path) -> String {
 fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     // Without links, so that none of the folders is one, and the repository is the one it is really in.
     let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
-    let root = repository(&cwd).unwrap_or(&cwd);
+    let root = match ownership::repository(&cwd) {
+        Ok(root) => root.unwrap_or(&cwd),
+        Err(foreign) => {
+            foreign.left_out(&NOTES).into_iter().for_each(|words| failure::notice("askuser", &words));
+            &cwd
+        }
+    };
     let (mut all, mut room) = (Vec::new(), MAX_TOTAL_BYTES);
     for folder in cwd.ancestors().take_while(|folder| folder.starts_with(root)) {
         let below = folder.strip_prefix(root).unwrap_or(folder);
@@ -60,11 +65,6 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     }
     all.reverse();
     all
-}
-
-/// The root of the repository that a folder is in.
-fn repository(folder: &Path) -> Option<&Path> {
-    folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 /// What a folder says of itself, and the name of that file; at most as much as there is room for.
@@ -78,7 +78,7 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
                 notice(&how_much(room.min(MAX_BYTES)));
                 return (!text.is_empty()).then_some((name, text));
             }
-            Notes::NotAFile(fact) => notice(&format!("{fact}: it is not read")),
+            Notes::Refused(fact) => notice(&format!("{fact}: it is not read")),
             Notes::None => {}
         }
     }
@@ -94,9 +94,9 @@ fn how_much(bytes: u64) -> String {
 }
 
 fn notes(path: &Path, max_bytes: u64) -> Notes {
-    let file = match regular_file::open(path, Links::Refuse) {
+    let file = match ownership::open_found(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Notes::NotAFile(error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::Other => return Notes::Refused(error.to_string()),
         Err(_) => return Notes::None,
     };
     let mut bytes = Vec::new();
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_folder_is_not_called_a_link_or_a_device() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(notes(folder.path(), 10), Notes::NotAFile(fact) if fact.starts_with("is a folder, must be")));
+        assert!(matches!(notes(folder.path(), 10), Notes::Refused(fact) if fact == "is not a regular file"));
     }
 
     #[cfg(unix)]
@@ -221,6 +221,25 @@ mod tests {
         assert!(!prompt(folder.path()).contains("the secret"));
         std::fs::write(folder.path().join("CLAUDE.md"), "Use tabs.").unwrap();
         assert!(prompt(folder.path()).contains("The project's CLAUDE.md:\n\nUse tabs."));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_somebody_else_owns_does_not_steer() {
+        use std::os::unix::fs::chown;
+        let outer = tempfile::tempdir().unwrap();
+        std::fs::create_dir(outer.path().join(".git")).unwrap();
+        write(outer.path().join("AGENTS.md"), "above");
+        write(outer.path().join("proj/AGENTS.md"), "here");
+        let work = outer.path().join("proj");
+        assert_eq!(told(&work), pairs([("AGENTS.md", "above"), ("proj/AGENTS.md", "here")]));
+        // Only root can give something away.
+        if chown(outer.path().join("AGENTS.md"), Some(65534), None).is_err() {
+            return;
+        }
+        assert_eq!(told(&work), pairs([("proj/AGENTS.md", "here")]));
+        chown(outer.path().join(".git"), Some(65534), None).unwrap();
+        assert_eq!(told(&work), pairs([("AGENTS.md", "here")]));
     }
 
     #[cfg(unix)]

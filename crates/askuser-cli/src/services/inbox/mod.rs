@@ -16,7 +16,7 @@ use askuser::store::{Ending, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
-use askuser_cli::state_folder::{inbox_file, state_folder, trusted};
+use askuser_cli::state_folder::{check_state_folder, inbox_file, state_folder};
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
 use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
@@ -52,8 +52,7 @@ pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
 /// The store that the settings name.
 pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
     if settings.store.is_none() {
-        let state = state_folder()?;
-        trusted(&state).map_err(|error| Failure::new(format!("{} {error}", state.display())))?;
+        check_state_folder(&state_folder()?)?;
     }
     let store = SqliteStore::open(&inbox_file(settings)?).map_err(failed)?;
     Ok(Inbox::new(Arc::new(store)))

@@ -22,6 +22,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
 
 /// From the UI thread to the agent thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +113,7 @@ pub(crate) struct AgentThread {
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl AgentThread {
-    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender) -> io::Result<AgentThread> {
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, opening: Opening) -> io::Result<AgentThread> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (commands, receiver) = unbounded_channel();
         let (done, ended) = mpsc::channel();
@@ -120,7 +121,7 @@ impl AgentThread {
             let mut report_death = ReportDeath(Some(ui.clone()));
             let rules = agent.permission_rules();
             let work = AgentLoop { commands: receiver, queue: VecDeque::new(), models, rules, ui };
-            runtime.block_on(work.run(agent));
+            runtime.block_on(work.run(agent, opening));
             // Blocking tasks, such as a file search, are not waited for.
             runtime.shutdown_background();
             report_death.0 = None;
@@ -160,6 +161,13 @@ struct AgentLoop {
     ui: UiSender,
 }
 
+/// Whether the person came with something to say: then nothing begins before it that had not when the session was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    None,
+    Waits,
+}
+
 /// What the loop does after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
@@ -168,9 +176,9 @@ enum Next {
 }
 
 impl AgentLoop {
-    async fn run(mut self, mut agent: Agent) {
+    async fn run(mut self, mut agent: Agent, opening: Opening) {
         self.send_session(&agent);
-        if self.resume(&mut agent).await == Next::End {
+        if self.resume(&mut agent, opening).await == Next::End {
             return;
         }
         self.ui.send(AgentUpdate::CommandDone);
@@ -192,12 +200,12 @@ impl AgentLoop {
                     let mode = agent.mode_switch();
                     self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
                 }
-                AgentCommand::Resume => self.resume(&mut agent).await,
+                AgentCommand::Resume => self.resume(&mut agent, Opening::None).await,
                 AgentCommand::OpenSession(id) => match open(&id, &agent) {
                     Ok(transcript) => {
                         agent = agent.with_transcript(transcript);
                         self.send_session(&agent);
-                        self.resume(&mut agent).await
+                        self.resume(&mut agent, Opening::None).await
                     }
                     Err(failure) => {
                         self.ui.send(AgentUpdate::CommandFailed(failure.message));
@@ -296,9 +304,13 @@ impl AgentLoop {
         self.ui.send(AgentUpdate::CommandDone);
     }
 
-    async fn resume(&mut self, agent: &mut Agent) -> Next {
+    async fn resume(&mut self, agent: &mut Agent, opening: Opening) -> Next {
         let mode = agent.mode_switch();
-        match agent.resume() {
+        let said = CancellationToken::new();
+        if opening == Opening::Waits {
+            said.cancel();
+        }
+        match agent.resume_until_said(said) {
             Some(run) => {
                 self.ui.send(AgentUpdate::TurnStarted);
                 self.run_turn(run, mode, AgentUpdate::Event).await

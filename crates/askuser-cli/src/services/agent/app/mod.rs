@@ -34,7 +34,7 @@ mod update;
 mod view;
 
 use crate::agent::models::Models;
-use agent_thread::{AgentThread, AgentUpdate};
+use agent_thread::{AgentThread, AgentUpdate, Opening};
 use asker::{Questions, UiSender};
 use askuser::Asker;
 use askuser_agent::{Agent, AgentEvent};
@@ -91,7 +91,8 @@ impl Surface {
     }
 }
 
-/// Runs the app until the person quits. A turn that was cut off is resumed first; then `opening` is sent.
+/// Runs the app until the person quits. A turn that was cut off is resumed first, up to what had not begun if there is an
+/// `opening`; then that is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
     let (history_file, history) = match askuser_cli::state_folder::state_folder() {
         Ok(folder) => {
@@ -102,8 +103,9 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     };
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.price = settings.price;
+    let waits = if opening.is_some() { Opening::Waits } else { Opening::None };
     state.queue.extend(opening);
-    let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone())
+    let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone(), waits)
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
 }

@@ -1,0 +1,207 @@
+//! Whose files and folders have a say. The user's own and root's do; what somebody else owns does not, and neither does what
+//! somebody else can write, where it decides about this user.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// What marks the root of a repository.
+const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
+
+/// A repository of somebody else: nothing above the working folder has a say.
+#[derive(Debug)]
+pub struct ForeignRepository<'a> {
+    folder: &'a Path,
+    root: &'a Path,
+    fact: io::Error,
+}
+
+impl ForeignRepository<'_> {
+    /// What to tell whoever expects these files above the working folder to be read, if there is one.
+    pub fn left_out(&self, names: &[&str]) -> Option<String> {
+        let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
+        let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
+        let file = files.find(|file| file.symlink_metadata().is_ok())?;
+        Some(format!("{} is not read: the repository {} {}", file.display(), self.root.display(), self.fact))
+    }
+}
+
+/// The root of the repository that a folder is in, if it is in one. A link that leads nowhere marks none.
+///
+/// # Errors
+/// Where it belongs to somebody else.
+pub fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
+    let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
+    let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
+        return Ok(None);
+    };
+    let checked = check_owner(&marker).and_then(|()| check_owner(&root.metadata()?));
+    match checked {
+        Ok(()) => Ok(Some(root)),
+        Err(fact) => Err(ForeignRepository { folder, root, fact }),
+    }
+}
+
+/// Opens a file that was found rather than named: a regular file of this user's or of root's, in a folder of theirs. Links are
+/// not followed, and nothing is opened that could block.
+///
+/// # Errors
+/// Where it is something else, as a sentence about it, or cannot be opened.
+pub fn open_found(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    }
+    let not_regular = || io::Error::other("is not a regular file");
+    let file = match options.open(path) {
+        // How a link, or a socket, says that it is not opened depends on the system.
+        Err(_) if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) => return Err(not_regular()),
+        file => file?,
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(not_regular());
+    }
+    check_owner(&metadata)?;
+    if let Some(folder) = path.parent() {
+        let in_folder = |error| io::Error::other(format!("is in a folder that {error}"));
+        check_owner(&folder.metadata()?).map_err(in_folder)?;
+    }
+    Ok(file)
+}
+
+/// Whether something belongs to this user or to root. Whoever became root with sudo is still the user.
+///
+/// # Errors
+/// Whose it is instead.
+#[cfg(unix)]
+pub fn check_owner(metadata: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    let before_sudo = || std::env::var("SUDO_UID").is_ok_and(|user| user.parse() == Ok(owner));
+    if owner == us || owner == 0 || us == 0 && before_sudo() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")))
+}
+
+/// Whether nobody but this user and root can have written something. A group that is this user's own is nobody else, and in a
+/// folder with the sticky bit nobody replaces what is not theirs.
+///
+/// # Errors
+/// Who could.
+#[cfg(unix)]
+pub fn check_writers(metadata: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    check_owner(metadata)?;
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let others = if user == group && metadata.gid() == group { 0o002 } else { 0o022 };
+    let is_sticky = metadata.is_dir() && metadata.mode() & 0o1000 != 0;
+    if metadata.mode() & others == 0 || is_sticky {
+        return Ok(());
+    }
+    let mode = metadata.mode() & 0o777;
+    Err(io::Error::other(format!("has mode {mode:03o}, must not be writable by the group or by others")))
+}
+
+/// Whether something belongs to this user.
+///
+/// # Errors
+/// Never here.
+#[cfg(not(unix))]
+pub fn check_owner(_: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether nobody but this user can have written something.
+///
+/// # Errors
+/// Never here.
+#[cfg(not(unix))]
+pub fn check_writers(_: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    const NOBODY: Option<u32> = Some(65534);
+
+    #[test]
+    fn a_link_that_leads_nowhere_marks_no_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("/nowhere/at/all", folder.path().join(".git")).unwrap();
+        assert_eq!(repository(folder.path()).unwrap(), None);
+        fs::create_dir(folder.path().join(".hg")).unwrap();
+        assert_eq!(repository(folder.path()).unwrap(), Some(folder.path()));
+    }
+
+    #[test]
+    fn a_repository_of_somebody_else_is_none_and_that_is_said() {
+        for foreign in ["", ".git"] {
+            let outer = tempfile::tempdir().unwrap();
+            let work = outer.path().join("proj");
+            fs::create_dir_all(outer.path().join(".git")).unwrap();
+            fs::create_dir(&work).unwrap();
+            assert_eq!(repository(&work).unwrap(), Some(outer.path()));
+            // Only root can give something away.
+            if chown(outer.path().join(foreign), NOBODY, None).is_ok() {
+                let notes = outer.path().join("AGENTS.md");
+                fs::write(&notes, "").unwrap();
+                let foreign = repository(&work).unwrap_err();
+                assert_eq!(foreign.left_out(&["askuser.toml"]), None, "nothing is left out");
+                let words = foreign.left_out(&["askuser.toml", "AGENTS.md"]).unwrap();
+                assert!(words.starts_with(&format!("{} is not read", notes.display())), "{words}");
+                assert!(words.contains("is owned by user 65534"), "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_found_is_a_regular_file_of_the_users() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("plain"), "x").unwrap();
+        assert!(open_found(&path("plain")).is_ok());
+        symlink(path("plain"), path("link")).unwrap();
+        fs::create_dir(path("folder")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), fifo, mode, 0).unwrap();
+        for name in ["link", "folder", "socket", "pipe"] {
+            assert_eq!(open_found(&path(name)).unwrap_err().to_string(), "is not a regular file", "{name}");
+        }
+        assert_eq!(open_found(&path("missing")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        if chown(folder.path(), NOBODY, None).is_ok() {
+            let error = open_found(&path("plain")).unwrap_err().to_string();
+            assert!(error.starts_with("is in a folder that is owned by user 65534"), "{error}");
+            chown(folder.path(), Some(0), None).unwrap();
+            chown(path("plain"), NOBODY, None).unwrap();
+            assert!(open_found(&path("plain")).unwrap_err().to_string().starts_with("is owned by user 65534"));
+        }
+    }
+
+    #[test]
+    fn what_others_can_write_decides_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        for (path, mode, is_trusted) in
+            [(&*file, 0o644, true), (&file, 0o602, false), (&file, 0o1602, false), (folder.path(), 0o1777, true)]
+        {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_writers(&path.metadata().unwrap()).is_ok(), is_trusted, "{mode:o}");
+        }
+        fs::set_permissions(&file, Permissions::from_mode(0o620)).unwrap();
+        if chown(&file, None, Some(65534)).is_ok() {
+            assert!(check_writers(&file.metadata().unwrap()).is_err(), "the group is another one");
+        }
+    }
+}
