@@ -47,7 +47,8 @@ impl AllowedRule {
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let AllowedRule { tool, rule, scope } = self;
-        let rule = sanitize::line(rule);
+        // A command of several lines is shown as one, and not as another command.
+        let rule = sanitize::block(rule).replace('\n', " ⏎ ");
         match (tool.as_str(), tool.strip_suffix(" prefix")) {
             (_, Some(tool)) => {
                 write!(f, "{tool}: {rule} * ")?;

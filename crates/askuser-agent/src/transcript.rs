@@ -17,6 +17,7 @@ pub(crate) use questions::RecordedQuestion;
 use crate::halting;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
+use crate::regular_file::{self, Links};
 use askuser::{Purpose, Request};
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -359,7 +360,7 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
         return Err(missing());
     }
     let path = folder.join(format!("{id}.jsonl"));
-    let file = match private().open(&path) {
+    let file = match regular_file::open_with(&mut private(), &path, Links::Follow) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(source) => return Err(TranscriptError::File { path, source }),
@@ -406,7 +407,7 @@ fn session(path: &Path) -> Option<Session> {
     if path.extension()? != "jsonl" {
         return None;
     }
-    let file = File::open(path).ok()?;
+    let file = regular_file::open(path, Links::Follow).ok()?;
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
     let first = lines.next()?;

@@ -133,3 +133,19 @@ fn the_conversation_that_was_read_back_is_not_forgotten() {
     transcript.append(&[], &Entry::User { text: "else".into() }).unwrap();
     assert_eq!(transcript.replay(), read_back);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_it_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("0-0.jsonl");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    assert_eq!(Transcript::list(folder.path()), []);
+    assert_eq!(Transcript::mention(folder.path(), "0-0", "x"), None);
+    for refused in
+        [Transcript::open(folder.path(), "0-0").map(drop), Transcript::repair(folder.path(), "0-0").map(drop)]
+    {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.ends_with("0-0.jsonl: is a pipe, must be a regular file"), "{error}");
+    }
+}

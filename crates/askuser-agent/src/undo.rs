@@ -4,11 +4,12 @@
 //! what was edited. Both are on the disk before the edit is made. Modes are not kept: no edit changes them. What commands
 //! change is not seen here and cannot be taken back.
 
+use crate::regular_file::{self, Links};
 use crate::tools::{ConfinedPath, Opened, file_change};
 use crate::transcript::{Transcript, TranscriptError, make_private, private};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
@@ -217,7 +218,7 @@ impl UndoLog {
     /// All edits in their order, and whether each was taken back. A line that was cut off has not been acted on.
     fn edits(&self) -> io::Result<Vec<(Edit, bool)>> {
         let mut edits: Vec<(Edit, bool)> = Vec::new();
-        let bytes = match fs::read(self.folder.join("edits.jsonl")) {
+        let bytes = match regular_file::read(&self.folder.join("edits.jsonl"), Links::Follow, u64::MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             // Without knowing what is kept already, something would be written over it.
             read => read?,
@@ -262,7 +263,7 @@ impl UndoLog {
     /// What an edit replaced.
     fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
         let Some(size) = edit.before else { return Ok(None) };
-        match fs::read(self.content(edit.number)) {
+        match regular_file::read(&self.content(edit.number), Links::Follow, size) {
             Ok(bytes) if bytes.len() as u64 == size => Ok(Some(bytes)),
             Ok(_) => Err(io::Error::other("what the edit replaced is damaged")),
             Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),
