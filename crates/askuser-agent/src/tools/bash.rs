@@ -1,9 +1,9 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
+use super::kept_files;
 use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
-use super::sensitive;
 use super::utf8::Utf8Decoder;
 use crate::command_prefix;
 use crate::message::ToolCall;
@@ -65,7 +65,7 @@ impl Tool for Bash {
             always: "Run exactly this command in this folder without asking".into(),
             prefixes: command_prefix::prefixes(command),
             edits_here: false,
-            always_ask: sensitive::decides_for_the_person(command, &context.protected),
+            always_ask: kept_files::decides_for_the_person(command, &context.cwd, &context.protected),
         })
     }
 

@@ -15,6 +15,7 @@ mod folder;
 mod glob;
 mod grep;
 mod head_tail;
+mod kept_files;
 mod live_output;
 mod process;
 mod read;

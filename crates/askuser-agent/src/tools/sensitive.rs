@@ -5,6 +5,7 @@
 //! Deliberately absent: what runs only when somebody builds or starts the project (Makefile, package.json, build.rs, sources).
 
 use super::confined_path::ConfinedPath;
+use super::kept_files::is_protected;
 use std::path::{Path, PathBuf};
 
 /// Files with plain names that run by themselves, configure a tool or steer an agent, in lower case.
@@ -98,35 +99,13 @@ pub(crate) fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
     let lower =
         |path: &Path| -> Vec<String> { path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect() };
     let (names, below) = (lower(&real), lower(&path.relative));
-    is_protected(path, protected)
+    is_protected(&real, protected)
         || below.iter().any(|name| name.starts_with('.'))
         || names.last().is_some_and(|name| FILES.contains(&name.as_str()))
         || names.last().is_some_and(|name| ENDINGS.iter().any(|ending| name.ends_with(ending)))
         || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
         || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
         || is_in_bare_repository(path)
-}
-
-/// Whether it is where answers, permissions and settings are kept: whoever writes there decides in the person's place.
-pub(crate) fn is_protected(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
-    let real = path.absolute();
-    protected.iter().any(|folder| real.starts_with(folder))
-}
-
-/// Whether a command, as far as its words tell, would answer or take back a question, or touch what is protected. One that
-/// hides its words gets past this; it is a check of honesty, not a wall.
-pub(crate) fn decides_for_the_person(command: &str, protected: &[PathBuf]) -> bool {
-    let lower = command.to_lowercase();
-    let names_askuser = lower.contains("askuser");
-    let acts = ["answer", "withdraw", "inbox"].iter().any(|word| lower.contains(word));
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let is_named = |path: &PathBuf| {
-        let below_home = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
-        let below_home = below_home.and_then(Path::to_str).filter(|path| !path.is_empty());
-        path.to_str().is_some_and(|path| command.contains(path))
-            || below_home.is_some_and(|path| command.contains(path))
-    };
-    (names_askuser && acts) || protected.iter().any(is_named)
 }
 
 /// Whether it is among a repository's own files, such as its hooks.
