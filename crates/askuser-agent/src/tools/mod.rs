@@ -20,6 +20,8 @@ mod live_output;
 mod process;
 mod read;
 mod sensitive;
+mod sensitive_links;
+mod sensitive_names;
 mod task;
 mod utf8;
 pub(crate) mod walk;
