@@ -34,13 +34,6 @@ impl AllowedRule {
     pub fn new(tool: impl Into<String>, rule: impl Into<String>, scope: Scope) -> AllowedRule {
         AllowedRule { tool: tool.into(), rule: rule.into(), scope }
     }
-
-    /// The program of a rule that allows everything it can do, since no more is known of it than its name.
-    pub fn unknown_program(&self) -> Option<&str> {
-        let is_unknown =
-            self.tool.ends_with(" prefix") && command_prefix::is_of_a_known_program(&self.rule) == Ok(false);
-        self.rule.split(' ').next().filter(|_| is_unknown)
-    }
 }
 
 /// In words.
@@ -51,9 +44,8 @@ impl Display for AllowedRule {
         match (tool.as_str(), tool.strip_suffix(" prefix")) {
             (_, Some(tool)) => {
                 write!(f, "{tool}: {rule} * ")?;
-                match command_prefix::is_of_a_known_program(&rule) {
-                    Ok(true) => write!(f, "(with plain words and harmless options)")?,
-                    Ok(false) => write!(f, "(whatever plain words follow)")?,
+                match command_prefix::check_kept(&rule) {
+                    Ok(()) => write!(f, "(with plain words and harmless options)")?,
                     Err(why) => write!(f, "(lets nothing through: {why})")?,
                 }
             }

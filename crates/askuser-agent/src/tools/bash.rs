@@ -4,8 +4,8 @@ use super::head_tail::HeadTail;
 use super::kept_files;
 use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
+use super::surroundings;
 use super::utf8::Utf8Decoder;
-use crate::command_prefix;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -63,7 +63,7 @@ impl Tool for Bash {
             context: None,
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
-            prefixes: command_prefix::prefixes(command),
+            prefixes: surroundings::prefixes(command, context),
             edits_here: false,
             always_ask: kept_files::decides_for_the_person(command, &context.cwd, &context.protected),
         })
