@@ -86,6 +86,9 @@ fn a_program_that_is_not_known_has_no_prefix() {
         "env ls",
         "xargs rm",
         "find . -exec rm",
+        "find . -name x -delete",
+        "find -L . -name x",
+        "find . -fprintf x y",
         "eval ls",
         "exec ls",
         "time ls",
@@ -269,6 +272,7 @@ fn everyday_commands_are_let_through() {
         "tail -n 5 log.txt",
         "grep -rn 'fn main' src --include='*.rs'",
         "rg -n main src -g '*.rs'",
+        "find src -type f -name '*.rs'",
         "sort -rn -k2 x.txt",
         "pytest -q tests/test_a.py -k 'a and b' --tb=short",
     ] {

@@ -142,6 +142,17 @@ const PROGRAMS: &[Program] = &[
             &[SEARCH, "-g -t -T -S -U -u --glob --type --files --hidden --no-ignore --smart-case"],
         )],
     },
+    // Not `-exec`, `-delete`, `-fprint` and `-L`.
+    Program {
+        name: "find",
+        commands: &[command(
+            "",
+            &[
+                "-name -iname -path -ipath -regex -type -size -mtime -mmin -newer -empty -maxdepth -mindepth -not -prune",
+                "-print -print0",
+            ],
+        )],
+    },
     // Not `-o`, `-T` and `--compress-program`.
     Program {
         name: "sort",

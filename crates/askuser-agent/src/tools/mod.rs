@@ -17,6 +17,7 @@ mod grep;
 mod head_tail;
 mod kept_files;
 mod live_output;
+mod orphans;
 mod process;
 mod read;
 mod repository;
