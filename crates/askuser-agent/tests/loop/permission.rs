@@ -260,7 +260,13 @@ async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_t
 #[tokio::test]
 async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_time() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["askuser answer 3f2a --select A", "/usr/bin/askuser withdraw 3f2a", "cat /protected/inbox.sqlite"] {
+    for command in [
+        "askuser answer 3f2a --select A",
+        "/usr/bin/askuser withdraw 3f2a",
+        "cat /protected/inbox.sqlite",
+        "ask\"user\" answer 3f2a",
+        "cat /pro't'ected/inbox.sqlite",
+    ] {
         let call = || json!([{"name": "Bash", "input": {"command": command}}]);
         let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
         let mut agent = Agent::new(calling([call(), call()]))
