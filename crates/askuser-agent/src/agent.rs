@@ -65,8 +65,7 @@ impl Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
-    /// Asking before every change in these folders, also where edits are accepted: what decides about permissions is there.
-    /// Only the mode that allows everything allows this too.
+    /// Asking before every change in these folders, whatever the mode: what decides about permissions is there.
     pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }
@@ -77,8 +76,10 @@ impl Agent {
     }
 
     /// Running every command through this program, which gets the words of the command after its own. Its standard input is a
-    /// pipe that ends with this process: it has to end the command and all its descendants then, and to end as the command
-    /// ends. Without one, commands outlive a process that is killed with SIGKILL.
+    /// socket that ends with this process: it has to end the command and all its descendants then. It ends as the command
+    /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group; where
+    /// it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
+    /// killed with SIGKILL. Unix only.
     pub fn supervised_by(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }

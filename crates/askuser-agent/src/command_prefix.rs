@@ -4,10 +4,10 @@
 //! command that is composed of others, redirects, expands or assigns anything is not taken apart. It is asked for, whatever
 //! it begins with.
 //!
-//! A program that runs what it is given has no prefix: `python *` would be everything. Of programs that are known, only
+//! Only programs that are known have a prefix, since `python *` would be everything, and so would be `split *`. Of these, only
 //! subcommands and options are let through that are known to be harmless, and nothing outside of the folder.
 
-use crate::known_programs::{known, runs_anything};
+use crate::known_programs::known;
 
 /// What a plain command can be let through by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,9 +24,11 @@ pub enum PrefixError {
     /// It has more than plain words.
     #[error("a rule that ends in * has plain words before it, without quotes, variables, or signs that a shell reads")]
     NotPlain,
-    /// Its program runs what it is given.
-    #[error("{0} runs whatever it is given, so {0} * would allow everything; allow single commands instead")]
-    RunsAnything(String),
+    /// Its program might do anything with what it is given.
+    #[error(
+        "what {0} does with any further words is not known, so {0} * might allow everything; allow single commands instead"
+    )]
+    UnknownProgram(String),
     /// It has an option that is not known.
     #[error("{0} is not among the options known to be harmless here, so it is asked for each time")]
     UnknownOption(String),
@@ -69,13 +71,12 @@ pub(crate) fn parse_rule(rule: &str) -> Option<Result<String, PrefixError>> {
     Some(words.and_then(|words| check(&words).map(|()| words.join(" "))))
 }
 
-/// Whether the program of a rule is known, so that what follows is looked at.
+/// Whether a kept rule lets anything through.
 ///
 /// # Errors
-/// Why the rule lets nothing through: it was written into the file by hand, or by a version that took it for harmless.
-pub(crate) fn is_of_a_known_program(prefix: &str) -> Result<bool, PrefixError> {
-    let words: Vec<String> = prefix.split(' ').map(str::to_owned).collect();
-    check(&words).map(|()| known(&words[0]).is_some())
+/// Why not: it was written into the file by hand, or by a version that took it for harmless.
+pub(crate) fn check_kept(prefix: &str) -> Result<(), PrefixError> {
+    check(&prefix.split(' ').map(str::to_owned).collect::<Vec<_>>())
 }
 
 /// Whether a rule can begin with these words.
@@ -86,13 +87,10 @@ fn check(words: &[String]) -> Result<(), PrefixError> {
     }
 }
 
-/// Whether these words do what they seem to, as far as their program is known.
+/// Whether these words are known to do no more than they seem to.
 fn is_harmless(words: &[String]) -> Result<(), PrefixError> {
     let [first, rest @ ..] = words else { return Err(PrefixError::NotPlain) };
-    if runs_anything(first) {
-        return Err(PrefixError::RunsAnything(first.clone()));
-    }
-    let Some(program) = known(first) else { return Ok(()) };
+    let program = known(first).ok_or_else(|| PrefixError::UnknownProgram(first.clone()))?;
     let Some(command) = program.command(rest) else {
         return Err(match rest.first() {
             Some(word) if !word.starts_with(['-', '+']) => PrefixError::UnknownSubcommand {
@@ -115,9 +113,7 @@ fn is_harmless(words: &[String]) -> Result<(), PrefixError> {
 /// How many words of a command a rule is offered for.
 fn offered(words: &[String]) -> Option<usize> {
     let (first, rest) = words.split_first()?;
-    // A program by its path may be any program.
-    let program = known(first).filter(|program| first == program.name)?;
-    program.command(rest).map(|command| 1 + command.len())
+    known(first)?.command(rest).map(|command| 1 + command.len())
 }
 
 /// Whether a word may name something outside of the folder.
@@ -132,7 +128,7 @@ fn is_plain(c: char) -> bool {
 }
 
 /// The words of a plain command; `None` for any other.
-fn plain_words(command: &str) -> Option<Vec<String>> {
+pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.trim_matches([' ', '\t']).chars();
     while let Some(c) = chars.next() {

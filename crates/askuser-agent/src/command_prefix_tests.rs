@@ -76,7 +76,7 @@ fn a_command_composed_of_others_is_not_let_through_by_its_first_word() {
 }
 
 #[test]
-fn a_program_that_runs_what_it_is_given_has_no_prefix() {
+fn a_program_that_is_not_known_has_no_prefix() {
     for command in [
         "sh -c x",
         "bash x",
@@ -88,6 +88,9 @@ fn a_program_that_runs_what_it_is_given_has_no_prefix() {
         "env ls",
         "xargs rm",
         "find . -exec rm",
+        "find . -name x -delete",
+        "find -L . -name x",
+        "find . -fprintf x y",
         "eval ls",
         "exec ls",
         "time ls",
@@ -102,13 +105,40 @@ fn a_program_that_runs_what_it_is_given_has_no_prefix() {
         "askuser answer 1",
         "BASH x",
         "Rscript x",
+        "rbash -c x",
+        "split --filter=x a",
+        "sort --compress-program=x a",
+        "sort --compress-prog x a",
+        "sort -o x a",
+        "rg --pre=x a",
+        "rg -z a",
+        "ocaml x",
+        "ghci x",
+        "iex x",
+        "pry x",
+        "bpython x",
+        "m4 x",
+        "dc x",
+        "mamba run x",
+        "pixi run x",
+        "nerdctl run x",
+        "hg --config x",
+        "python3 -m pip",
+        "python -c x",
+        "pytest -p x",
+        "pytest -vp x",
+        "./git status",
+        "/usr/bin/git status",
+        "cp a b",
+        "anything-else x",
     ] {
         assert_eq!(prefixes(command), Prefixes::default(), "{command}");
     }
     let rule = |rule| parse_rule(rule).unwrap().unwrap_err().to_string();
+    assert_eq!(rule("python3 *"), "python3 does many things: say which, as in python3 -m pytest *");
     assert_eq!(
-        rule("python3 *"),
-        "python3 runs whatever it is given, so python3 * would allow everything; allow single commands instead"
+        rule("rbash *"),
+        "what rbash does with any further words is not known, so rbash * might allow everything; allow single commands instead"
     );
     let unknown = "--config is not among the options known to be harmless here, so it is asked for each time";
     assert_eq!(rule("cargo test --config *"), unknown);
@@ -239,6 +269,14 @@ fn everyday_commands_are_let_through() {
         "ls -la src",
         "du -sh -d1 .",
         "wc -l src/main.rs",
+        "cat src/main.rs",
+        "head -20 README.md",
+        "tail -n 5 log.txt",
+        "grep -rn 'fn main' src --include='*.rs'",
+        "rg -n main src -g '*.rs'",
+        "find src -type f -name '*.rs'",
+        "sort -rn -k2 x.txt",
+        "pytest -q tests/test_a.py -k 'a and b' --tb=short",
     ] {
         assert!(offered(command).is_some(), "{command}");
     }
@@ -261,14 +299,12 @@ fn a_subcommand_whose_effect_is_not_known_has_no_prefix() {
         "yarn dlx *",
         "pnpm dlx *",
         "go run *",
-        "go1.22 run *",
         "go generate *",
         "cargo run *",
         "cargo install *",
         "cargo fix *",
         "gh api *",
         "gh pr checkout *",
-        "/usr/bin/git push *",
     ] {
         assert!(matches!(parse_rule(rule), Some(Err(PrefixError::UnknownSubcommand { .. }))), "{rule}");
     }
@@ -302,7 +338,7 @@ fn a_program_that_starts_another_has_no_prefix() {
         "bash.exe",
     ] {
         let rule = parse_rule(&format!("{program} *"));
-        assert_eq!(rule, Some(Err(PrefixError::RunsAnything(program.into()))));
+        assert_eq!(rule, Some(Err(PrefixError::UnknownProgram(program.into()))));
     }
 }
 
@@ -316,7 +352,8 @@ fn a_kept_rule_that_lets_nothing_through_says_so() {
          commands instead)"
     );
     assert!(shown("python3").starts_with("Bash: python3 * (lets nothing through: "));
-    assert_eq!(shown("cat"), "Bash: cat * (whatever plain words follow)");
+    assert!(shown("cp").starts_with("Bash: cp * (lets nothing through: what cp does "));
+    assert_eq!(shown("cat"), "Bash: cat * (with plain words and harmless options)");
 }
 
 #[test]
@@ -333,14 +370,15 @@ fn a_rule_is_offered_where_it_makes_sense() {
     check("npm run", None);
     check("ls -la src", Some("ls"));
     check("rm -r build", None);
-    check("cat x", None);
+    check("cat x", Some("cat"));
+    check("python3 -m pytest -q tests", Some("python3 -m pytest"));
     check("./cargo test", None);
 }
 
 #[test]
 fn a_rule_that_a_person_writes_is_read() {
     assert_eq!(parse_rule("cargo test *"), Some(Ok("cargo test".into())));
-    assert_eq!(parse_rule(" terraform   plan * "), Some(Ok("terraform plan".into())));
+    assert_eq!(parse_rule(" go   test * "), Some(Ok("go test".into())));
     assert_eq!(parse_rule("cargo test -p askuser -- *"), Some(Ok("cargo test -p askuser --".into())));
     assert_eq!(parse_rule("git status"), None);
     assert_eq!(parse_rule("ls*"), None);

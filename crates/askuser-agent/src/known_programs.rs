@@ -1,7 +1,7 @@
 //! Which programs are known, and what of them a rule by prefix lets through.
 //!
-//! What is not listed here is asked for: a subcommand whose effect is not known, and every option that is not known to leave
-//! programs, files and settings alone. Lists of what is harmful would always lack something.
+//! What is not listed here is asked for: a program or subcommand whose effect is not known, and every option that is not known
+//! to leave programs, files and settings alone. Lists of what is harmful would always lack something.
 
 /// A program that is known well enough to let through its plain commands.
 pub(crate) struct Program {
@@ -23,7 +23,7 @@ const fn command(words: &'static str, options: &'static [&'static str]) -> Comma
     Command { words, options, after_dashes: "" }
 }
 
-const PROGRAMS: [Program; 10] = [
+const PROGRAMS: &[Program] = &[
     Program {
         name: "cargo",
         commands: &[
@@ -53,7 +53,7 @@ const PROGRAMS: [Program; 10] = [
     Program {
         name: "git",
         commands: &[
-            command("status", &["-s --short -b --branch --porcelain -u -uno -uall --untracked-files --ignored -v -z"]),
+            command("status", &["-s --short -b --branch --porcelain -u -uno -uall --untracked-files --ignored -z"]),
             command("diff", &[GIT_DIFF, "--cached --staged --merge-base"]),
             command("log", &[GIT_DIFF, GIT_LOG]),
             command("show", &[GIT_DIFF, GIT_LOG]),
@@ -122,7 +122,61 @@ const PROGRAMS: [Program; 10] = [
         name: "du",
         commands: &[command("", &["-s -h -a -c -d -k -m --summarize --human-readable --all --total --max-depth"])],
     },
+    Program {
+        name: "cat",
+        commands: &[command("", &["-n -b -s -v -A -E -T -e -t --number --squeeze-blank --show-all"])],
+    },
+    Program { name: "head", commands: &[command("", &["-n -c -q -v --lines --bytes --quiet"])] },
+    // Not `-f`: it never ends.
+    Program { name: "tail", commands: &[command("", &["-n -c -q -v --lines --bytes --quiet"])] },
+    // Not `-R`, which follows links.
+    Program {
+        name: "grep",
+        commands: &[command("", &[SEARCH, "-h -r -L -E -G -s --recursive --include --exclude --exclude-dir"])],
+    },
+    // Not `-z` and `--pre`, which run programs, nor `-L`, which follows links.
+    Program {
+        name: "rg",
+        commands: &[command(
+            "",
+            &[SEARCH, "-g -t -T -S -U -u --glob --type --files --hidden --no-ignore --smart-case"],
+        )],
+    },
+    // Not `-exec`, `-delete`, `-fprint` and `-L`.
+    Program {
+        name: "find",
+        commands: &[command(
+            "",
+            &[
+                "-name -iname -path -ipath -regex -type -size -mtime -mmin -newer -empty -maxdepth -mindepth -not -prune",
+                "-print -print0",
+            ],
+        )],
+    },
+    // Not `-o`, `-T` and `--compress-program`.
+    Program {
+        name: "sort",
+        commands: &[command("", &["-n -r -u -k -t -f -b -d -h -V -s --numeric-sort --reverse --unique --key"])],
+    },
+    Program { name: "cut", commands: &[command("", &["-d -f -c -b -s --delimiter --fields --characters"])] },
+    // Not `-r`, which follows links.
+    Program {
+        name: "diff",
+        commands: &[command("", &["-u -U -q -w -b -B -i -y --unified --brief --color --side-by-side"])],
+    },
+    Program { name: "stat", commands: &[command("", &["-c -f -t --format --file-system --terse"])] },
+    Program { name: "file", commands: &[command("", &["-b -i --brief --mime --mime-type"])] },
+    Program { name: "tree", commands: &[command("", &["-a -d -L -f -h -s -I -P --dirsfirst"])] },
+    Program { name: "pytest", commands: &[command("", &[PYTEST])] },
+    Program { name: "python", commands: &[command("-m pytest", &[PYTEST])] },
+    Program { name: "python3", commands: &[command("-m pytest", &[PYTEST])] },
 ];
+
+const SEARCH: &str = "-n -i -l -c -w -x -v -o -H -q -m -A -B -C -e -F -P --line-number --ignore-case --files-with-matches --count \
+     --word-regexp --only-matching --fixed-strings --max-count --after-context --before-context --context --color";
+
+const PYTEST: &str = "-v -q -x -s -k -m -l --verbose --quiet --exitfirst --maxfail --lf --last-failed --ff --failed-first --nf \
+     --tb --co --collect-only --durations --color --no-header --no-summary -ra -rA -rf -rs";
 
 /// Not `--target`: it may name a file that names a linker.
 const CARGO_BUILD: &str = "-p --package --workspace --all --exclude --lib --bin --bins --example --examples --test --tests \
@@ -146,62 +200,9 @@ const NPM: &str = "-s --silent --if-present -w --workspace --workspaces";
 
 const GH_LIST: &str = "-L --limit -s --state -A --author -a --assignee -l --label --json";
 
-#[rustfmt::skip]
-/// Programs that run what they are given, in lower case, without digits and dots at the end of their names (`python3.12`).
-const RUN_ANYTHING: &[&str] = &[
-    // Shells, and what of them evaluates its words.
-    "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "nu", "pwsh", "powershell", "cmd",
-    "busybox", "toybox", "eval", "exec", "source", ".", "command", "builtin", "trap", "coproc", "let", "declare",
-    "typeset", "export", "readonly", "unset", "read", "mapfile", "printf", "test", "[", "complete", "compgen", "bind",
-    "enable", "hash", "alias", "local",
-    // Other users, machines and sandboxes.
-    "sudo", "su", "doas", "pkexec", "runuser", "setpriv", "sg", "newgrp", "ssh", "mosh", "scp", "sftp", "rsync", "chroot",
-    "unshare", "nsenter", "docker", "docker-compose", "podman", "kubectl", "lxc", "machinectl", "ansible", "vagrant",
-    "systemd-run", "systemd-inhibit", "start-stop-daemon", "at", "batch", "crontab", "bwrap", "proot", "fakeroot",
-    "fakechroot", "firejail", "capsh", "flatpak", "snap", "wsl", "wine",
-    // Programs that start another.
-    "env", "xargs", "parallel", "find", "fd", "fdfind", "nohup", "nice", "ionice", "chrt", "taskset", "numactl", "timeout",
-    "time", "watch", "watchexec", "nodemon", "setsid", "setarch", "prlimit", "choom", "cpulimit", "stdbuf", "unbuffer",
-    "script", "scriptreplay", "tmux", "screen", "zellij", "dtach", "strace", "ltrace", "gdb", "lldb", "perf", "valgrind",
-    "hyperfine", "flock", "entr", "expect", "run-parts", "xvfb-run", "dbus-run-session", "faketime", "proxychains",
-    "torsocks", "socat", "nc", "ncat", "ld.so", "xdg-open", "open",
-    // Package managers and task runners.
-    "npx", "pnpx", "bunx", "uvx", "pipx", "pip", "uv", "poetry", "pdm", "hatch", "rye", "conda", "tox", "nox", "corepack",
-    "volta", "nvm", "fnm", "asdf", "pyenv", "rbenv", "rustup", "bundle", "rake", "gem", "composer", "nix", "nix-shell",
-    "guix", "direnv", "dotenv", "mise", "just", "make", "gmake", "cmake", "ninja", "meson", "bazel", "gradle", "gradlew",
-    "mvn", "mvnw", "ant", "task", "gulp", "grunt", "turbo", "nx", "lerna",
-    // Interpreters, compilers, editors, pagers, and filters that can run a command.
-    "python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php", "lua",
-    "luajit", "tclsh", "wish", "java", "jshell", "groovy", "scala", "kotlin", "r", "rscript", "julia", "ghc", "runghc",
-    "guile", "elixir", "erl", "osascript", "rustc", "gcc", "cc", "clang", "tcc", "awk", "gawk", "mawk", "nawk", "sed",
-    "ed", "ex", "vi", "vim", "nvim", "emacs", "nano", "less", "more", "most", "man", "tar", "bsdtar", "zip", "rg", "sqlite",
-    "psql", "mysql", "pytest", "askuser",
-];
-
-/// Loaders of programs, which have the machine in their names: `ld-linux-x86-64.so.2`.
-const LOADERS: [&str; 2] = ["ld-linux", "ld-musl"];
-
-/// The program that a command begins with, however it is spelled: some file systems ignore case.
-fn name(first: &str) -> String {
-    let name = first.rsplit('/').next().unwrap_or_default().to_lowercase();
-    name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
-}
-
-fn without_version(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-/// Whether it runs whatever it is given.
-pub(crate) fn runs_anything(first: &str) -> bool {
-    let name = name(first);
-    [name.as_str(), without_version(&name)].iter().any(|name| RUN_ANYTHING.contains(name))
-        || LOADERS.iter().any(|loader| name.starts_with(loader))
-}
-
-/// The program, if it is known.
-pub(crate) fn known(first: &str) -> Option<&'static Program> {
-    let name = name(first);
-    PROGRAMS.iter().find(|program| program.name == name || program.name == without_version(&name))
+/// The program, if it is known. One that is named by its path may be any program.
+pub(crate) fn known(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|program| program.name == name)
 }
 
 impl Program {

@@ -34,13 +34,6 @@ impl AllowedRule {
     pub fn new(tool: impl Into<String>, rule: impl Into<String>, scope: Scope) -> AllowedRule {
         AllowedRule { tool: tool.into(), rule: rule.into(), scope }
     }
-
-    /// The program of a rule that allows everything it can do, since no more is known of it than its name.
-    pub fn unknown_program(&self) -> Option<&str> {
-        let is_unknown =
-            self.tool.ends_with(" prefix") && command_prefix::is_of_a_known_program(&self.rule) == Ok(false);
-        self.rule.split(' ').next().filter(|_| is_unknown)
-    }
 }
 
 /// In words.
@@ -52,9 +45,8 @@ impl Display for AllowedRule {
         match (tool.as_str(), tool.strip_suffix(" prefix")) {
             (_, Some(tool)) => {
                 write!(f, "{tool}: {rule} * ")?;
-                match command_prefix::is_of_a_known_program(&rule) {
-                    Ok(true) => write!(f, "(with plain words and harmless options)")?,
-                    Ok(false) => write!(f, "(whatever plain words follow)")?,
+                match command_prefix::check_kept(&rule) {
+                    Ok(()) => write!(f, "(with plain words and harmless options)")?,
                     Err(why) => write!(f, "(lets nothing through: {why})")?,
                 }
             }
@@ -141,21 +133,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_for_a_program_of_which_only_the_name_is_known_says_which_it_is() {
-        let unknown = |tool, rule| AllowedRule::new(tool, rule, Scope::Folder).unknown_program().map(str::to_owned);
-        assert_eq!(unknown("Bash prefix", "terraform plan").as_deref(), Some("terraform"));
-        assert_eq!(unknown("Bash prefix", "cargo test"), None);
-        assert_eq!(unknown("Bash prefix", "python3"), None, "it lets nothing through");
-        assert_eq!(unknown("Bash", "terraform plan"), None, "it allows exactly this");
-    }
-
-    #[test]
     fn a_rule_reads_as_what_it_allows_and_where() {
         let words = |tool, rule, scope| AllowedRule::new(tool, rule, scope).to_string();
         assert_eq!(words("Act", "Act", Scope::Folder), "Act");
         assert_eq!(words("Act", "one thing", Scope::Everywhere), "Act: one thing, in every folder");
         assert_eq!(words("Bash", "true", Scope::Session), "Bash: true (exactly this), for this session");
-        assert_eq!(words("Bash prefix", "terraform", Scope::Folder), "Bash: terraform * (whatever plain words follow)");
+        assert_eq!(
+            words("Bash prefix", "cargo test", Scope::Folder),
+            "Bash: cargo test * (whatever plain words follow)"
+        );
         assert_eq!(words("edits", "edit in /x", Scope::Folder), "Edit and Write: files in /x");
         assert_eq!(words("edits", "edit", Scope::Folder), "Edit and Write: files in the working folder");
     }

@@ -1,11 +1,11 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
 use super::head_tail::HeadTail;
+use super::kept_files;
 use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
-use super::sensitive;
+use super::surroundings;
 use super::utf8::Utf8Decoder;
-use crate::command_prefix;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
@@ -63,9 +63,9 @@ impl Tool for Bash {
             context: None,
             rule: command.to_owned(),
             always: "Run exactly this command in this folder without asking".into(),
-            prefixes: command_prefix::prefixes(command),
+            prefixes: surroundings::prefixes(command, context),
             edits_here: false,
-            always_ask: sensitive::decides_for_the_person(command, &context.protected),
+            always_ask: kept_files::decides_for_the_person(command, &context.cwd, &context.protected),
         })
     }
 
@@ -141,6 +141,8 @@ enum Exit {
     TimedOut,
     /// The person stopped it.
     Stopped,
+    /// Its supervisor was killed, so nobody knows how it ended and whether all of it did.
+    Unsupervised,
 }
 
 /// What came of a command.
@@ -230,6 +232,11 @@ async fn supervise(
         return Ok(Exit::TimedOut);
     };
     let status = status?;
+    if group.has_lost_supervisor() {
+        group.stop().await;
+        let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
+        return Ok(Exit::Unsupervised);
+    }
     let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
         group.mark_finished();
@@ -272,6 +279,14 @@ fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
         Exit::Stopped => {
             notes.push("The user stopped it. It may have taken effect in part.".into());
             (false, json!({"exit_code": null, "stopped": true}))
+        }
+        Exit::Unsupervised => {
+            notes.push(
+                "The process that supervises this command was killed, so it is not known how the command ended. It was stopped as far \
+                 as it could be found; something of it may still run."
+                    .into(),
+            );
+            (false, json!({"exit_code": null, "unsupervised": true}))
         }
         Exit::Exited(status) | Exit::LeftProcesses(status) => match (status.code(), signal(status)) {
             (Some(0), _) => (true, json!({"exit_code": 0})),

@@ -164,7 +164,7 @@ fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) 
 }
 
 /// `path` without symbolic links and dots. Components that do not exist are kept as they are.
-fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut remaining: VecDeque<OsString> = components(path);
     let mut links = 0;

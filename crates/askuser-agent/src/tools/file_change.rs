@@ -5,6 +5,7 @@
 
 use super::confined_path::{self, ConfinedPath, RootKind};
 use super::folder::Opened;
+use super::kept_files;
 use super::sensitive;
 use crate::command_prefix::Prefixes;
 use crate::event::AgentEvent;
@@ -163,7 +164,7 @@ impl Change {
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
         let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
-        let always_ask = sensitive::is_protected(&self.path, &context.protected);
+        let always_ask = kept_files::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
         let diff = self.diff();
         let Diff { added, removed, .. } = diff;

@@ -129,6 +129,92 @@ fn files_that_steer_other_agents_or_configure_tools_are_not_written_unasked() {
 }
 
 #[test]
+fn settings_build_files_and_what_services_run_are_not_written_unasked() {
+    let test = TestFolder::new();
+    for file in [
+        "crush.json",
+        "CRUSH.md",
+        "WARP.md",
+        "replit.md",
+        "hk.pkl",
+        "simple-git-hooks.json",
+        "captainhook.json",
+        "grumphp.yml",
+        "netlify.toml",
+        "vercel.json",
+        "circle.yml",
+        "codemagic.yaml",
+        "wercker.yml",
+        "action.yml",
+        "amplify.yml",
+        "render.yaml",
+        "heroku.yml",
+        "devbox.json",
+        "devenv.nix",
+        "default.nix",
+        "build.rs",
+        "eslint.config.js",
+        "vite.config.mts",
+        "mypy.ini",
+        "tox.ini",
+        "setup.cfg",
+        "setup.py",
+        "pyproject.toml",
+        "tsconfig.json",
+        "tsconfig.build.json",
+        "rustfmt.toml",
+        "clippy.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+        "package.json",
+        "Makefile",
+        "GNUmakefile",
+        "Makefile.am",
+        "Taskfile.yml",
+        "Dockerfile",
+        "Jenkinsfile",
+        "CMakeLists.txt",
+        "build.gradle",
+        "build.gradle.kts",
+        "githooks/pre-commit",
+        "Library/LaunchAgents/x.plist",
+        "Desktop/x.desktop",
+        "vimrc",
+    ] {
+        check_sensitive(&test, file);
+    }
+}
+
+#[test]
+fn a_file_that_git_or_a_tool_runs_under_another_name_is_not_written_unasked() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let mut test = TestFolder::new()
+        .with_file("tools/fsmon", "x")
+        .with_file("scripts/pc.sh", "x")
+        .with_file("docs/ag.md", "x")
+        .with_file("real/x.txt", "x")
+        .with_file("plain.sh", "x")
+        .with_file(".git/hooks/x", "x")
+        .with_file(".claude/x", "x");
+    std::fs::set_permissions(test.path("tools/fsmon"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("../../scripts/pc.sh", test.path(".git/hooks/pre-commit")).unwrap();
+    symlink("docs/ag.md", test.path("CLAUDE.md")).unwrap();
+    symlink("real", test.path(".vscode")).unwrap();
+    symlink("../later", test.path(".claude/commands")).unwrap();
+    symlink("plain.sh", test.path("other.sh")).unwrap();
+    for file in ["tools/fsmon", "scripts/pc.sh", "docs/ag.md", "real/x.txt", "real/new.txt", "later/x"] {
+        assert!(!consent(&test, file, "y").unwrap().edits_here, "{file}");
+    }
+    for file in ["plain.sh", "other.sh", "tools/new", "docs/other.md", "later.txt"] {
+        assert!(consent(&test, file, "y").unwrap().edits_here, "{file}");
+    }
+    if let Some(home) = std::env::var_os("HOME").and_then(|home| std::path::Path::new(&home).canonicalize().ok()) {
+        test.context.cwd = home;
+        assert!(!consent(&test, "bin/ls", "y").unwrap().edits_here);
+    }
+}
+
+#[test]
 fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
     let mut test = TestFolder::new();
     test.context.protected = vec![test.path("somewhere/askuser")];
@@ -139,8 +225,8 @@ fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
 #[test]
 fn a_hook_in_a_bare_repository_is_asked_for() {
     let test = TestFolder::new().with_file("bare/HEAD", "ref: refs/heads/main").with_file("bare/objects/x", "");
-    assert!(!consent(&test, "bare/hooks/post-checkout", "x").unwrap().edits_here);
-    assert!(consent(&test, "hooks/post-checkout", "x").unwrap().edits_here);
+    assert!(!consent(&test, "bare/hooks/common", "x").unwrap().edits_here);
+    assert!(consent(&test, "hooks/common", "x").unwrap().edits_here);
 }
 
 #[test]
@@ -155,7 +241,22 @@ fn a_working_folder_below_a_hidden_one_is_an_ordinary_folder() {
 #[test]
 fn names_that_only_look_sensitive_are_not() {
     let test = TestFolder::new();
-    for path in ["gitignore", "github/workflows/ci.yml", "config/routes.rb", "docs/askuser.toml.md", "src/hooks/x.ts"] {
+    for path in [
+        "gitignore",
+        "github/workflows/readme.md",
+        "config/routes.rb",
+        "docs/askuser.toml.md",
+        "src/hooks/x.ts",
+        "src/bin/main.rs",
+        "src/file.rs",
+        "src/profile.py",
+        "data/users.json",
+        "README.md",
+        "docs/CHANGELOG.md",
+        "src/config.rs",
+        "notes.txt",
+        "scripts/new.sh",
+    ] {
         assert!(consent(&test, path, "x").unwrap().edits_here, "{path}");
     }
 }

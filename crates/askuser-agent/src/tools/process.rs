@@ -2,11 +2,12 @@
 //!
 //! It runs in its own session, so it cannot read from the terminal: keys belong to the prompt. When the [`ProcessGroup`]
 //! is dropped, nothing of the group is left running. A process that leaves the group on purpose (a daemon) is ended by the
-//! supervisor, if the agent has one.
+//! supervisor, if the agent has one, and as far as possible by the agent if the command has killed its supervisor.
 //!
 //! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
 //! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
 
+use super::orphans;
 use crate::tool::ToolContext;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use std::ffi::OsString;
@@ -30,9 +31,15 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
-    /// Its supervisor ends everything once this is closed.
-    _lifeline: Option<io::PipeWriter>,
+    /// Its supervisor ends everything once this is closed, and writes to it when it has ended everything itself.
+    lifeline: Option<Lifeline>,
 }
+
+#[cfg(unix)]
+type Lifeline = std::os::unix::net::UnixStream;
+/// There are no supervisors.
+#[cfg(not(unix))]
+type Lifeline = std::convert::Infallible;
 
 /// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
 pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(ProcessGroup, ChildStdout)> {
@@ -43,7 +50,7 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
         context.shared.supervisor.iter().cloned().chain([shell.into(), "-c".into(), text.into()]).collect();
     let (stdin, lifeline) = match context.shared.supervisor.is_empty() {
         true => (Stdio::null(), None),
-        false => io::pipe().map(|(reader, writer)| (Stdio::from(reader), Some(writer)))?,
+        false => lifeline()?,
     };
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command
@@ -64,10 +71,23 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::JobObject);
     let output = receiver(reader)?;
-    let child = command.spawn()?;
+    let child = orphans::knowing_the_child(|| command.spawn().map(|child| (child.id(), child)))?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
     drop(command);
-    Ok((ProcessGroup { id: child.id(), child, finished: false, _lifeline: lifeline }, output))
+    Ok((ProcessGroup { id: child.id(), child, finished: false, lifeline }, output))
+}
+
+/// What a supervisor has as its standard input, and its other end.
+#[cfg(unix)]
+fn lifeline() -> io::Result<(Stdio, Option<Lifeline>)> {
+    let (ours, its) = Lifeline::pair()?;
+    ours.set_nonblocking(true)?;
+    Ok((std::os::fd::OwnedFd::from(its).into(), Some(ours)))
+}
+
+#[cfg(not(unix))]
+fn lifeline() -> io::Result<(Stdio, Option<Lifeline>)> {
+    Ok((Stdio::null(), None))
 }
 
 #[cfg(unix)]
@@ -88,7 +108,13 @@ fn on_path(name: &str) -> Option<PathBuf> {
 impl ProcessGroup {
     /// Waits for the shell, not for background processes.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait().await
+        self.leader().wait().await
+    }
+
+    /// The process that was started. On Unix process-wrap would wait for the others of the group as well, if they have become
+    /// children of this process.
+    fn leader(&mut self) -> &mut dyn ChildWrapper {
+        if cfg!(unix) { self.child.inner_mut() } else { &mut *self.child }
     }
 
     /// Waits until no process of the group is left.
@@ -101,7 +127,7 @@ impl ProcessGroup {
     /// Whether any process of the group is left.
     pub(crate) fn is_alive(&mut self) -> bool {
         // Until it is waited for, the shell itself is a member of the group.
-        let shell_runs = matches!(self.child.try_wait(), Ok(None));
+        let shell_runs = matches!(self.leader().try_wait(), Ok(None));
         shell_runs || self.has_members()
     }
 
@@ -112,12 +138,28 @@ impl ProcessGroup {
             self.kill();
             let _ = tokio::time::timeout(GRACE, self.wait_all()).await;
         }
-        self.finished = true;
+        if self.has_lost_supervisor() {
+            orphans::end();
+        }
+        self.mark_finished();
+    }
+
+    /// Whether there was a supervisor which ended before it had ended what it was to end: it was killed. To be called once it
+    /// has ended.
+    pub(crate) fn has_lost_supervisor(&mut self) -> bool {
+        #[cfg(unix)]
+        if let Some(lifeline) = &mut self.lifeline
+            && matches!(io::Read::read(lifeline, &mut [0]), Ok(1))
+        {
+            self.lifeline = None;
+        }
+        self.lifeline.is_some()
     }
 
     /// No process is left, so the group id may be reused and must not be signalled any more.
     pub(crate) fn mark_finished(&mut self) {
         self.finished = true;
+        orphans::forget_child(self.id);
     }
 
     fn ends_within(&mut self, time: Duration) -> bool {
@@ -142,6 +184,8 @@ impl ProcessGroup {
         // EPERM means that there is a process.
         let no_process = Err(rustix::io::Errno::SRCH);
         let Some(pid) = self.pid() else { return false };
+        // Those that have become children of this process would stay zombies. The leader has been taken note of before.
+        while let Ok(Some(_)) = rustix::process::waitpgid(pid, rustix::process::WaitOptions::NOHANG) {}
         rustix::process::test_kill_process_group(pid) != no_process && !has_only_zombies(pid.as_raw_nonzero().get())
     }
 
@@ -205,6 +249,10 @@ impl Drop for ProcessGroup {
             self.kill();
             self.ends_within(DROP_GRACE);
         }
+        if self.has_lost_supervisor() {
+            orphans::end();
+        }
+        self.mark_finished();
     }
 }
 

@@ -261,7 +261,13 @@ async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_t
 #[tokio::test]
 async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_time() {
     let folder = tempfile::tempdir().unwrap();
-    for command in ["askuser answer 3f2a --select A", "/usr/bin/askuser withdraw 3f2a", "cat /protected/inbox.sqlite"] {
+    for command in [
+        "askuser answer 3f2a --select A",
+        "/usr/bin/askuser withdraw 3f2a",
+        "cat /protected/inbox.sqlite",
+        "ask\"user\" answer 3f2a",
+        "cat /pro't'ected/inbox.sqlite",
+    ] {
         let call = || json!([{"name": "Bash", "input": {"command": command}}]);
         let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
         let mut agent = Agent::new(calling([call(), call()]))
@@ -304,8 +310,11 @@ async fn a_prefix_is_offered_as_the_rule_it_is_and_only_where_it_makes_sense() {
         request.set().questions()[0].options().iter().map(|option| option.name().to_owned()).collect()
     };
     let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
-    let mut agent =
-        Agent::new(commands(["git diff --stat", "rm -r x"])).with_tools(tools::all()).with_asker(person.clone());
+    let folder = tempfile::tempdir().unwrap();
+    let mut agent = Agent::new(commands(["git diff --stat", "rm -r x"]))
+        .with_tools(tools::all())
+        .with_asker(person.clone())
+        .in_folder(folder.path().to_owned());
     finish(&mut agent, "go").await;
     let asked = person.asked();
     let expected = ["Allow once", "Always allow in this folder", "Always allow git diff *", "Don't run it"];
@@ -359,7 +368,7 @@ async fn a_rule_that_a_person_adds_is_not_asked_for() {
     ];
     assert_eq!(listed, expected);
     let refused = rules.add("bash *").unwrap_err().to_string();
-    assert!(refused.starts_with("bash runs whatever it is given"), "{refused}");
+    assert!(refused.starts_with("what bash does with any further words is not known"), "{refused}");
 }
 
 // ---- answers written beforehand ----

@@ -1,17 +1,20 @@
 //! `askuser-services supervise PROGRAM …`: runs one command of the agent, and ends it with all its descendants when the agent
 //! is gone, killed with SIGKILL included. Started by the agent, never typed.
 //!
-//! Standard input is a pipe that only the agent holds: its end is the agent's end. On Linux this process adopts orphans
-//! (a subreaper), so a descendant that starts a session of its own stays a descendant. Out of reach: what another service
-//! starts on request (systemd-run, docker, at), what runs as another user, and all of it if this process is killed as well.
-//! Elsewhere only the process group is ended.
+//! Standard input is a socket whose other end only the agent holds: its end is the agent's end. Before this process ends it
+//! writes a byte there, so that the agent can tell whether it was killed. On Linux this process adopts orphans (a subreaper),
+//! so a descendant that starts a session of its own stays a descendant; it is woken when the agent dies, should the command
+//! have stopped it. Out of reach: what another service starts on request (systemd-run, docker, at), what runs as another
+//! user, and what left the process group of a command that has killed this process, if the agent dies as well. Elsewhere
+//! only the process group is ended.
 
 use askuser_cli::failure::Failure;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpgrp, getpid, kill_process, kill_process_group, wait};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::{emulate_default_handler, pipe};
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -28,7 +31,11 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let failed = |error: io::Error| Failure::new(format!("cannot supervise a command: {error}"));
     let program = words.next().ok_or_else(|| Failure::new("supervise: no command, must name one"))?;
     #[cfg(target_os = "linux")]
-    rustix::process::set_child_subreaper(Some(getpid())).map_err(|error| failed(error.into()))?;
+    {
+        rustix::process::set_child_subreaper(Some(getpid())).map_err(|error| failed(error.into()))?;
+        // A command can stop its parent, which would not notice the agent's end then.
+        rustix::process::set_parent_process_death_signal(Some(Signal::CONT)).map_err(|error| failed(error.into()))?;
+    }
     let (mut signalled, handler) = UnixStream::pair().map_err(failed)?;
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         pipe::register(signal, handler.try_clone().map_err(failed)?).map_err(failed)?;
@@ -55,11 +62,21 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
         thread::sleep(POLL_INTERVAL);
     }
     end(Whom::OutsideOfOurGroup);
+    if descendants(Whom::OutsideOfOurGroup).is_empty() {
+        report_end();
+    }
     if let Some(signal) = status.terminating_signal() {
         let _ = emulate_default_handler(signal);
         return Ok(128u8.saturating_add(signal as u8));
     }
     Ok(status.exit_status().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Tells the agent that nothing is left of the command but what is in its process group, which the agent looks after.
+fn report_end() {
+    // Where standard input is something else, nobody waits for it.
+    let lifeline = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
+    let _ = lifeline.and_then(|mut lifeline| lifeline.write_all(b"."));
 }
 
 /// Waits for the command; orphans that end meanwhile are taken note of, and forgotten.

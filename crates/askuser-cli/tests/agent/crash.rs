@@ -246,6 +246,48 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_words_of_w
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_kills_its_supervisor_is_stopped_and_is_not_said_to_have_ended() {
+    let place = Place::new();
+    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done; echo $$ >shell; kill -9 $PPID; sleep 600");
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
+    let entries = Place::entries(&place.sessions()[0]);
+    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
+    let expected = "The process that supervises this command was killed, so it is not known how the command ended. It was \
+                    stopped as far as it could be found; something of it may still run.";
+    assert_eq!(result["result"]["output"], expected);
+    wait_until_gone(&pid_in(&place, "pid"));
+    wait_until_gone(&pid_in(&place, "shell"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_command_leaves_in_its_session_is_not_waited_for() {
+    let place = Place::new();
+    let command = "sleep 600 & echo $! >pid";
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
+    let entries = Place::entries(&place.sessions()[0]);
+    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
+    assert_eq!(result["result"]["output"], "Its background processes were stopped.");
+    wait_until_gone(&pid_in(&place, "pid"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_stops_its_supervisor_ends_with_an_agent_that_is_killed() {
+    let place = Place::new();
+    let command = "kill -STOP $PPID; echo $$ >shell; exec sleep 600";
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
+    let shell = pid_in(&place, "shell");
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    wait_until_gone(&shell);
+}
+
 /// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.
 #[test]
 fn what_people_install_survives_a_tool_that_panics() {

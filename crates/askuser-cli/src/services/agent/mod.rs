@@ -41,6 +41,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
+    adopt_orphans();
     failure::outlive_file_size_limit();
     // Whatever can be wrong is found before a session is begun.
     let resumed = resumed(&args)?;
@@ -135,6 +136,16 @@ fn keep_memory_private() {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
         // Where the kernel refuses, the variables are still withheld and the values blotted out.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// What a command leaves behind when it kills its supervisor becomes a child of this process, which ends it.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{getpid, set_child_subreaper};
+        // Where the kernel refuses, the result of such a command says that something may still run, as it does anyway.
+        let _ = set_child_subreaper(Some(getpid()));
     }
 }
 
