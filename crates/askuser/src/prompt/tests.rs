@@ -1150,6 +1150,7 @@ fn the_footer_tells_what_can_be_done_here() {
     assert_eq!(hints(database(), ""), format!("↑↓ navigate • enter select • 1-4 choose • {rest}"));
     assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space toggle • 1-5 toggle • {rest}"));
     assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space toggle • 1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), "1j"), hints(features(), "1"), "what is ticked is sent from every row");
     assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
     assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • esc cancel");
     assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • esc cancel");
