@@ -134,7 +134,7 @@ impl Window {
     pub(super) fn paged(&self, pages: isize) -> Option<usize> {
         if self.height == 0 {
             // Nothing of it has been read.
-            return (pages > 0 && self.total > 0).then_some(0);
+            return (pages.is_positive() && self.total > 0).then_some(0);
         }
         // A line of overlap keeps the reader's place.
         let step = pages * self.height.saturating_sub(1).max(1) as isize;
@@ -630,6 +630,29 @@ impl AnswerDraft {
         let first = self.picked.iter().position(|&picked| picked);
         self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
         if let Some(note) = &answer.note {
+            self.fill_notes(question, note);
+        }
+    }
+
+    /// Notes on several rows come as one, each with the option it is about: they go back to their rows. Any other note
+    /// belongs to the choice.
+    fn fill_notes(&mut self, question: &Question, note: &str) {
+        let mut notes: Vec<(usize, String)> = Vec::new();
+        for line in note.split('\n') {
+            let from = notes.last().map_or(0, |(row, _)| row + 1);
+            let of_row = |row| Some((row, line.strip_prefix(row_name(question, row))?.strip_prefix(": ")?));
+            match ((from..=self.other_row()).find_map(of_row), notes.last_mut()) {
+                (Some((row, text)), _) => notes.push((row, text.to_owned())),
+                (None, Some((_, text))) => *text = [text, line].join("\n"),
+                (None, None) => break,
+            }
+        }
+        let before = self.notes.clone();
+        for (row, text) in notes {
+            let _ = self.notes[row].set(&text);
+        }
+        if self.notes_together(question, &self.picked_rows()).as_deref() != Some(note) {
+            self.notes = before;
             let _ = self.notes[self.focus].set(note);
         }
     }
@@ -664,8 +687,12 @@ impl AnswerDraft {
         self.notes.get(row)
     }
 
+    fn picked_rows(&self) -> Vec<usize> {
+        (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect()
+    }
+
     fn answer(&self, question: &Question) -> Option<Answer> {
-        let rows: Vec<usize> = (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect();
+        let rows = self.picked_rows();
         let other = self.is_picked(self.other_row()).then(|| self.other.as_str().to_owned());
         question.answer(&rows, other, self.notes_together(question, &rows))
     }
@@ -677,10 +704,14 @@ impl AnswerDraft {
             [] => None,
             [only] if picked == [only] => Some(self.notes[only].as_str().to_owned()),
             _ => {
-                let name = |row: usize| question.options().get(row).map_or("Other", |option| option.name());
-                let line = |&row: &usize| format!("{}: {}", name(row), self.notes[row].as_str());
+                let line = |&row: &usize| format!("{}: {}", row_name(question, row), self.notes[row].as_str());
                 Some(sanitize::typed(&written.iter().map(line).collect::<Vec<_>>().join("\n")))
             }
         }
     }
+}
+
+/// What a row is called in a note about it.
+fn row_name(question: &Question, row: usize) -> &str {
+    question.options().get(row).map_or("Other", |option| option.name())
 }

@@ -1127,6 +1127,12 @@ fn known_typed_text_and_notes_are_filled_in() {
 }
 
 #[test]
+fn a_known_note_that_only_begins_like_one_on_its_row_stays_whole() {
+    let picked = database().questions()[0].answer(&[1], None, Some("MongoDB: as ever".into())).unwrap();
+    check_known(database(), &[picked], "", "1 on MongoDB | Database: MongoDB (note: MongoDB: as ever)");
+}
+
+#[test]
 fn answers_to_other_questions_are_left_alone() {
     check_known(database(), &known(&features(), &[(0, &[1])]), "", "1 on PostgreSQL | ");
 }
@@ -1144,6 +1150,7 @@ fn the_footer_tells_what_can_be_done_here() {
     assert_eq!(hints(database(), ""), format!("↑↓ navigate • enter select • 1-4 choose • {rest}"));
     assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space toggle • 1-5 toggle • {rest}"));
     assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space toggle • 1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), "1j"), hints(features(), "1"), "what is ticked is sent from every row");
     assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
     assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • 1-4 choose • esc cancel");
     assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • 1-5 toggle • esc cancel");
@@ -1398,14 +1405,13 @@ proptest! {
     }
 
     #[test]
-    fn known_picks_and_texts_come_out_as_they_went_in(
+    fn known_picks_texts_and_notes_come_out_as_they_went_in(
         set in any_set(),
         steps in prop::collection::vec(any_step(), 0..40),
     ) {
         let mut prompt = Prompt::new(set, ARMED);
         walk(&mut prompt, steps, |_| {});
-        let mut answers = prompt.answers();
-        answers.iter_mut().for_each(|answer| answer.note = None);
+        let answers = prompt.answers();
         prop_assert_eq!(Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers).answers(), answers);
     }
 }

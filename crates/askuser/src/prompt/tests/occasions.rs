@@ -68,6 +68,20 @@ fn what_is_put_aside_is_kept_with_what_was_typed_and_not_chosen() {
 }
 
 #[test]
+fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
+    let long = "é".repeat(1_500);
+    let note = format!("n<paste:{long}><enter>");
+    let script = format!("<space>{note}<down>{note}<down><down><down>own<enter><esc>");
+    let Effect::Finish(aside) = play(on(Occasion::Opened, features(), ARMED), &script).effect else {
+        panic!("put aside")
+    };
+    let again = on(Occasion::Opened, features(), ARMED).prefilled(aside.answers());
+    assert_eq!(again.answers(), aside.answers());
+    let notes = [0, 1, 2].map(|row| again.draft(0).note(row).map(Text::as_str));
+    assert_eq!(notes, [Some(long.as_str()), Some(&long), Some("")]);
+}
+
+#[test]
 fn esc_while_typing_goes_back_and_says_so_wherever_the_prompt_came_from() {
     for occasion in [Occasion::Asked, Occasion::Opened, Occasion::Unbidden] {
         let prompt = play(on(occasion, database(), ARMED), "<down><down><down>x").prompt;
