@@ -74,7 +74,8 @@ pub fn run(input: Input, settings: &Settings, prompt: Prompt) -> Result<u8, Fail
         }
         Ok(())
     };
-    let resolution = ask(&request, settings, prompt, &mut store)?;
+    let options = Options { locks_until_exit: true, ..terminal_options(settings) };
+    let resolution = ask(&request, settings, &options, prompt, &mut store)?;
     printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
     result::code(&resolution, settings)
 }
@@ -90,7 +91,13 @@ pub fn request(set: QuestionSet, settings: &Settings) -> Request {
 ///
 /// # Errors
 /// Where asking breaks off, or the answers file does not fit.
-pub fn ask(request: &Request, settings: &Settings, prompt: Prompt, store: Store<'_>) -> Result<Resolution, Failure> {
+pub fn ask(
+    request: &Request,
+    settings: &Settings,
+    options: &Options,
+    prompt: Prompt,
+    store: Store<'_>,
+) -> Result<Resolution, Failure> {
     let surfaces = Surfaces::of(settings)?;
     if let Some(words) = surfaces.unmatched(request) {
         notice("askuser", &words);
@@ -100,7 +107,7 @@ pub fn ask(request: &Request, settings: &Settings, prompt: Prompt, store: Store<
         Decision::Ask(known) => known,
     };
     let request = request.clone().with_known(known).map_err(Failure::new)?;
-    match prompt(&request, &terminal_options(settings), store) {
+    match prompt(&request, options, store) {
         Ok(resolution) => Ok(resolution),
         Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
         Err(AskError::Signal(signal)) => {

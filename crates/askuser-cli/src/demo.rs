@@ -6,6 +6,9 @@ use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::{exit_code, write};
 use askuser_cli::source;
+use askuser_cli::surfaces::terminal_options;
+use askuser_cli::wrapped::wrapped_for;
+use askuser_terminal::ask_without_markdown;
 
 const EXAMPLES: [(&str, &str); 4] = [
     ("1 of 4: choosing one", include_str!("../demo/database.json")),
@@ -20,13 +23,15 @@ pub(crate) fn run(settings: &Settings) -> Result<u8, Failure> {
         let set = source::parse(json, settings).map_err(source::invalid)?;
         write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
         let request = ask_here::request(set, settings);
-        let resolution = ask_here::ask(&request, settings, askuser_terminal::ask_without_markdown, &mut |_| Ok(()))?;
+        let options = terminal_options(settings);
+        let resolution = ask_here::ask(&request, settings, &options, ask_without_markdown, &mut |_| Ok(()))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("nobody can be asked: {reason}"))
                 .hint("run the demo in a terminal")
                 .code(exit::NOBODY_THERE));
         }
-        write(&format!("\nThe model reads:\n\n{}\n", report::prose(request.set(), &resolution)))?;
+        let prose = report::prose(request.set(), &resolution);
+        write(&format!("\nThe model reads:\n\n{}\n", wrapped_for(std::io::stdout(), &prose)))?;
         code = code.max(exit_code(&resolution));
     }
     Ok(code)

@@ -1,7 +1,7 @@
 //! What went wrong, for the operator: a message, what to do about it, and the exit code.
 
+use crate::wrapped::wrapped_for;
 use askuser::sanitize;
-use askuser_terminal::wrap;
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -67,27 +67,10 @@ fn say(text: &str) {
     let text = sanitize::block(text);
     let mut stderr = std::io::stderr().lock();
     let (first, details) = text.split_once('\n').unwrap_or((&text, ""));
-    let _ = match columns(&stderr) {
-        Some(columns) => wrap(first, columns, columns)
-            .into_iter()
-            .try_for_each(|line| writeln!(stderr, "{}", first[line].trim_end())),
-        None => writeln!(stderr, "{first}"),
-    };
+    let _ = writeln!(stderr, "{}", wrapped_for(&stderr, first));
     if !details.is_empty() {
         let _ = writeln!(stderr, "{details}");
     }
-}
-
-/// How wide the terminal is, if it is one.
-#[cfg(unix)]
-fn columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(stream).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
-}
-
-#[cfg(not(unix))]
-fn columns(_: impl Sized) -> Option<usize> {
-    None
 }
 
 /// Prints what went wrong, if something did, and chooses the exit code.

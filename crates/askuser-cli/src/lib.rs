@@ -29,3 +29,5 @@ pub mod state_folder;
 pub mod surfaces;
 #[doc(hidden)]
 pub mod usage;
+#[doc(hidden)]
+pub mod wrapped;

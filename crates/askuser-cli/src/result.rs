@@ -1,8 +1,9 @@
 //! What `ask` and `wait` print, and the exit code that goes with it.
 
-use crate::config::{Format, Settings};
+use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, exit, reason};
 use crate::json::harmless;
+use crate::wrapped::wrapped_for;
 use askuser::{QuestionSet, Resolution, Status, Violations, report};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -16,13 +17,17 @@ pub fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure>
     if let Status::Unavailable { reason } = status {
         let hint = match settings.headless {
             Some(_) => "leave out --headless to ask a person, or say the rest with --answers FILE",
+            None if !settings.via.contains(&Surface::Terminal) => {
+                "add terminal to --via to ask a person, or say the rest with --answers FILE"
+            }
             None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
         };
         return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
     }
     let code = exit_code(resolution);
     if code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
-        return Err(Failure::new(format!("no answer: {}", resolution.outcome().status_name())).code(code));
+        let words = resolution.outcome().status_name().replace('_', " ");
+        return Err(Failure::new(format!("no answer: {words}")).code(code));
     }
     Ok(code)
 }
@@ -49,7 +54,7 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
     let mut stdout = std::io::stdout();
     let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
-        Format::Text => report::prose(set, resolution),
+        Format::Text => wrapped_for(&stdout, &report::prose(set, resolution)).into_owned(),
         Format::Json => harmless(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),

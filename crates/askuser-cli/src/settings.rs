@@ -113,7 +113,7 @@ pub const SETTINGS: &[Setting] = &[
         "DURATION",
         "250ms",
         User,
-        "Ignore Enter, Space and digits for this long after the first frame; 0 is off",
+        "Ignore keys that answer, cancel or open a text for this long after the first frame; 0 is off",
     ),
     setting(
         "success_flash",
@@ -220,3 +220,23 @@ pub const SETTINGS: &[Setting] = &[
         ),
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_the_name_of_its_setting_with_dashes() {
+        for setting in SETTINGS {
+            // `askuser mcp --limit`: the command says the rest.
+            let expected = setting.name.trim_start_matches("mcp_").replace('_', "-");
+            assert_eq!(setting.flag(), expected);
+        }
+    }
+
+    #[test]
+    fn names_of_earlier_versions_belong_to_the_same_settings() {
+        let old: Vec<_> = SETTINGS.iter().filter_map(|setting| Some((setting.old_name()?, setting.name))).collect();
+        assert_eq!(old, [("arm", "key_delay"), ("flash", "success_flash")]);
+    }
+}

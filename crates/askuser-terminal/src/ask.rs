@@ -4,7 +4,7 @@ use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Charset, Environment, Presentation, Window};
-use crate::view::{Confirm, Theme};
+use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
 use askuser::{AskError, Choice, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
@@ -44,6 +44,9 @@ pub struct Options {
     pub occasion: Occasion,
     /// Told when the person stops the clock of a question that somebody else keeps the time of too.
     pub on_hold: OnHold,
+    /// Whether the terminal stays locked until this process ends: what it prints below its prompt is not drawn over by a
+    /// prompt that has waited.
+    pub locks_until_exit: bool,
 }
 
 /// Told that the clock of a question was stopped.
@@ -70,6 +73,13 @@ impl Options {
     pub fn detect() -> Options {
         Options::from(Environment::read(|name| std::env::var(name).ok()))
     }
+
+    /// Whether the terminal is asked for its background, once a prompt is there: where nothing is known about it, it would
+    /// change a colour, and a reply may come.
+    pub fn asks_background(&self) -> bool {
+        let Theme { background, depth, .. } = self.theme;
+        background == Background::Unknown && depth != ColorDepth::None && self.window == Window::Titled
+    }
 }
 
 impl From<Environment> for Options {
@@ -85,6 +95,7 @@ impl From<Environment> for Options {
             window: environment.window,
             occasion: Occasion::default(),
             on_hold: OnHold::default(),
+            locks_until_exit: false,
         }
     }
 }
@@ -167,6 +178,9 @@ pub(crate) fn run(
     }
     let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
     let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
+    if options.locks_until_exit {
+        device.lock_until_exit();
+    }
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
     result

@@ -13,7 +13,6 @@ use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
-use crate::inline_prompt::asks_background;
 use crate::markdown;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, width};
@@ -130,7 +129,7 @@ impl Console {
             window: options.window,
             reflows: options.reflows,
             title: TitleState::Unchanged,
-            asks_background: asks_background(options),
+            asks_background: options.asks_background(),
             live_region: LiveRegion::Empty,
             cursor_row: 0,
             synchronize: false,

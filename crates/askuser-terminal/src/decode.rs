@@ -130,10 +130,15 @@ impl Decoder {
         match self.state {
             State::Ground => false,
             State::Paste { .. } => self.paste.ends_with(&[ETX]),
-            // A reply that comes in parts must not end up as typed text.
-            State::ControlString { .. } if self.replies.expect_string() => false,
+            State::ControlString { .. } => !self.is_in_reply(),
             _ => true,
         }
+    }
+
+    /// Whether the decoder is inside a reply that was asked for. One that comes in parts must not end up as typed text, so
+    /// [`Decoder::flush`] is due only if nothing follows for long.
+    pub(crate) fn is_in_reply(&self) -> bool {
+        matches!(self.state, State::ControlString { .. }) && self.replies.expect_string()
     }
 
     /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
@@ -191,8 +196,14 @@ impl Decoder {
                 b'\\' if after_esc => self.end_string(),
                 BEL => self.end_string(),
                 CAN | SUB => self.state = State::Ground,
-                // No reply has control characters: this was Alt-], and Ctrl-C must be heard.
-                0x00..=0x1f if byte != ESC && self.replies.expect_string() => {
+                // Enter must not send what keys that this string has swallowed would have changed.
+                b'\r' | b'\n' if self.replies.expect_string() => self.state = State::Ground,
+                // This was Alt-], or the end of the reply is lost: Ctrl-C and the next key must be heard.
+                _ if byte != ESC
+                    && !after_esc
+                    && self.replies.expect_string()
+                    && !replies::may_follow(&self.params, byte) =>
+                {
                     self.state = State::Ground;
                     self.step(byte, out);
                 }

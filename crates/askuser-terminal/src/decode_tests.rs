@@ -364,7 +364,7 @@ fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed
         ("\x1b]11;rgb:ffff/ffff/ffff\x1b\\", Some(Background::Light)),
         ("\x1b]11;rgb:1e/1e/2e\x07", Some(Background::Dark)),
         ("\x1b]11;nonsense\x07", None),
-        ("\x1b]11;rgb:\u{e9}/0/0\x07", None),
+        ("\x1b]11;\u{e9}:0/0\x07", None),
     ] {
         for split in 1..reply.len() {
             let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
@@ -458,4 +458,23 @@ fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
     decoder.feed(b"2cx", &mut inputs);
     assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
     assert_eq!(decoder.replies.take_background(), Some(Background::Light));
+}
+
+#[test]
+fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_behind_it() {
+    let heard = |typed: &[u8]| {
+        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        decoder.replies.expect_background();
+        decoder.feed(b"\x1b]11;rgb:ffff/ff", &mut inputs);
+        assert!(decoder.is_in_reply() && !decoder.is_waiting());
+        decoder.feed(typed, &mut inputs);
+        inputs
+    };
+    let keys = |codes: &[KeyCode]| codes.iter().map(|code| Input::Key((*code).into())).collect::<Vec<_>>();
+    assert_eq!(heard(b"j\r"), keys(&[KeyCode::Char('j'), KeyCode::Enter]));
+    assert_eq!(heard(b"\x03"), [Input::Key(Key::ctrl('c'))]);
+    assert_eq!(heard(b"\x1b[B\r"), keys(&[KeyCode::Down, KeyCode::Enter]));
+    // These may belong to the reply; so Enter is not taken for a word on them.
+    assert_eq!(heard(b"4ab\r"), []);
+    assert_eq!(heard(b"4ab\r4\r"), keys(&[KeyCode::Char('4'), KeyCode::Enter]));
 }

@@ -7,9 +7,9 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, ColorDepth, Confirm, Role, Theme, closed_lines, not_stored_lines};
+use crate::view::{Background, Confirm, Role, Theme, closed_lines, not_stored_lines};
 use crate::{Options, Window, editor};
-use askuser::prompt::{Effect, Occasion};
+use askuser::prompt::{Effect, InputMode, Occasion};
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
@@ -92,8 +92,9 @@ impl InlinePrompt<'_> {
                         && let Some(input) = keys.next()
                     {
                         end = self.take(input)?;
-                        // What the next key does may depend on what this one has scrolled into view.
-                        if keys.peek().is_some() {
+                        // What the next key does may depend on what this one has scrolled into view; in a text it does not.
+                        let is_typing = matches!(self.session.prompt().mode(), InputMode::Typing(_));
+                        if keys.peek().is_some() && !is_typing {
                             self.update_viewport();
                         }
                     }
@@ -137,7 +138,7 @@ impl InlinePrompt<'_> {
 
     /// Asks for the background where nothing is known about it and it would change a colour.
     fn ask_background(&mut self) -> io::Result<()> {
-        if asks_background(self.options) {
+        if self.options.asks_background() {
             self.device.ask_background()?;
         }
         Ok(())
@@ -360,12 +361,6 @@ impl InlinePrompt<'_> {
         self.painter.raw(LEAVE);
         self.flush()
     }
-}
-
-/// Whether to ask for the background: where nothing is known about it, it would change a colour, and a reply may come.
-pub(crate) fn asks_background(options: &Options) -> bool {
-    let Theme { background, depth, .. } = options.theme;
-    background == Background::Unknown && depth != ColorDepth::None && options.window == Window::Titled
 }
 
 /// The terminal went away. Nobody has said no, and what they had answered is kept.

@@ -119,9 +119,22 @@ impl LinePrompt {
                 (Some(rows), ..) => self.choose(&rows),
                 (None, Some(rows), _) if !review => self.add_notes(&rows),
                 (None, None, Some(rows)) if !review => self.read_preview(&rows),
-                (None, ..) => self.reject_line(),
+                (None, ..) => match self.row_named(word) {
+                    Some(row) => self.choose(&[row + 1]),
+                    None if !review && matches!(word, "n" | "v") => {
+                        self.reject(format!("Type {word} and the number of an option, such as {word} 1"))
+                    }
+                    None => self.reject_line(),
+                },
             },
         }
+    }
+
+    /// The option that goes by this name, in any case.
+    fn row_named(&self, word: &str) -> Option<usize> {
+        let (question, _) = self.prompt.current()?;
+        let name = word.to_lowercase();
+        question.options().iter().position(|option| option.name().to_lowercase() == name)
     }
 
     fn change(&mut self, rows: &[usize]) -> Effect {
@@ -169,6 +182,9 @@ impl LinePrompt {
                 self.stop_deadline();
                 self.reading = Some(n - 1);
                 Effect::Continue
+            }
+            [n] if self.prompt.current().is_some_and(|(_, draft)| (1..=draft.other_row()).contains(n)) => {
+                self.reject(format!("Option {n} has no preview"))
             }
             _ => self.reject_line(),
         }
@@ -234,8 +250,12 @@ impl LinePrompt {
             }
             Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.other_row() + 1),
         };
+        self.reject(text)
+    }
+
+    fn reject(&mut self, why: String) -> Effect {
         self.stop_deadline();
-        self.prompt.warn(text);
+        self.prompt.warn(why);
         self.rejected = true;
         Effect::Continue
     }

@@ -461,7 +461,13 @@ fn a_preview_is_read_on_request_and_the_question_says_so() {
     let text = prompt.text();
     assert!(text.starts_with("Preview of 1:\n| A grid of **cards**:\n| \n| ```\n| +------+ +------+\n"), "{text}");
     assert!(text.ends_with("Choose 1 to 4 (? for help): "), "{text}");
-    for none in ["v 3", "v 4", "v 9", "v", "v 1 2"] {
+    prompt.submit_line("v 3", Duration::from_secs(1));
+    assert!(prompt.text().starts_with("Option 3 has no preview."), "{}", prompt.text());
+    for (alone, expected) in [("v", "Type v and the number"), ("n", "Type n and the number")] {
+        prompt.submit_line(alone, Duration::from_secs(1));
+        assert!(prompt.text().starts_with(expected), "{}", prompt.text());
+    }
+    for none in ["v 4", "v 9", "v 1 2"] {
         prompt.submit_line(none, Duration::from_secs(1));
         assert!(prompt.text().starts_with("Type a number from 1 to 4"), "{none}");
     }
@@ -477,4 +483,15 @@ fn marks_are_not_read_out_but_in_what_somebody_agrees_to() {
     let request = askuser::Request::new(key, set);
     let text = LinePrompt::from_prompt(Prompt::of(&request, Duration::ZERO)).text();
     assert!(text.contains("Use **Rust** and `cargo`?\n  1. Yes: Go **now**\n"), "{text}");
+}
+
+#[test]
+fn a_label_is_as_good_as_its_number() {
+    for line in ["MongoDB", "mongodb", "2"] {
+        let mut prompt = LinePrompt::new(database(), ARMED);
+        let Effect::Finish(outcome) = prompt.submit_line(line, Duration::from_secs(1)) else { panic!("{line}") };
+        assert_eq!(outcome.answers()[0].selected_options, ["MongoDB"], "{line}");
+    }
+    let mut prompt = LinePrompt::new(database(), ARMED);
+    assert_eq!(prompt.submit_line("Mongo", Duration::from_secs(1)), Effect::Continue);
 }

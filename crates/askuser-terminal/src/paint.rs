@@ -124,7 +124,7 @@ impl Painter {
     /// The row of a hidden cursor. The first one would do; a row or two further down it is nearer to what the next key changes,
     /// and the rows above it are so short that no terminal rewraps them.
     fn resting_row(&self) -> u16 {
-        let short = self.shown.iter().take(2).take_while(|row| length(row) <= 40).count();
+        let short = self.shown.iter().take(2).take_while(|row| length(row) <= 20).count();
         short.min(self.shown.len().saturating_sub(1)) as u16
     }
 

@@ -108,9 +108,7 @@ impl Terminal {
             Some(caret) => assert_eq!((row, column), (self.top + caret.y, caret.x), "the cursor"),
             None => {
                 assert_eq!(column, 0, "the hidden cursor");
-                // No terminal is so narrow that it would rewrap what is above it.
-                let above = &frame.lines[..usize::from(row - self.top)];
-                assert!(above.len() <= 2 && above.iter().all(|line| line.width() <= 40), "{above:?}");
+                assert!((self.top..=self.top + 2).contains(&row), "the hidden cursor");
             }
         }
         assert_eq!(screen.hide_cursor(), frame.caret.is_none());
@@ -489,7 +487,7 @@ fn a_hidden_cursor_rests_only_below_rows_that_no_terminal_rewraps() {
         painter.paint(&rows.iter().map(|row| Line::raw(*row)).collect::<Vec<_>>(), 80, None);
         painter.row
     };
-    let wide = "a row that has more than forty columns in it";
+    let wide = "a row of more than twenty columns";
     assert_eq!(row_of_the_cursor(&["chip", "", "question", "option"]), 2);
     assert_eq!(row_of_the_cursor(&["chip", wide, "question"]), 1);
     assert_eq!(row_of_the_cursor(&[wide, "", "question"]), 0);

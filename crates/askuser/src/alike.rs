@@ -58,12 +58,13 @@ fn lower(c: char) -> impl Iterator<Item = char> {
 }
 
 /// The Latin letter that a Cyrillic or Greek one looks like; these are escaped, for nobody could see the difference. Pairs
-/// within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two labels.
+/// within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two labels. So are the lunate sigmas,
+/// which are plain sigmas in NFKC.
 fn latin(c: char) -> char {
     match c {
         '\u{410}' | '\u{391}' => 'A',
         '\u{412}' | '\u{392}' => 'B',
-        '\u{421}' | '\u{3f9}' => 'C',
+        '\u{421}' => 'C',
         '\u{415}' | '\u{395}' => 'E',
         '\u{50c}' => 'G',
         '\u{41d}' | '\u{397}' => 'H',
@@ -83,7 +84,7 @@ fn latin(c: char) -> char {
         '\u{423}' | '\u{3a5}' => 'Y',
         '\u{396}' => 'Z',
         '\u{430}' => 'a',
-        '\u{441}' | '\u{3f2}' => 'c',
+        '\u{441}' => 'c',
         '\u{501}' => 'd',
         '\u{435}' => 'e',
         '\u{4bb}' => 'h',
@@ -147,6 +148,28 @@ mod tests {
             ("α", "a"),
         ] {
             assert!(!alike(a, b, &RULES) && !alike(b, a, &RULES), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn every_letter_that_looks_latin_is_taken_for_the_one_it_looks_like() {
+        let cyrillic = "\u{410}\u{412}\u{421}\u{415}\u{50c}\u{41d}\u{406}\u{4c0}\u{408}\u{41a}\u{41c}\u{41e}\u{420}\u{51a}\
+                        \u{405}\u{422}\u{474}\u{51c}\u{425}\u{423}";
+        let small = "\u{430}\u{441}\u{501}\u{435}\u{4bb}\u{456}\u{458}\u{4cf}\u{43e}\u{440}\u{51b}\u{433}\u{455}\u{475}\
+                     \u{51d}\u{445}\u{443}";
+        let greek =
+            "\u{391}\u{392}\u{395}\u{397}\u{399}\u{37f}\u{39a}\u{39c}\u{39d}\u{39f}\u{3a1}\u{3a4}\u{3a7}\u{3a5}\u{396}";
+        for (letters, latin) in [
+            (cyrillic, "ABCEGHIIJKMOPQSTVWXY"),
+            (small, "acdehijlopqrsvwxy"),
+            (greek, "ABEHIJKMNOPTXYZ"),
+            ("\u{3f3}\u{3bf}\u{3bd}", "jov"),
+        ] {
+            assert_eq!(letters.chars().count(), latin.len());
+            for (letter, latin) in letters.chars().zip(latin.chars()) {
+                let (letter, latin) = (letter.to_string(), latin.to_string());
+                assert!(alike(&letter, &latin, &RULES), "{} is not {latin}", letter.escape_unicode());
+            }
         }
     }
 

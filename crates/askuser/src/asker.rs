@@ -280,3 +280,7 @@ impl<A: Asker> Asker for PolicyFirst<A> {
         self.person.close(key, why);
     }
 }
+
+#[cfg(test)]
+#[path = "asker_tests.rs"]
+mod tests;

@@ -209,18 +209,6 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-impl<T> From<T> for Field<T> {
-    fn from(value: T) -> Field<T> {
-        Field::Given(value)
-    }
-}
-
-impl From<&str> for Field<String> {
-    fn from(value: &str) -> Field<String> {
-        Field::Given(value.to_owned())
-    }
-}
-
 impl<T: JsonSchema> JsonSchema for Field<T> {
     fn schema_name() -> Cow<'static, str> {
         T::schema_name()
@@ -228,9 +216,5 @@ impl<T: JsonSchema> JsonSchema for Field<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         T::json_schema(generator)
-    }
-
-    fn inline_schema() -> bool {
-        true
     }
 }

@@ -236,6 +236,41 @@ mod tests {
     }
 
     #[test]
+    fn every_limit_can_be_changed_and_is_read_back() {
+        let spans = || -> Result<Limits, LimitsError> {
+            Limits::DEFAULT
+                .with_questions(2, 2)?
+                .with_options(3, 6)?
+                .with_question_chars(4, 7)?
+                .with_header_chars(5, 8)?
+                .with_label_chars(6, 9)?
+                .with_description_chars(0, 10)?
+                .with_preview_chars(11)
+                .with_typed_chars(12)
+        };
+        let limits = spans().unwrap();
+        let found = [
+            limits.questions(),
+            limits.options(),
+            limits.question_chars(),
+            limits.header_chars(),
+            limits.label_chars(),
+            limits.description_chars(),
+        ];
+        assert_eq!(found.map(|span| (span.min, span.max)), [(2, 2), (3, 6), (4, 7), (5, 8), (6, 9), (0, 10)]);
+        assert_eq!((limits.preview_chars(), limits.typed_chars()), (11, 12));
+        let stored = serde_json::to_value(limits).unwrap();
+        assert_eq!(serde_json::from_value::<Limits>(stored).unwrap(), limits);
+    }
+
+    #[test]
+    fn limits_stored_before_there_were_previews_are_still_read() {
+        let mut stored = serde_json::to_value(Limits::DEFAULT).unwrap();
+        stored.as_object_mut().unwrap().remove("previewChars").expect("a limit of its own");
+        assert_eq!(serde_json::from_value::<Limits>(stored).unwrap(), Limits::DEFAULT);
+    }
+
+    #[test]
     fn no_limits_leave_room_for_a_set_without_questions() {
         let mut stored = serde_json::to_value(Limits::DEFAULT).unwrap();
         stored["questions"] = json!({"min": 0, "max": 4});

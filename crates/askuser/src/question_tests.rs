@@ -654,6 +654,10 @@ fn a_header_that_is_long_only_by_what_cannot_be_seen_is_shown_whole() {
         &with("/questions/0/header", format!("Database{}", "\u{200b}".repeat(10))),
         &["questions[0].header: 18 characters, at most 12, shown as \"Database\""],
     );
+    check_mended(
+        &with("/questions/0/header", "Twelve chars\u{200b}"),
+        &["questions[0].header: 13 characters, at most 12, shown as \"Twelve chars\""],
+    );
 }
 
 #[test]
@@ -775,7 +779,7 @@ fn a_raised_minimum_is_told_too() {
 fn a_set_keeps_the_limits_it_was_read_under() {
     let rules = STRICT.with_limits(Limits::DEFAULT.with_typed_chars(5).unwrap());
     let set = QuestionSet::parse(input(), &rules).unwrap();
-    assert_eq!(set.limits(), rules.limits());
+    assert_eq!((set.limits(), set.rules()), (rules.limits(), &rules));
     let answer = |text: &str| set.questions()[0].answer(&[], Some(text.into()), None).unwrap();
     assert!(set.admits(&[answer("12345")]));
     assert!(!set.admits(&[answer("123456")]));
@@ -818,6 +822,16 @@ fn nothing_is_no_answer() {
     check_answer(1, &[], None, false);
     check_answer(0, &[], Some(" \n"), false);
     check_answer(1, &["TypeScript"], Some(""), false);
+}
+
+#[test]
+fn a_blank_text_is_called_no_choice_and_not_several() {
+    let set = parse(&input());
+    let mut answer = set.questions()[0].answer(&[0], None, None).unwrap();
+    answer.selected_options.clear();
+    answer.custom_input = Some("  ".into());
+    let refused = Outcome::cancelled().with_answers(&set, vec![answer]).unwrap_err();
+    assert_eq!(refused.to_string(), "answers[0]: no choice, needs one of selectedOptions or customInput");
 }
 
 #[test]

@@ -136,3 +136,74 @@ fn the_same_question_twice_at_once_is_refused_and_the_first_still_waits() {
     drop(second);
     assert_eq!(queue.pending().len(), 1);
 }
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Alarm(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn whoever_waits_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
+    let asked = request("1");
+    let ways: [fn(&QuestionQueue, &Request); 4] = [
+        |queue, asked| queue.answer(asked.key(), answer(asked)).unwrap(),
+        |queue, asked| queue.fail(asked.key(), AskError::Interrupted).unwrap(),
+        |queue, asked| queue.close(asked.key(), &Closed::Withdrawn),
+        |queue, _| queue.end("the page was closed"),
+    ];
+    for (i, end) in ways.into_iter().enumerate() {
+        let (queue, _events) = queue();
+        let alarm = Arc::new(Alarm::default());
+        let waker = Waker::from(alarm.clone());
+        let mut asking = queue.ask(&asked);
+        assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        end(&queue, &asked);
+        assert_eq!(alarm.0.load(std::sync::atomic::Ordering::SeqCst), 1, "{i}");
+        assert!(poll(&mut asking).is_ready() && queue.pending().is_empty(), "{i}");
+    }
+}
+
+#[test]
+fn asking_can_be_broken_off_once_and_says_why() {
+    let (queue, _events) = queue();
+    let asked = request("1");
+    let mut asking = queue.ask(&asked);
+    assert!(poll(&mut asking).is_pending());
+    queue.fail(asked.key(), AskError::Interrupted).unwrap();
+    assert!(matches!(poll(&mut asking), Poll::Ready(Err(AskError::Interrupted))));
+    assert_eq!(queue.fail(asked.key(), AskError::Interrupted), Err(AnswerError::NotPending));
+}
+
+#[test]
+fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not() {
+    let asked = request("1");
+    for stored in [Ok(()), Err("disk full".to_owned())] {
+        let (queue, events) = queue();
+        let prompt = {
+            let (queue, asked) = (queue.clone(), asked.clone());
+            std::thread::spawn(move || {
+                events.recv().unwrap();
+                queue.answer_and_wait(asked.key(), &answer(&asked))
+            })
+        };
+        let mut asking = queue.ask(&asked);
+        let delivery = loop {
+            match poll(&mut asking) {
+                Poll::Ready(delivery) => break delivery.unwrap(),
+                Poll::Pending => std::thread::yield_now(),
+            }
+        };
+        match &stored {
+            Ok(()) => drop(delivery.stored()),
+            Err(why) => drop(delivery.not_stored(why)),
+        }
+        assert_eq!(prompt.join().unwrap(), stored);
+    }
+    let nobody = queue().0.answer_and_wait(asked.key(), &answer(&asked));
+    assert_eq!(nobody, Err("no such question waits for an answer".to_owned()));
+}

@@ -548,6 +548,31 @@ fn names_are_what_a_person_chose_from() {
     assert_eq!(names(&answer).collect::<Vec<_>>(), ["A", "B"]);
 }
 
+// ---- for a page ----
+
+#[test]
+fn a_page_shows_what_is_safe_and_answers_with_what_the_model_wrote() {
+    let question = question("Which\u{1b}[2J?", "H", &["A (Recommended)", "B\u{7}"], true);
+    let input = json!({"questions": [question], "metadata": {"source": "remember"}});
+    let set = QuestionSet::parse(input, &Rules::default()).unwrap();
+    let expected = json!({
+        "questions": [{
+            "index": 0,
+            "text": "Which?",
+            "header": "H",
+            "multiSelect": true,
+            "options": [
+                {"index": 0, "name": "A", "description": "d", "recommended": true, "label": "A (Recommended)"},
+                {"index": 1, "name": "B", "description": "d", "recommended": false, "label": "B\u{7}"},
+            ],
+            "question": "Which\u{1b}[2J?",
+        }],
+        "source": "remember",
+        "typedChars": 2_000,
+    });
+    assert_eq!(page(&set), expected);
+}
+
 // ---- Claude Code's own tool ----
 
 #[test]

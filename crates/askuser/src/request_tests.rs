@@ -100,6 +100,35 @@ fn the_source_is_shown_with_the_task() {
 }
 
 #[test]
+fn a_request_tells_what_was_put_in() {
+    let known = set().questions()[0].answer(&[1], None, None).unwrap();
+    let origin = Origin::default().with_agent("a");
+    let request = Request::new(RequestKey::new("s", "c"), set())
+        .with_origin(origin.clone())
+        .with_context(Context::command("ls"))
+        .with_deadline(Duration::from_secs(90))
+        .with_known(vec![known.clone()])
+        .unwrap();
+    assert_eq!((request.key(), request.set(), request.origin()), (&RequestKey::new("s", "c"), &set(), &origin));
+    assert_eq!(request.context(), Some(&Context::command("ls")));
+    assert_eq!((request.known(), request.deadline()), (&[known][..], Some(Duration::from_secs(90))));
+}
+
+#[test]
+fn whoever_is_elsewhere_reads_which_agent_asks_and_where_it_works() {
+    let asked_from = |agent: &str, folder: &str, task: Option<&str>| {
+        let origin = Origin { task: task.map(str::to_owned), ..Origin::default() };
+        let origin = origin.with_agent(agent).with_folder(folder);
+        Request::new(RequestKey::new("s", "c"), set()).with_origin(origin).asked_from()
+    };
+    let everything = asked_from("claude\u{1b}[2J", " /work ", Some("audit"));
+    assert_eq!(everything.as_deref(), Some("claude in /work, task 'audit'"));
+    assert_eq!(asked_from("claude", "", None).as_deref(), Some("claude"));
+    assert_eq!(asked_from(" ", "/work", None).as_deref(), Some("/work"));
+    assert_eq!(asked_from("", " ", None), None);
+}
+
+#[test]
 fn a_plain_question_is_named_by_its_call_and_every_other_is_opaque() {
     let key = RequestKey::new("s", "call_1");
     assert_eq!(key.id_in_session(), "call_1");

@@ -173,6 +173,10 @@ mod tests {
     fn what_was_stamped_is_told() {
         let resolution = Outcome::cancelled().through(Via::Web).with_time(7).with_by("ada");
         assert_eq!((resolution.at_ms(), resolution.by(), resolution.via()), (Some(7), Some("ada"), Some(Via::Web)));
+        assert_eq!(resolution.claim(), None);
+        let claim = Map::from_iter([("by".to_owned(), Value::from("root"))]);
+        assert_eq!(resolution.clone().with_claim(claim.clone()).claim(), Some(&claim));
+        assert_eq!(resolution.with_claim(Map::new()).claim(), None);
     }
 
     #[test]

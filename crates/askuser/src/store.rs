@@ -425,4 +425,50 @@ mod tests {
             assert_eq!(State::named(state.name()), Some(state));
         }
     }
+
+    #[test]
+    fn an_ending_says_how_when_and_by_whom() {
+        use crate::outcome::{Outcome, Status};
+        use crate::resolution::Via;
+        for (status, state) in [
+            (Status::Answered, State::Answered),
+            (Status::Cancelled, State::Cancelled),
+            (Status::Unavailable { reason: "gone".into() }, State::Cancelled),
+            (Status::Declined { reason: None }, State::Declined),
+            (Status::Discuss { message: None }, State::Discuss),
+            (Status::TimedOut, State::TimedOut),
+        ] {
+            let resolution = Outcome::of(status, Vec::new()).through(Via::Web).with_by("ada").with_time(7);
+            let ending = Ending::Resolved(resolution.clone());
+            assert_eq!((ending.state(), ending.at_ms(), ending.by()), (state, Some(7), Some("ada")));
+            assert_eq!(ending.resolution(), Some(&resolution));
+        }
+        let withdrawn = Ending::Withdrawn { by: "bob".into(), at_ms: 8 };
+        assert_eq!((withdrawn.state(), withdrawn.at_ms()), (State::Withdrawn, Some(8)));
+        assert_eq!((withdrawn.by(), withdrawn.resolution()), (Some("bob"), None));
+    }
+
+    #[test]
+    fn what_waits_and_what_has_ended_are_the_two_halves_of_a_list() {
+        assert_eq!((Filter::pending().pending, Filter::ended().pending), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn a_watch_ends_when_it_is_dropped_and_not_before() {
+        let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let end = ended.clone();
+        let watch = Watch::new(move || end.store(true, std::sync::atomic::Ordering::SeqCst));
+        assert!(!ended.load(std::sync::atomic::Ordering::SeqCst));
+        drop(watch);
+        assert!(ended.load(std::sync::atomic::Ordering::SeqCst));
+    }
+
+    #[test]
+    fn an_error_and_its_causes_are_one_line() {
+        let broken = StoreError::broken("cannot write the store", std::io::Error::other("the disk is full"));
+        assert_eq!(broken.chain(), "cannot write the store: the disk is full");
+        assert_eq!(StoreError::NoSuchQuestion("q7".into()).chain(), "there is no question q7");
+        let ambiguous = StoreError::Ambiguous { id: "q".into(), candidates: vec!["q1".into(), "q2".into()] };
+        assert_eq!(ambiguous.chain(), "q is short for several questions: q1, q2");
+    }
 }

@@ -68,7 +68,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let reasons = Reasons { layers: &layers, environment: &environment };
     report.line("", &reasons.colours(options.theme.depth));
     report.line("", &reasons.background(options.theme.background));
-    if options.theme.background == Background::Unknown && options.presentation == Presentation::Screen {
+    if options.asks_background() && options.presentation == Presentation::Screen {
         report.line("", "the terminal is asked for its background once the prompt is there");
     }
     report.line("", &reasons.presentation(options.presentation));

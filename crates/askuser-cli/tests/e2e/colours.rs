@@ -113,7 +113,7 @@ fn a_serial_terminal_gets_ascii_and_no_colour() {
 fn a_serial_terminal_shows_the_same_prompt() {
     let terminal = Stage::new().env("TERM", "vt100").ask(&[&example("database")]);
     terminal.wait_for("? keys");
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     let expected = "
 +- Database -+
 |

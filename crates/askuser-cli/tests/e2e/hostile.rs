@@ -10,7 +10,7 @@ fn ask(header: &str, question: &str, label: &str, description: &str) -> (String,
     let stage = Stage::new().file("q.json", input(question, header, &options, Select::Single));
     let mut terminal = stage.ask(&["q.json"]);
     terminal.wait_for("? keys");
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     let frame = terminal.screen();
     terminal.keys("<enter>");
     (frame, terminal.finish())
@@ -27,7 +27,7 @@ fn foreign(raw: &[u8]) -> Vec<String> {
                 let sequence: String = rest.as_str()[1..].chars().take_while(|c| !c.is_ascii_alphabetic()).collect();
                 let end = rest.as_str()[1 + sequence.len()..].chars().next();
                 let known = match end {
-                    Some('A' | 'B' | 'C' | 'D' | 'K' | 'J') => sequence.chars().all(|c| c.is_ascii_digit()),
+                    Some('A' | 'B' | 'C' | 'D' | 'F' | 'G' | 'K' | 'J') => sequence.chars().all(|c| c.is_ascii_digit()),
                     Some('m') => sequence.chars().all(|c| c.is_ascii_digit() || c == ';'),
                     Some('h' | 'l') => ["?7", "?25", "?2004"].contains(&sequence.as_str()),
                     _ => false,

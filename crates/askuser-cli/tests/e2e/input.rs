@@ -204,7 +204,7 @@ fn the_quick_form_asks() {
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
   ↑↓ navigate • enter select • 1-3 choose • n note • esc cancel • ? keys";
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     assert_eq!(terminal.screen(), expected);
     terminal.keys("2");
     assert_eq!(terminal.finish().picks(), json!([["SQLite"]]));

@@ -25,7 +25,7 @@ fn ask(columns: u16, rows: u16) -> Terminal {
     let stage = Stage::new().size(columns, rows).file("long.json", long());
     let terminal = stage.ask(&["long.json"]);
     terminal.wait_until("the whole frame", |screen| screen.contains("╭─ Long ─╮") && screen.contains('╰'));
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     terminal
 }
 

@@ -187,6 +187,13 @@ enum Controlling {
     No,
 }
 
+/// Whether a hidden cursor rests in the frame that begins in this row: below at most two rows, if they are short.
+fn rests(screen: &vt100::Screen, top: u16) -> bool {
+    let above = screen.rows(0, screen.size().1.get()).skip(top.into()).take(2);
+    let short = above.take_while(|row| row.trim_end().chars().count() <= 20).count() as u16;
+    screen.hide_cursor() && screen.cursor_position() == (top + short, 0)
+}
+
 /// Words for the shell, each taken as it is.
 fn quoted(words: &[&str]) -> String {
     words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect::<Vec<_>>().join(" ")
@@ -439,6 +446,13 @@ impl Terminal {
         assert!(held, "cursor at {at:?} instead of {:?}\n{}", (row, column), self.shown());
     }
 
+    /// Waits until a hidden cursor rests in the frame that begins in this row.
+    #[track_caller]
+    pub(crate) fn wait_for_rest(&self, top: u16) {
+        let held = self.shared.wait(PATIENCE, |seen| rests(seen.parser.screen(), top));
+        assert!(held, "cursor at {:?}\n{}", self.look(vt100::Screen::cursor_position), self.shown());
+    }
+
     /// Waits until the cursor stands behind a text, such as a shell's prompt.
     #[track_caller]
     pub(crate) fn wait_behind(&self, text: &str) {
@@ -455,13 +469,13 @@ impl Terminal {
         self.shared.wait(time, |seen| seen.text().contains(text))
     }
 
-    /// Presses a key that changes the screen, and waits until all of the change is there: at rest the cursor is back
-    /// where it was.
+    /// Presses a key that changes the screen, and waits until all of the change is there: then the cursor is at rest.
     #[track_caller]
     pub(crate) fn step(&mut self, key: &str) {
-        let (before, home) = (self.screen(), self.look(vt100::Screen::cursor_position));
+        let before = self.screen();
+        let top = before.lines().position(|row| row.starts_with('╭')).expect("a frame") as u16;
         self.keys(key);
-        let at_rest = |seen: &Seen| seen.text() != before && seen.parser.screen().cursor_position() == home;
+        let at_rest = |seen: &Seen| seen.text() != before && rests(seen.parser.screen(), top);
         let held = self.shared.wait(PATIENCE, at_rest);
         assert!(held, "{key} changes nothing\n{}", self.shown());
     }

@@ -139,7 +139,7 @@ fn options_in_scripts_of_the_world_are_aligned_and_answered_verbatim() {
     let stage = Stage::new().file("q.json", input("どれ？", "質問", &options, Select::Single));
     let mut terminal = stage.ask(&["q.json"]);
     terminal.wait_for("? keys");
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     let marks: Vec<u16> = terminal.look(|screen| {
         let (rows, columns) = screen.size();
         let is_mark = |row: u16, column: u16| screen.cell(row, column).is_some_and(|cell| cell.contents() == "○");
@@ -304,7 +304,7 @@ fn the_cursor_is_hidden_among_the_options_and_shown_while_typing() {
     assert!(!terminal.look(vt100::Screen::hide_cursor));
     terminal.keys("<esc>");
     terminal.wait_for("enter type");
-    terminal.wait_for_cursor(1, 0);
+    terminal.wait_for_rest(1);
     assert!(terminal.look(vt100::Screen::hide_cursor));
 }
 

@@ -101,6 +101,13 @@ impl Replies {
     }
 }
 
+/// Whether a byte may follow this beginning of a reply that is a control string. Of odd replies nothing is known, but that
+/// they have no control characters.
+pub(super) fn may_follow(beginning: &[u8], byte: u8) -> bool {
+    let is_colour = beginning.starts_with(b"11;rgb:") || beginning.starts_with(b"11;rgba:");
+    if is_colour { byte.is_ascii_hexdigit() || byte == b'/' } else { !byte.is_ascii_control() }
+}
+
 /// The row of `12;40`, from zero.
 fn cursor_row(params: &[u8]) -> Option<u16> {
     let (row, column) = std::str::from_utf8(params).ok()?.split_once(';')?;

@@ -214,6 +214,9 @@ impl Device {
         restored
     }
 
+    /// There is no lock here.
+    pub(crate) fn lock_until_exit(&mut self) {}
+
     /// Lends the terminal to a child process, such as an editor, until [`Device::start`].
     pub(crate) fn lend(&mut self) -> io::Result<()> {
         self.stop()

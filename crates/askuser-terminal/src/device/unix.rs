@@ -159,6 +159,11 @@ impl Device {
         restored
     }
 
+    /// Keeps other prompts away from the terminal for as long as this process runs.
+    pub(crate) fn lock_until_exit(&mut self) {
+        std::mem::forget(self.lock.take());
+    }
+
     /// Lends the terminal to a child process, such as an editor, until [`Device::start`]. Unlike after [`Device::stop`],
     /// Ctrl-C and Ctrl-\ affect only the child; Ctrl-Z stops both.
     pub(crate) fn lend(&mut self) -> io::Result<()> {
@@ -277,6 +282,26 @@ mod tests {
         // First the terminal, then the message: it would be drawn in steps otherwise.
         let places = ["ABANDONED", "on purpose"].map(|words| output.find(words).expect(words));
         assert!(places[0] < places[1], "{output}");
+    }
+
+    #[test]
+    fn a_prompt_that_has_waited_does_not_draw_over_what_the_first_one_still_prints() {
+        if is_inside() {
+            for (until_exit, is_free) in [(false, true), (true, false)] {
+                let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+                device.start().expect("raw mode");
+                if until_exit {
+                    device.lock_until_exit();
+                }
+                device.stop().expect("the modes back");
+                assert_eq!(TtyLock::try_acquire(&device.tty).is_ok(), is_free);
+            }
+            println_for_test("FINISHED");
+            return;
+        }
+        let name = "device::unix::tests::a_prompt_that_has_waited_does_not_draw_over_what_the_first_one_still_prints";
+        let output = run(name, &[]);
+        assert!(output.contains("FINISHED"), "{output}");
     }
 
     #[test]

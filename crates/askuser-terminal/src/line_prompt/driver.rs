@@ -157,7 +157,7 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
 fn intro(line_prompt: &LinePrompt) -> String {
     let mut words = String::from("\r\n");
     if let Some(left) = line_prompt.prompt.time_left() {
-        let _ = write!(words, "Time limit: {} s; any line holds it.\r\n", left.as_secs());
+        let _ = write!(words, "Time limit: {} s; press Enter to stop the clock.\r\n", left.as_secs());
     }
     if let Some(origin) = line_prompt.prompt.origin() {
         line_prompt.write_marked(&mut words, "Asked by: ", origin);

@@ -10,7 +10,8 @@ use std::fmt::Write;
 use std::ops::Range;
 
 const HELP: &str = "\
-Type the number of an option and press Enter; several as in 1,3 where several may be chosen.
+Type the number of an option, or its label, and press Enter;
+several numbers as in 1,3 where several may be chosen.
   n 2   add a note to option 2
   v 2   read the preview of option 2, if it has one
   y     send the answers, at the end of several questions

@@ -131,10 +131,11 @@ impl<'a> Layout<'a, '_> {
         View { lines, viewport, caret, columns: self.columns }
     }
 
-    /// Whether the focused row is below the screen.
+    /// Whether the focused row, or the end of it, is below the screen.
     fn is_unread(&self, viewport: &Viewport) -> bool {
-        let focused = self.prompt.current().and_then(|_| viewport.rows.get(self.prompt.focus()));
-        let below = focused.is_some_and(|row| row.start >= viewport.offset + viewport.height);
+        let focus = self.prompt.focus();
+        let row = self.prompt.current().and_then(|_| viewport.rows.get(focus));
+        let below = row.is_some_and(|row| row.start >= viewport.offset && !viewport.shows(focus));
         below && self.prompt.mode() == InputMode::Choosing
     }
 

@@ -66,7 +66,9 @@ pub(super) fn compose<'a>(
             composer.closing_field("What would you like to talk about first?", "Say: ")
         }
         InputMode::Typing(TextField::Decline) => {
-            composer.closing_field("Decline this question?", "Reason (optional): ")
+            let all = prompt.set().questions().len() > 1;
+            let words = if all { "Decline all of these questions?" } else { "Decline this question?" };
+            composer.closing_field(words, "Reason (optional): ")
         }
         InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
     }

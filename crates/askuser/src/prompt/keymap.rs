@@ -138,8 +138,15 @@ pub static TABLE: &[Binding] = &[
         "choose and go on; the last number is Other",
         Some(("1-9", "choose")),
     ),
-    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "toggle"))),
-    row(DIGITS, &[Other], Action::Number(0), "1–9", "choose that one; the last number is Other", None),
+    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "choose"))),
+    row(
+        DIGITS,
+        &[Other],
+        Action::Number(0),
+        "1–9",
+        "choose that one; the last number is Other",
+        Some(("1-9", "choose")),
+    ),
     row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", Some(("1-9", "change"))),
     row(
         &[key(Left), key(BackTab), shift(Tab)],
@@ -258,6 +265,13 @@ mod tests {
         }
         assert_eq!(action(key(Char('2')), Other), Some(Action::Number(2)));
         assert_eq!(action(key(Char(' ')), Other), Some(Action::Mark));
+    }
+
+    #[test]
+    fn a_letter_without_a_meaning_is_no_text_where_there_is_no_text() {
+        for context in [Single, Multi, Review] {
+            assert_eq!(action(key(Char('x')), context), None, "{context:?}");
+        }
     }
 
     #[test]

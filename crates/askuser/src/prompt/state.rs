@@ -414,9 +414,8 @@ impl Prompt {
     /// Everything to go on from another time: what was filled in, and what was typed and not chosen.
     fn put_aside(&self) -> Vec<Answer> {
         let answer = |(i, question): (usize, &Question)| {
-            let typed = self.drafts[i].other().as_str();
-            let typed = (!sanitize::is_blank(typed)).then(|| typed.to_owned());
-            self.answer(i).or_else(|| question.answer(&[], typed, None))
+            let typed = || Some(self.drafts[i].other().as_str().to_owned());
+            self.answer(i).or_else(|| question.answer(&[], typed(), None))
         };
         self.set.questions().iter().enumerate().filter_map(answer).collect()
     }
@@ -518,7 +517,10 @@ impl Prompt {
                 Action::Number(_) if self.occasion == Occasion::Unbidden => {
                     (format!("1-{}", self.numbers()).into(), "move")
                 }
-                Action::Number(_) => (format!("1-{}", self.numbers()).into(), word),
+                Action::Number(_) => {
+                    let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
+                    (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
+                }
                 Action::Escape if self.occasion != Occasion::Asked && !typing => (key.into(), "later"),
                 _ => (key.into(), word),
             })

@@ -1,5 +1,8 @@
 //! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
+mod occasions;
+mod scrolling;
+
 use super::*;
 use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};
@@ -1142,12 +1145,19 @@ fn the_footer_tells_what_can_be_done_here() {
     assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space toggle • 1-5 toggle • {rest}"));
     assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space toggle • 1-5 toggle • {rest}"));
     assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
-    assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • esc cancel");
-    assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • esc cancel");
+    assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • 1-4 choose • esc cancel");
+    assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • 1-5 toggle • esc cancel");
     let review = "←→ questions • c talk first • d decline • esc cancel • ? keys";
     assert_eq!(hints(three(), "111"), format!("↑↓ navigate • enter send • 1-3 change • {review}"));
     assert_eq!(hints(three(), "111<up>"), format!("↑↓ navigate • enter change • 1-3 change • {review}"));
     assert_eq!(hints(database(), "4"), "enter done • esc back • alt-enter new line • ctrl-g editor");
+}
+
+#[test]
+fn on_other_a_digit_that_chooses_nothing_begins_the_text() {
+    check(database(), "<down><down><down>5 days", "1 on Other, other “5 days█” | ");
+    check(database(), "<down><down><down>0", "1 on Other, other “0█” | ");
+    check(database(), "<down>5", "1 on MongoDB |  ! Choose 1 to 4");
 }
 
 #[test]

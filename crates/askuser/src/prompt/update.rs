@@ -213,6 +213,10 @@ impl Prompt {
         };
         let rows = self.drafts[i].other_row() + 1;
         if !(1..=rows).contains(&n) {
+            // On Other it is the beginning of a text, such as "5 days".
+            if let (KeyContext::Other, Some(digit)) = (self.context(), char::from_digit(n as u32, 10)) {
+                return self.act(Action::Edit(Edit::Insert(digit)));
+            }
             self.reject(format!("Choose 1 to {rows}"));
             return Effect::Continue;
         }
@@ -314,7 +318,7 @@ impl Prompt {
                 return;
             }
             if row.end <= viewport.offset {
-                return self.come_back((focus + 1..=last).find(|&row| viewport.shows(row)), 1);
+                return self.come_back((focus..=last).find(|&row| viewport.shows(row)), 1);
             }
         }
         if focus < last { self.focus_on(focus + 1) } else { self.scroll_by_page(1) }
@@ -375,7 +379,8 @@ impl Prompt {
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
     fn show_first(&mut self) {
         self.reveal();
-        self.advise("Press again to choose".into());
+        let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
+        self.advise(format!("Press again to {}", if is_ticked { "tick" } else { "choose" }));
     }
 
     fn reveal(&mut self) {

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long the rest of a key sequence may take to arrive: a slow link can split an arrow key.
 const SEQUENCE_GAP: Duration = Duration::from_millis(150);
+/// The same for a reply. A lost end must not swallow keys for ever.
+const REPLY_GAP: Duration = Duration::from_secs(1);
 
 impl Device {
     /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
@@ -169,6 +171,7 @@ impl Device {
                 Err(error) => return Err(error.into()),
             }
             if !self.decoder.is_waiting() {
+                self.escape_until = self.decoder.is_in_reply().then(|| Instant::now() + REPLY_GAP);
                 return Ok(Reading::Open);
             }
             // What came before it in this read may change what Esc does, and a reply may begin with it.

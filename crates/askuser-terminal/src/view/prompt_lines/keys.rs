@@ -5,6 +5,7 @@ use crate::view::theme::{Role, Theme};
 use crate::view::wrap::{width, wrap};
 use askuser::Prompt;
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
 
 /// The footer while the focused row is below the screen.
 pub(crate) fn read_on(prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
@@ -65,18 +66,16 @@ impl<'a> Composer<'a, '_> {
 
     /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit.
     pub(super) fn hints(&self) -> Line<'a> {
-        /// Hints to keep when room is short, the most important one last.
-        const ESSENTIAL: [&str; 6] = ["alt-enter", "↑↓", "space", "?", "esc", "enter"];
-        let rank = |key: &str| ESSENTIAL.iter().position(|essential| *essential == key);
+        /// Hints to keep when room is short, the most important one last: by their key, digits by what they do.
+        const ESSENTIAL: [&str; 7] = ["alt-enter", "↑↓", "space", "esc", "?", "choose", "enter"];
+        let rank = |(key, word): &(Cow<'_, str>, &str)| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
         let mut hints: Vec<_> = self.prompt.hints().collect();
         loop {
             let words: Vec<String> = hints.iter().map(|(key, word)| format!("{} {word}", self.spell(key))).collect();
-            // Before a hint goes that is often needed, the gaps get narrow.
-            let often = hints.iter().all(|(key, _)| !["c", "d"].contains(&&**key));
-            let gaps: &[&str] = if often { &["  ", " "] } else { &["  "] };
-            let lines = gaps.iter().map(|gap| words.join(&format!("{gap}{}{gap}", self.theme.signs.bullet)));
+            // Before a hint goes, the gaps get narrow.
+            let lines = ["  ", " "].iter().map(|gap| words.join(&format!("{gap}{}{gap}", self.theme.signs.bullet)));
             let fitting = lines.into_iter().find(|line| width(line) + INDENT <= self.columns);
-            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(&hints[i].0))) {
+            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(&hints[i]))) {
                 (None, Some(least)) => _ = hints.remove(least),
                 (line, _) => {
                     let line = Span::styled(line.unwrap_or_default(), self.style(Role::Muted));

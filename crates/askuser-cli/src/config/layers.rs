@@ -1,0 +1,239 @@
+//! The layers of settings (user file, project file, environment, flag), and where each value came from.
+
+use super::files::{project_file_here, user_file};
+use super::names::{similar_setting, variable, variable_of};
+use crate::failure::{self, Failure, reason};
+use crate::ownership::{self, check_writers};
+use crate::settings::{By, SETTINGS, Setting};
+use crate::source;
+use clap::ArgMatches;
+use serde_json::Value;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    File(PathBuf),
+    Environment(String),
+    Flag(&'static str),
+}
+
+impl Origin {
+    /// Later layers win.
+    pub(super) fn level(&self) -> u8 {
+        match self {
+            Origin::Default => 0,
+            Origin::File(_) => 1,
+            Origin::Environment(_) => 2,
+            Origin::Flag(_) => 3,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Environment(name) => write!(f, "environment, {name}"),
+            Origin::Flag(name) => write!(f, "flag, --{name}"),
+        }
+    }
+}
+
+/// Every setting with its value and origin, in the order of the table.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    values: Vec<(String, Origin)>,
+    /// What was ignored, and why.
+    warnings: Vec<String>,
+    /// What is wrong with the files, in their order; what is not wrong counts all the same.
+    broken: Vec<Failure>,
+}
+
+/// What the layers are made from.
+pub struct Sources<'a> {
+    /// The user's file and the project's, where they exist.
+    pub user: Option<PathBuf>,
+    pub project: Option<PathBuf>,
+    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    pub flag: &'a dyn Fn(&'static str) -> Option<String>,
+}
+
+impl Layers {
+    /// The bottom layer.
+    pub fn defaults() -> Layers {
+        let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
+        Layers { values, warnings: Vec::new(), broken: Vec::new() }
+    }
+
+    pub fn lay(sources: &Sources<'_>) -> Layers {
+        let mut layers = Layers::defaults();
+        if let Some(path) = &sources.user
+            && let Err(failure) = layers.lay_users(path)
+        {
+            layers.broken.push(failure);
+        }
+        if let Some(path) = &sources.project
+            && let Err(fact) = layers.lay_projects(path)
+        {
+            layers.warnings.push(format!("{}{fact}: it is ignored", path.display()));
+        }
+        for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
+            // The old name first, so that the new one wins.
+            for name in setting.old_name().map(variable_of).into_iter().chain([variable(setting)]) {
+                if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
+                    *slot = (value, Origin::Environment(name));
+                }
+            }
+            if let Some(value) = (sources.flag)(setting.name) {
+                *slot = (value, Origin::Flag(setting.flag()));
+            }
+        }
+        layers
+    }
+
+    /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
+    ///
+    /// # Errors
+    /// Where a file is broken.
+    pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
+        Layers::inspect(args).sound()
+    }
+
+    /// The same for whoever looks at the settings: a broken file does not hide the rest.
+    pub fn inspect(args: &ArgMatches) -> Layers {
+        let environment = |name: &str| std::env::var(name).ok();
+        let (project, warning) = project_file_here();
+        let mut layers = Layers::lay(&Sources {
+            user: user_file(environment),
+            project,
+            environment: &environment,
+            flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
+        });
+        layers.warnings.extend(warning);
+        layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
+        layers
+    }
+
+    /// The layers, if no file is broken; otherwise everything that is wrong with the files.
+    pub fn sound(mut self) -> Result<Layers, Failure> {
+        if self.broken.is_empty() {
+            return Ok(self);
+        }
+        let first = self.broken.remove(0);
+        Err(self.broken.into_iter().fold(first, |all, next| Failure {
+            message: format!("{}\n{}", all.message, next.message),
+            hint: all.hint.or(next.hint),
+            code: all.code,
+        }))
+    }
+
+    /// Lays the user's file. What is wrong with it is an error: they rely on what it says.
+    fn lay_users(&mut self, path: &Path) -> Result<(), Failure> {
+        let shown = path.display();
+        let file =
+            File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {}", reason(&error))))?;
+        let untrusted = |path: &Path, error| {
+            let shown = path.display();
+            Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
+        };
+        file.metadata().and_then(|metadata| check_writers(&metadata)).map_err(|error| untrusted(path, error))?;
+        if let Some(folder) = path.parent() {
+            let checked = folder.metadata().and_then(|metadata| check_writers(&metadata));
+            checked.map_err(|error| untrusted(folder, error))?;
+        }
+        let text = source::read(&shown.to_string(), file)?;
+        let table = source::from_toml(&text)
+            .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
+        for (key, value) in table.as_object().into_iter().flatten() {
+            let Some(i) = setting_named(key) else {
+                let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
+                self.broken.push(match value.is_object() {
+                    true => unknown.hint("settings stand in no [section]: write them at the top of the file"),
+                    false => unknown.hint(match similar_setting(key) {
+                        Some(name) => format!("did you mean {name}? `askuser config` lists them"),
+                        None => "`askuser config` lists the settings".to_owned(),
+                    }),
+                });
+                continue;
+            };
+            let Some(value) = as_text(value) else {
+                self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
+                continue;
+            };
+            // A path in a file is meant from where the file is; the word for none, or for the usual one, is no path.
+            let value = match (key.as_str(), path.parent()) {
+                ("answers" | "store", Some(folder)) if !value.is_empty() && value != SETTINGS[i].default => {
+                    folder.join(value).display().to_string()
+                }
+                _ => value,
+            };
+            self.values[i] = (value, Origin::File(path.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Lays a project's file, which is not trusted: what is wrong with it is a warning, which says where without quoting it.
+    /// Inside, what is wrong with the whole.
+    fn lay_projects(&mut self, path: &Path) -> Result<(), String> {
+        let shown = path.display();
+        let file = ownership::open_found(path).map_err(|error| format!(" {}", reason(&error)))?;
+        let text = source::read("", file).map_err(|failure| failure.message)?;
+        let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
+        let table = source::from_toml(&text)
+            .map_err(|error| format!(", line {}: not TOML", line_of(error.span().map_or(0, |span| span.start))))?;
+        for (key, value) in table.as_object().into_iter().flatten() {
+            let line = source::toml_key_offset(&text, key).map_or(1, line_of);
+            let named: String = key.chars().take(MOST_KEY_CHARS).collect();
+            let mut ignore = |why: &str| self.warnings.push(format!("{shown}, line {line}: {named} is ignored, {why}"));
+            let Some(i) = setting_named(key) else {
+                ignore("there is no such setting; `askuser config` lists them");
+                continue;
+            };
+            if SETTINGS[i].by == By::User {
+                ignore("a project's file cannot set it; use your own file, the environment or a flag");
+                continue;
+            }
+            let laid = as_text(value).map(|value| (value, Origin::File(path.to_owned())));
+            match laid.filter(|laid| Layers::defaults().with(i, laid.clone()).settings().is_ok()) {
+                Some(laid) => self.values[i] = laid,
+                None => ignore("its value is none that it can have; `askuser config` lists them"),
+            }
+        }
+        Ok(())
+    }
+
+    fn with(mut self, i: usize, value: (String, Origin)) -> Layers {
+        self.values[i] = value;
+        self
+    }
+
+    /// Name, value and origin of each setting.
+    pub fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
+        SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
+    }
+}
+
+/// How much of an unknown key is shown.
+const MOST_KEY_CHARS: usize = 40;
+
+/// The setting of this name, or that had it once, by its index.
+fn setting_named(key: &str) -> Option<usize> {
+    SETTINGS.iter().position(|setting| setting.name == key || setting.old_name() == Some(key))
+}
+
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "layers_tests.rs"]
+pub(super) mod tests;

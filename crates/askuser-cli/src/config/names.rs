@@ -1,0 +1,60 @@
+//! What settings are called in the environment, and which one somebody may have meant.
+
+use crate::settings::{SETTINGS, Setting};
+
+/// The variable of a setting: `ASKUSER_TIMEOUT`.
+pub fn variable(setting: &Setting) -> String {
+    variable_of(setting.name)
+}
+
+pub(super) fn variable_of(name: &str) -> String {
+    format!("ASKUSER_{}", name.to_uppercase())
+}
+
+/// The setting that somebody may have meant by a word that is none.
+pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
+    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(word, setting.name), setting.name);
+    let (likeness, name) = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > 0.5).then_some(name)
+}
+
+/// Variables that set nothing but look as if they were meant to, with the one that may be meant.
+pub fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    // What commands of ours are started with.
+    const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
+    let known = |name: &str| {
+        let of = |setting: &Setting| setting.old_name().map(variable_of).into_iter().chain([variable(setting)]);
+        TOLD_BY_US.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
+    };
+    let meant = |name: String| {
+        let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;
+        (!known(&name)).then(|| (name, variable_of(similar)))
+    };
+    names.filter_map(meant).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_found_and_others_of_ours_are_not() {
+        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "ASKUSER_QUESTION", "TIMEOT"];
+        let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
+        assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
+    }
+
+    #[test]
+    fn what_we_tell_our_own_commands_is_no_misspelt_setting() {
+        let told = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
+        let set = SETTINGS.iter().map(variable).chain(["ASKUSER_ARM", "ASKUSER_FLASH"].map(str::to_owned));
+        assert_eq!(misspelt_variables(set.chain(told.map(str::to_owned))), []);
+    }
+
+    #[test]
+    fn a_word_with_half_of_a_name_in_it_is_not_taken_for_that() {
+        assert_eq!(similar_setting("storage"), Some("store"));
+        assert_eq!(similar_setting("storekeeper"), None);
+        assert_eq!(similar_setting("store_five"), None);
+    }
+}

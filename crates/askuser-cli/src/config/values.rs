@@ -1,0 +1,158 @@
+//! The kinds of value that settings have, and how each is spelled.
+
+use std::time::Duration;
+
+/// Who may answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// Answers written beforehand and the headless rule.
+    Policy,
+    /// A person at a terminal or at a front end.
+    Terminal,
+    /// Whoever opens the inbox, whenever that is.
+    Inbox,
+}
+
+impl Surface {
+    /// The name as the setting spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Surface::Policy => "policy",
+            Surface::Terminal => "terminal",
+            Surface::Inbox => "inbox",
+        }
+    }
+}
+
+pub(super) fn surfaces(names: &str) -> Option<Vec<Surface>> {
+    let surface = |name: &str| match name.trim() {
+        "policy" => Some(Surface::Policy),
+        "terminal" => Some(Surface::Terminal),
+        "inbox" => Some(Surface::Inbox),
+        _ => None,
+    };
+    names.split(',').map(surface).collect()
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+    Record,
+    /// The answer alone: one line per choice, typed text as it is.
+    Value,
+    /// What Claude Code takes for `updatedInput`.
+    Claude,
+}
+
+/// What an agent may do without asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permit {
+    Ask,
+    AcceptEdits,
+    Allow,
+}
+
+/// What a million tokens cost, in dollars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+}
+
+impl Price {
+    pub(super) fn parse(text: &str) -> Option<Price> {
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0);
+        let (input, output) = text.split_once('/')?;
+        Some(Price { input: number(input)?, output: number(output)? })
+    }
+
+    /// What so many tokens cost.
+    pub fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
+        (input_tokens as f64 * self.input + output_tokens as f64 * self.output) / 1e6
+    }
+}
+
+/// How much a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    Low,
+    Medium,
+    High,
+}
+
+pub(super) fn names(list: &str) -> Vec<String> {
+    match list {
+        "none" => Vec::new(),
+        list => list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
+    }
+}
+
+pub(super) fn switch(value: &str) -> Option<bool> {
+    match value {
+        "true" | "1" => Some(true),
+        "false" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
+pub fn duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1000.0,
+        "s" | "" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        "d" => number * 24.0 * 3600.0,
+        _ => return None,
+    };
+    (seconds <= 366.0 * 24.0 * 3600.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        let check = |text, millis: Option<u64>| assert_eq!(duration(text), millis.map(Duration::from_millis), "{text}");
+        check("250ms", Some(250));
+        check("0", Some(0));
+        check("30s", Some(30_000));
+        check("1.5m", Some(90_000));
+        check("5", Some(5_000));
+        check("2 min", Some(120_000));
+        check("1h", Some(3_600_000));
+        check("2d", Some(172_800_000));
+        check("366d", Some(31_622_400_000));
+        check("367d", None);
+        check("", None);
+        check("-1s", None);
+        check("5x", None);
+        check("999999999999h", None);
+    }
+
+    #[test]
+    fn surfaces_are_spelled_as_they_are_named_and_keep_their_order() {
+        let all = [Surface::Inbox, Surface::Policy, Surface::Terminal];
+        assert_eq!(surfaces(&all.map(Surface::name).join(" , ")), Some(all.to_vec()));
+        for wrong in ["", "terminal,", "terminal,letter", "Terminal"] {
+            assert_eq!(surfaces(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_for_a_million_tokens_read_and_written() {
+        let price = Price::parse("3/ 15").unwrap();
+        assert_eq!(price, Price { input: 3.0, output: 15.0 });
+        assert_eq!(price.of(2_000_000, 100_000), 7.5);
+        assert_eq!(Price::parse("0/0.5"), Some(Price { input: 0.0, output: 0.5 }));
+        for wrong in ["3", "3/", "/15", "-1/15", "3/-15", "inf/15", "3/nan", "3/15/20"] {
+            assert_eq!(Price::parse(wrong), None, "{wrong}");
+        }
+    }
+}

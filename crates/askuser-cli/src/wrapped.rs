@@ -1,0 +1,41 @@
+//! Text for whoever sits at a terminal, which would break it inside words.
+
+use askuser_terminal::wrap;
+use std::borrow::Cow;
+
+/// The text, wrapped at words if the stream is a terminal.
+#[cfg(unix)]
+pub fn wrapped_for(stream: impl std::os::fd::AsFd, text: &str) -> Cow<'_, str> {
+    let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| usize::from(size.ws_col));
+    if columns > 0 { Cow::Owned(wrapped(text, columns)) } else { Cow::Borrowed(text) }
+}
+
+#[cfg(not(unix))]
+pub fn wrapped_for(_: impl Sized, text: &str) -> Cow<'_, str> {
+    Cow::Borrowed(text)
+}
+
+/// Each line wrapped at words. What is indented stays so, unless that leaves no room.
+fn wrapped(text: &str, columns: usize) -> String {
+    let lines = text.split('\n').flat_map(|line| {
+        let words = line.trim_start_matches(' ');
+        let indent = Some(&line[..line.len() - words.len()]).filter(|indent| indent.len() <= columns / 2).unwrap_or("");
+        let room = columns - indent.len();
+        wrap(words, room, room).into_iter().map(move |range| format!("{indent}{}", &words[range]).trim_end().to_owned())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_words_and_stay_indented() {
+        let text = "User answered:\n\n   Note: only where nothing depends on it\nhttp://a.example/longer-than-it";
+        let expected =
+            "User answered:\n\n   Note: only where\n   nothing depends\n   on it\nhttp://a.example/\nlonger-than-it";
+        assert_eq!(wrapped(text, 20), expected);
+        assert_eq!(wrapped("          far in", 6), "far in");
+    }
+}

@@ -1,0 +1,141 @@
+//! What a surface and whoever asks tell each other.
+
+use super::*;
+use crate::input::QuestionInput;
+use crate::outcome::Outcome;
+use crate::policy::{Answers, Policy};
+use crate::question::QuestionSet;
+use crate::resolution::Via;
+use crate::rules::Rules;
+use serde_json::json;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+fn request(text: &str) -> Request {
+    let question = QuestionInput::new(text, "Database").option("PostgreSQL (Recommended)", "p").option("SQLite", "s");
+    let set = QuestionSet::new([question.multi_select()], &Rules::strict()).unwrap();
+    Request::new(RequestKey::new("s", "c"), set)
+}
+
+fn answered(request: &Request) -> Resolution {
+    let answer = request.set().questions()[0].answer(&[0], Some("two\nlines".into()), None).unwrap();
+    Outcome::answered(request.set(), vec![answer]).unwrap().through(Via::Web)
+}
+
+#[test]
+fn whoever_sees_a_question_that_ended_elsewhere_reads_how() {
+    let elsewhere = |resolution: Resolution| Closed::AnsweredElsewhere(resolution).words();
+    assert_eq!(Closed::Withdrawn.words(), "Withdrawn, no answer needed");
+    assert_eq!(elsewhere(Outcome::timed_out().through(Via::Inbox)), "Timed out, no answer sent");
+    assert_eq!(elsewhere(Outcome::declined(None).through(Via::Web).with_by("ada")), "Declined by ada from web");
+    assert_eq!(elsewhere(Outcome::discuss(None).through(Via::Inbox)), "To be talked about from inbox");
+    assert_eq!(elsewhere(Outcome::cancelled().through(Via::Terminal)), "Cancelled from terminal");
+    let answer = elsewhere(answered(&request("Which?")).with_by("ada"));
+    assert_eq!(answer, "Answered by ada from web (Database: PostgreSQL, two lines)");
+}
+
+/// What a surface has been told about its delivery.
+type Told = Arc<Mutex<Vec<Result<(), String>>>>;
+
+fn delivery(resolution: Resolution) -> (Delivery, Told) {
+    let told = Told::default();
+    let tell = Arc::clone(&told);
+    (Delivery::new(resolution, move |stored| tell.lock().unwrap().push(stored)), told)
+}
+
+#[test]
+fn a_surface_is_told_once_what_became_of_its_answer() {
+    let resolution = answered(&request("Which?"));
+    let (stored, told) = delivery(resolution.clone());
+    assert_eq!(stored.resolution(), &resolution);
+    assert_eq!(stored.stored(), resolution);
+    assert_eq!(*told.lock().unwrap(), [Ok(())]);
+    let (lost, told) = delivery(resolution.clone());
+    assert_eq!(lost.not_stored("the disk is full"), resolution);
+    assert_eq!(*told.lock().unwrap(), [Err("the disk is full".to_owned())]);
+    let (dropped, told) = delivery(resolution);
+    drop(dropped);
+    assert_eq!(*told.lock().unwrap(), [Err("nobody took the answer".to_owned())]);
+}
+
+#[test]
+fn an_answer_to_another_question_is_no_answer_and_its_surface_is_told() {
+    let (asked, other) = (request("Run Wipe?"), request("Run Ls?"));
+    let (right, told) = delivery(answered(&asked));
+    let _ = right.check(&asked).expect("an answer to what was asked").stored();
+    assert_eq!(*told.lock().unwrap(), [Ok(())]);
+    let (wrong, told) = delivery(answered(&other));
+    let error = wrong.check(&asked).unwrap_err();
+    assert!(error.chain().starts_with("the answer does not belong to the question that was asked: answers"), "{error}");
+    let told = told.lock().unwrap();
+    assert!(matches!(&told[..], [Err(why)] if why.contains("\"Run Ls?\" was not asked")), "{told:?}");
+}
+
+#[test]
+fn an_error_and_its_causes_are_one_line() {
+    let error = AskError::surface("cannot open the terminal", std::io::Error::other("it is gone"));
+    assert_eq!(error.chain(), "cannot open the terminal: it is gone");
+    assert_eq!(AskError::Interrupted.chain(), "interrupted");
+}
+
+/// Somebody who knows nothing beforehand, answers, and remembers what was closed.
+#[derive(Clone, Default)]
+struct Person {
+    closed: Arc<Mutex<Vec<(RequestKey, Closed)>>>,
+}
+
+impl Asker for Person {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(std::future::ready(Ok(answered(request).into())))
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.closed.lock().unwrap().push((key.clone(), why.clone()));
+    }
+}
+
+/// What is there already.
+fn ready<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("nothing is there yet"),
+    }
+}
+
+#[test]
+fn whoever_stands_before_a_person_hands_everything_on() {
+    let policy =
+        |answers: serde_json::Value| Policy { answers: Some(Answers::parse(&answers).unwrap()), headless: None };
+    let (person, request) = (Person::default(), request("Which?"));
+    let elsewhere = PolicyFirst { policy: policy(json!({"Colour": "red"})), person: person.clone() };
+    // Answers that do not fit are no answers: the person is asked.
+    let misfit = PolicyFirst { policy: policy(json!({"Database": "Oracle"})), person: person.clone() };
+    let askers: [Box<dyn Asker>; 6] = [
+        Box::new(person.clone()),
+        Box::new(Arc::new(person.clone())),
+        Box::new(Box::new(person.clone())),
+        Box::new(Box::leak(Box::new(person.clone())) as &Person),
+        Box::new(elsewhere),
+        Box::new(misfit),
+    ];
+    for (i, asker) in askers.iter().enumerate() {
+        assert_eq!(asker.decide(&request), Decision::Ask(vec![]), "{i}");
+        assert_eq!(ready(asker.ask(&request)).unwrap().stored(), answered(&request), "{i}");
+        asker.close(request.key(), &Closed::Withdrawn);
+        assert_eq!(*person.closed.lock().unwrap(), vec![(request.key().clone(), Closed::Withdrawn); i + 1]);
+    }
+}
+
+#[test]
+fn what_is_known_beforehand_is_known_through_whatever_holds_it() {
+    let answers = Some(Answers::parse(&json!({"Database": "SQLite"})).unwrap());
+    let policy = Policy { answers, headless: None };
+    let request = request("Which?");
+    let first = PolicyFirst { policy: policy.clone(), person: Person::default() };
+    let askers: [Box<dyn Asker>; 3] =
+        [Box::new(Arc::new(policy)), Box::new(Box::new(first.clone())), Box::new(Arc::new(first))];
+    for asker in askers {
+        let Decision::Settled(resolution) = asker.decide(&request) else { panic!("somebody is asked") };
+        assert_eq!(resolution.via(), Some(Via::AnswersFile));
+    }
+}

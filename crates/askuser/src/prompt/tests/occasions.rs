@@ -1,0 +1,158 @@
+//! Prompts that nobody waits for right here: opened by somebody, or by themselves under somebody's hands.
+
+use super::*;
+use crate::request::{Origin, Purpose, Request, RequestKey};
+
+fn on(occasion: Occasion, set: QuestionSet, options: PromptOptions) -> Prompt {
+    Prompt::new(set, options).on(occasion)
+}
+
+#[test]
+fn a_digit_alone_answers_nothing_that_opened_by_itself() {
+    for (set, second) in [(database(), "MongoDB"), (features(), "ESLint + Prettier")] {
+        let mut played = play(on(Occasion::Unbidden, set, ARMED), "2");
+        assert_eq!(played.line(), format!("1 on {second} | "));
+        let digits = played.prompt.hints().find(|(key, _)| key.starts_with("1-")).unwrap();
+        assert_eq!(digits.1, "move");
+        played.play("9");
+        assert_eq!(played.prompt.notice().map(|notice| notice.kind), Some(NoticeKind::Rejected));
+    }
+    assert_eq!(play(on(Occasion::Unbidden, database(), ARMED), "2<enter>").line(), "answered | Database: MongoDB");
+    assert_eq!(play(on(Occasion::Opened, database(), ARMED), "2").line(), "answered | Database: MongoDB");
+    assert_eq!(on(Occasion::Opened, database(), ARMED).occasion(), Occasion::Opened);
+}
+
+#[test]
+fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
+    let mut played = play(on(Occasion::Unbidden, database(), ARMING), "<wait:200><enter><wait:699><enter>");
+    assert_eq!(played.line(), "1 on PostgreSQL | ");
+    let (now, rest) = (played.now, Duration::from_millis(700));
+    assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
+    played.play("<wait:700><enter>");
+    assert_eq!(played.line(), "answered | Database: PostgreSQL");
+    // Whoever opened it has seen it: a key that came too early puts off nothing.
+    let opened = play(on(Occasion::Opened, database(), ARMING), "<enter>").prompt;
+    assert!(!opened.is_unseen(Duration::ZERO));
+    assert_eq!(play(opened, "<wait:250><enter>").line(), "answered | Database: PostgreSQL");
+}
+
+#[test]
+fn a_text_field_is_seen_by_whoever_opened_it() {
+    let prompt = play(on(Occasion::Unbidden, database(), ARMING), "<down><down><down><c-g>").prompt;
+    assert!(!prompt.is_unseen(Duration::ZERO));
+}
+
+#[test]
+fn a_paste_that_came_too_early_puts_a_prompt_off_too() {
+    let mut played = play(on(Occasion::Unbidden, database(), ARMING), "<wait:200><paste:1\n><wait:600>2<enter>");
+    assert_eq!(played.line(), "1 on PostgreSQL | ");
+    played.play("<wait:700><enter>");
+    assert_eq!(played.line(), "answered | Database: PostgreSQL");
+}
+
+#[test]
+fn what_is_put_aside_is_kept_with_what_was_typed_and_not_chosen() {
+    for occasion in [Occasion::Opened, Occasion::Unbidden] {
+        for leave in ["<esc>", "<c-c>"] {
+            let script = format!("<down><enter><down><down><down><down><enter>own<esc>{leave}");
+            let played = play(on(occasion, auth(), ARMED), &script);
+            assert_eq!(played.line(), "cancelled | Auth Method: JWT; Providers: “own”", "{occasion:?} {leave}");
+        }
+        let known = known(&auth(), &[(1, &[0])]);
+        let filled = on(occasion, auth(), ARMED).prefilled(&known);
+        assert_eq!(play(filled, "<esc>").line(), "cancelled | Providers: Google", "{occasion:?}");
+    }
+    // A blank is nothing to keep.
+    let blank = play(on(Occasion::Opened, database(), ARMED), "4<space><esc><esc>");
+    assert_eq!(blank.line(), "cancelled | ");
+}
+
+#[test]
+fn esc_while_typing_goes_back_and_says_so_wherever_the_prompt_came_from() {
+    for occasion in [Occasion::Asked, Occasion::Opened, Occasion::Unbidden] {
+        let prompt = play(on(occasion, database(), ARMED), "<down><down><down>x").prompt;
+        assert!(prompt.hints().any(|hint| hint == ("esc".into(), "back")), "{occasion:?}");
+        assert!(prompt.help().any(|row| row == ("Esc", "back to the options, text kept")), "{occasion:?}");
+        assert_eq!(play(prompt, "<esc>").line(), "1 on Other | ", "{occasion:?}");
+    }
+}
+
+#[test]
+fn a_prompt_says_who_asks_in_the_words_it_was_given() {
+    let prompt = Prompt::new(database(), ARMED);
+    assert_eq!(prompt.origin(), None);
+    assert_eq!(prompt.from_whom(Some("claude in /work".into())).origin(), Some("claude in /work"));
+}
+
+#[test]
+fn somebody_is_there_once_they_did_anything_and_not_because_time_passes() {
+    let held = |event: Event| {
+        let mut prompt = Prompt::new(database(), MINUTE);
+        prompt.update(event, Duration::from_secs(1));
+        prompt.is_held()
+    };
+    assert!(
+        held(Event::Key(Key::plain(KeyCode::Down))) && held(Event::Paste("x".into())) && held(Event::Act(Action::Down))
+    );
+    assert!(!held(Event::Tick));
+}
+
+#[test]
+fn what_is_asked_for_by_name_waits_like_a_key() {
+    let act = |prompt: &mut Prompt, now| prompt.update(Event::Act(Action::Enter), Duration::from_millis(now));
+    let mut prompt = Prompt::new(database(), ARMING);
+    assert_eq!(act(&mut prompt, 249), Effect::Continue);
+    assert!(matches!(act(&mut prompt, 250), Effect::Finish(_)));
+    // Neither the help page nor the question whether to leave is answered by it.
+    for before in ["?", "<space><esc>"] {
+        let mut prompt = play(Prompt::new(database(), ARMED), before).prompt;
+        let mode = prompt.mode();
+        assert_eq!((act(&mut prompt, 1), prompt.mode()), (Effect::Continue, mode), "{before}");
+    }
+}
+
+#[test]
+fn a_text_by_name_begins_nothing_but_on_the_row_of_other() {
+    let insert = || Event::Act(Action::Edit(crate::text::Edit::Insert('x')));
+    for (script, place) in [("", "1 on PostgreSQL | "), ("<down><down><down>", "1 on Other, other “x█” | ")] {
+        let mut played = play(Prompt::new(database(), ARMED), script);
+        assert_eq!(played.prompt.update(insert(), Duration::ZERO), Effect::Continue);
+        assert_eq!(played.line(), place);
+    }
+}
+
+#[test]
+fn what_a_surface_could_not_do_is_told_like_a_refused_key() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    prompt.warn("The editor failed".into());
+    let told = prompt.notice().map(|notice| (notice.text.as_str(), notice.kind));
+    assert_eq!(told, Some(("The editor failed", NoticeKind::Rejected)));
+}
+
+#[test]
+fn a_prompt_takes_everything_from_its_request() {
+    for (purpose, wording) in [
+        (Purpose::Question, Wording::Prose),
+        (Purpose::Plan, Wording::Prose),
+        // What a person agrees to is shown exactly.
+        (Purpose::Permission, Wording::Exact),
+    ] {
+        let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), auth())
+            .with_origin(Origin::default().with_task("audit"))
+            .with_deadline(Duration::from_secs(60))
+            .with_known(known(&auth(), &[(0, &[1])]))
+            .unwrap();
+        let prompt = Prompt::of(&request, Duration::ZERO);
+        assert_eq!((prompt.wording(), prompt.origin()), (wording, Some("task 'audit'")));
+        assert_eq!((prompt.page(), prompt.time_left()), (Page::Question(1), Some(Duration::from_secs(60))));
+        assert!(prompt.is_prefilled(0) && !prompt.is_prefilled(1) && !prompt.is_prefilled(9));
+    }
+}
+
+#[test]
+fn a_question_or_a_row_that_is_not_there_has_nothing() {
+    let prompt = play(Prompt::new(database(), ARMED), "nfor now<enter><enter>").prompt;
+    assert_eq!((prompt.answer(0).is_some(), prompt.answer(1)), (true, None));
+    let notes = [0, 3, 4].map(|row| prompt.draft(0).note(row).map(Text::as_str));
+    assert_eq!(notes, [Some("for now"), Some(""), None]);
+}
