@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {
     let mut files = Vec::new();
     walk::files(folder, None, cancel, |below, entry| {
-        if entry.file_type().is_some_and(|kind| kind.is_file())
+        if entry.file_type().is_file()
             && let Some(path) = below.to_str()
         {
             files.push(path.to_owned());

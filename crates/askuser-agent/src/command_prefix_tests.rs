@@ -11,7 +11,9 @@ fn is_let_through(command: &str, rule: &str) -> bool {
 
 #[test]
 fn a_plain_command_is_let_through_by_its_beginnings() {
-    for command in ["cargo test", "cargo test -p a", "cargo  test --  'a b' \"c; d\"", " cargo 'test' x"] {
+    for command in
+        ["cargo test", "cargo test -p a", "cargo  test --  'a b' \"c; d\"", " cargo 'test' x", "cargo test '$a`b\\!'"]
+    {
         assert!(is_let_through(command, "cargo test"), "{command}");
     }
     for command in ["cargo build", "cargo testy", "cargo", "cargo -q test", "xcargo test", "./cargo test"] {
@@ -259,6 +261,7 @@ fn a_subcommand_whose_effect_is_not_known_has_no_prefix() {
         "yarn dlx *",
         "pnpm dlx *",
         "go run *",
+        "go1.22 run *",
         "go generate *",
         "cargo run *",
         "cargo install *",

@@ -47,7 +47,8 @@ impl AllowedRule {
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let AllowedRule { tool, rule, scope } = self;
-        let rule = sanitize::line(rule);
+        // A command of several lines is shown as one, and not as another command.
+        let rule = sanitize::block(rule).replace('\n', " ⏎ ");
         match (tool.as_str(), tool.strip_suffix(" prefix")) {
             (_, Some(tool)) => {
                 write!(f, "{tool}: {rule} * ")?;
@@ -132,5 +133,30 @@ impl PermissionRules {
 
     fn permissions(&self) -> MutexGuard<'_, Permissions> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_for_a_program_of_which_only_the_name_is_known_says_which_it_is() {
+        let unknown = |tool, rule| AllowedRule::new(tool, rule, Scope::Folder).unknown_program().map(str::to_owned);
+        assert_eq!(unknown("Bash prefix", "terraform plan").as_deref(), Some("terraform"));
+        assert_eq!(unknown("Bash prefix", "cargo test"), None);
+        assert_eq!(unknown("Bash prefix", "python3"), None, "it lets nothing through");
+        assert_eq!(unknown("Bash", "terraform plan"), None, "it allows exactly this");
+    }
+
+    #[test]
+    fn a_rule_reads_as_what_it_allows_and_where() {
+        let words = |tool, rule, scope| AllowedRule::new(tool, rule, scope).to_string();
+        assert_eq!(words("Act", "Act", Scope::Folder), "Act");
+        assert_eq!(words("Act", "one thing", Scope::Everywhere), "Act: one thing, in every folder");
+        assert_eq!(words("Bash", "true", Scope::Session), "Bash: true (exactly this), for this session");
+        assert_eq!(words("Bash prefix", "terraform", Scope::Folder), "Bash: terraform * (whatever plain words follow)");
+        assert_eq!(words("edits", "edit in /x", Scope::Folder), "Edit and Write: files in /x");
+        assert_eq!(words("edits", "edit", Scope::Folder), "Edit and Write: files in the working folder");
     }
 }

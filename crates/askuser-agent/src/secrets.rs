@@ -13,7 +13,7 @@ const BLOT: &str = "[key removed]";
 const MIN_BYTES: usize = 8;
 
 /// The keys in this process's environment.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Secrets {
     withheld: Vec<String>,
     values: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Secrets {
 impl Secrets {
     /// No keys.
     pub fn none() -> Secrets {
-        Secrets::default()
+        Secrets { withheld: Vec::new(), values: Vec::new() }
     }
 
     /// The keys in these variables. Commands do not get the variables, but for those that are `passed`.
@@ -31,18 +31,45 @@ impl Secrets {
         environment: impl Fn(&str) -> Option<String>,
         passed: &[String],
     ) -> Secrets {
-        let mut secrets = Secrets::default();
+        let mut secrets = Secrets::none();
         for variable in variables {
             if let Some(value) = environment(variable).map(|value| value.trim().to_owned()) {
                 secrets.values.extend(Some(value).filter(|value| value.len() >= MIN_BYTES));
             }
-            if !passed.iter().any(|passed| passed == variable) {
-                secrets.withheld.push(variable.to_owned());
-            }
+            secrets.withhold(variable, passed);
         }
-        // A key that contains another is replaced as a whole.
-        secrets.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        secrets
+        secrets.longest_first()
+    }
+
+    /// These, and the passwords in the addresses (`https://user:password@host`) in these variables. A variable whose address has
+    /// none is nothing to hide.
+    pub fn and_in_addresses<'a>(
+        mut self,
+        variables: impl IntoIterator<Item = &'a str>,
+        environment: impl Fn(&str) -> Option<String>,
+        passed: &[String],
+    ) -> Secrets {
+        for variable in variables {
+            let address = environment(variable).unwrap_or_default();
+            let Some(user) = user_of(&address) else { continue };
+            let password = user.split_once(':').map_or(user, |(_, password)| password);
+            let secret = [user, password].into_iter().filter(|value| value.len() >= MIN_BYTES);
+            self.values.extend(secret.map(str::to_owned));
+            self.withhold(variable, passed);
+        }
+        self.longest_first()
+    }
+
+    fn withhold(&mut self, variable: &str, passed: &[String]) {
+        if !passed.iter().any(|passed| passed == variable) {
+            self.withheld.push(variable.to_owned());
+        }
+    }
+
+    /// A key that contains another is replaced as a whole.
+    fn longest_first(mut self) -> Secrets {
+        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        self
     }
 
     /// The variables that commands do not get.
@@ -109,6 +136,13 @@ impl Secrets {
             other => other,
         }
     }
+}
+
+/// Who an address says one is, with the password.
+fn user_of(address: &str) -> Option<&str> {
+    let (_, after) = address.split_once("://")?;
+    let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map(|(user, _)| user).filter(|user| !user.is_empty())
 }
 
 /// Whether more of a text is to come.
@@ -193,6 +227,24 @@ mod tests {
         let mut blotter = secrets.blotter();
         assert_eq!(blotter.push("sk-secret-1"), "", "the longer key begins like this");
         assert_eq!(blotter.push("3"), "[key removed]3");
+        assert_eq!(blotter.push("sk-secret-12"), "[key removed]", "no key is longer");
+    }
+
+    #[test]
+    fn a_password_in_an_address_does_not_reach_commands_nor_the_transcript() {
+        let environment = |name: &str| match name {
+            "A_URL" => Some("http://ada:s3cret-pass@proxy.example/v1?x=a@b".to_owned()),
+            "B_URL" => Some("http://proxy.example/v1/a@b".to_owned()),
+            "C_URL" => Some("https://a-whole-token@proxy.example".to_owned()),
+            _ => None,
+        };
+        let addresses = ["A_URL", "B_URL", "C_URL", "UNSET"];
+        let secrets = Secrets::none().and_in_addresses(addresses, environment, &["C_URL".to_owned()]);
+        assert_eq!(secrets.withheld(), ["A_URL"]);
+        let printed =
+            ToolResult::ok("http://ada:s3cret-pass@proxy.example s3cret-pass a-whole-token http://proxy.example");
+        let shown = "http://[key removed]@proxy.example [key removed] [key removed] http://proxy.example";
+        assert_eq!(secrets.blot(printed).output, shown);
     }
 
     #[test]

@@ -74,13 +74,12 @@ impl Shared {
         }
     }
 
-    /// What the subagent that a call of this message starts has: everything but some tools, a task of its own, and the model
-    /// as it is now.
+    /// What the subagent that a call of this message starts has: everything but some tools, and a task of its own.
     pub(crate) fn for_subagent(&self, call: &str, message: &HaltedCalls, description: &str, tools: Registry) -> Shared {
         let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
         let above = self.above.iter().chain([message]).cloned().collect();
         let origin = self.origin.clone().with_task(description);
-        Shared { model: Arc::new(Mutex::new(self.model())), tools, tasks, above, origin, ..self.clone() }
+        Shared { tools, tasks, above, origin, ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {

@@ -17,6 +17,7 @@ pub(crate) use questions::RecordedQuestion;
 use crate::halting;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
+use crate::regular_file::{self, Links};
 use askuser::{Purpose, Request};
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -71,7 +72,7 @@ impl Transcript {
     /// A record that lasts as long as the process.
     pub fn in_memory() -> Transcript {
         Transcript::from(Inner {
-            id: new_id(0),
+            id: new_id(),
             cwd: PathBuf::new(),
             file: None,
             lines: Vec::new(),
@@ -86,21 +87,17 @@ impl Transcript {
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
         make_private(folder).map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
-        let mut attempt = 0;
-        let (id, path, file) = loop {
-            let id = new_id(attempt);
-            let path = folder.join(format!("{id}.jsonl"));
-            match private().create_new(true).open(&path) {
-                Ok(file) => break (id, path, file),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-                Err(source) => return Err(TranscriptError::File { path, source }),
-            }
+        let id = new_id();
+        let path = folder.join(format!("{id}.jsonl"));
+        let file = match private().create_new(true).open(&path) {
+            Ok(file) => file,
+            Err(source) => return Err(TranscriptError::File { path, source }),
         };
         // A file that was just made is nobody else's.
         take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
-        let file = Some((path.clone(), file));
+        let file = Some((path, file));
         let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None, model: None };
         let transcript = Transcript::from(inner);
         transcript.append(&[], &entry)?;
@@ -119,7 +116,7 @@ impl Transcript {
         let failed = |source| TranscriptError::File { path: path.clone(), source };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole = entry::end_of_lines(&bytes);
         let mut lines = entry::read(&bytes[..whole]).map_err(|bad| TranscriptError::Damaged {
             path: path.clone(),
             line: bad.line,
@@ -301,17 +298,17 @@ impl Transcript {
 impl Inner {
     /// Whether a call has no result yet and was not given up.
     fn is_open(&self, tasks: &[String], call: &str) -> bool {
+        // A subagent ends with the call that started it, and with it all that are below.
+        let is_ended_by = |line: &Line, id: &str| match tasks.strip_prefix(&line.tasks[..]) {
+            Some([]) => id == call,
+            Some([task, ..]) => id == task,
+            None => false,
+        };
         let mut open = false;
         for line in &self.lines {
             match &line.entry {
                 Entry::Asked { id, .. } if id == call && line.tasks == tasks => open = true,
-                Entry::Result { id, .. } if id == call && line.tasks == tasks => open = false,
-                // A subagent ends with the call that started it.
-                Entry::Result { id, .. }
-                    if tasks.split_last().is_some_and(|(task, above)| task == id && line.tasks == above) =>
-                {
-                    open = false;
-                }
+                Entry::Result { id, .. } if is_ended_by(line, id) => open = false,
                 // These give up every open call.
                 Entry::User { .. } | Entry::Interrupted | Entry::Cleared if line.tasks.is_empty() => open = false,
                 _ => {}
@@ -363,7 +360,7 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
         return Err(missing());
     }
     let path = folder.join(format!("{id}.jsonl"));
-    let file = match private().open(&path) {
+    let file = match regular_file::open_with(&mut private(), &path, Links::Follow) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(source) => return Err(TranscriptError::File { path, source }),
@@ -410,7 +407,7 @@ fn session(path: &Path) -> Option<Session> {
     if path.extension()? != "jsonl" {
         return None;
     }
-    let file = File::open(path).ok()?;
+    let file = regular_file::open(path, Links::Follow).ok()?;
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
     let first = lines.next()?;
@@ -432,9 +429,9 @@ fn now() -> u64 {
 
 /// Names sort by time. Two at once, in one process or in several, are told apart by chance: a name is a part of the keys
 /// of questions, and two questions with one key would share an answer.
-fn new_id(attempt: u64) -> String {
+fn new_id() -> String {
     let chance = RandomState::new().build_hasher().finish();
-    format!("{:011x}-{:08x}", now() + attempt, chance as u32)
+    format!("{:011x}-{:08x}", now(), chance as u32)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What is on the disk before anybody is asked or anything acts: a machine that fails must not forget it.
+//! What is on the disk before anybody is asked or anything acts: a machine that fails must not forget it. And what is kept in
+//! memory, and how long.
 
 use super::*;
 use crate::{
@@ -78,4 +79,73 @@ async fn what_is_asked_and_what_is_about_to_act_is_on_the_disk_first() {
     assert_eq!(noted(PermissionMode::Allow).await, acts);
     let asks = [at("ask call_1_1"), at("ask call_1_2"), at("act call_1_2"), at("ask call_1_3"), at("act call_1_3")];
     assert_eq!(noted(PermissionMode::Ask).await, asks);
+}
+
+/// What is remembered of calls: `TASK/CALL`.
+fn remembered(transcript: &Transcript) -> Vec<String> {
+    let name = |line: &Line| match &line.entry {
+        Entry::Started { id } => Some(line.tasks.iter().chain([id]).cloned().collect::<Vec<_>>().join("/")),
+        _ => None,
+    };
+    transcript.inner().lines.iter().filter_map(name).collect()
+}
+
+#[test]
+fn what_a_call_may_need_is_forgotten_once_it_has_a_result_or_is_given_up_and_not_before() {
+    let result = |id: &str| Entry::Result {
+        id: id.into(),
+        name: "Act".into(),
+        result: crate::tool::ToolResult::ok(""),
+        halt: None,
+    };
+    let user = || Entry::User { text: "x".into() };
+    let all = ["1", "2", "1/1", "1/3/2", "2/1"];
+    let after = |tasks: &[&str], entry: Entry| {
+        let transcript = Transcript::in_memory();
+        for path in all {
+            let mut tasks: Vec<String> = path.split('/').map(str::to_owned).collect();
+            let id = tasks.pop().unwrap();
+            transcript.append(&tasks, &Entry::Started { id }).unwrap();
+        }
+        transcript.append(&tasks.iter().map(|task| (*task).to_owned()).collect::<Vec<_>>(), &entry).unwrap();
+        remembered(&transcript)
+    };
+    assert_eq!(after(&[], result("1")), ["2", "2/1"], "with all subagents below it");
+    assert_eq!(after(&["1"], result("1")), ["1", "2", "1/3/2", "2/1"]);
+    assert_eq!(after(&["1"], result("3")), ["1", "2", "1/1", "2/1"]);
+    assert_eq!(after(&[], result("3")), all);
+    for gives_up in [user(), Entry::Interrupted, Entry::Cleared] {
+        assert_eq!(after(&[], gives_up.clone()), Vec::<String>::new(), "{gives_up:?}");
+        assert_eq!(after(&["1"], gives_up.clone()), all, "{gives_up:?} in a subagent");
+    }
+}
+
+#[test]
+fn the_conversation_that_was_read_back_is_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    transcript.append(&[], &Entry::User { text: "go".into() }).unwrap();
+    drop(transcript);
+    let transcript = Transcript::open(folder.path(), &id).unwrap();
+    let read_back = transcript.replay();
+    assert_eq!(read_back, [crate::AgentEvent::User { text: "go".into() }]);
+    transcript.append(&[], &Entry::User { text: "else".into() }).unwrap();
+    assert_eq!(transcript.replay(), read_back);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_it_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("0-0.jsonl");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    assert_eq!(Transcript::list(folder.path()), []);
+    assert_eq!(Transcript::mention(folder.path(), "0-0", "x"), None);
+    for refused in
+        [Transcript::open(folder.path(), "0-0").map(drop), Transcript::repair(folder.path(), "0-0").map(drop)]
+    {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.ends_with("0-0.jsonl: is a pipe, must be a regular file"), "{error}");
+    }
 }

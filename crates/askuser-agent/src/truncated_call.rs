@@ -36,3 +36,16 @@ pub(crate) fn check_progress(messages: &[Message]) -> Result<(), Stop> {
     );
     Err(Stop::Failed(Failure { kind: FailureKind::Rejected, message }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_told_where_it_is_known() {
+        let begins =
+            |tokens, begin: &str| assert!(result(tokens).output.starts_with(begin), "{}", result(tokens).output);
+        begins(1, "Not run: this call was cut off at the output limit of 1 tokens. Do it in parts");
+        begins(0, "Not run: this call was cut off at the output limit. Do it in parts");
+    }
+}

@@ -15,7 +15,8 @@ use crate::transcript::{Entry, History, Next};
 use crate::truncated_call;
 use askuser::{Closed, Request};
 use futures_util::stream::StreamExt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// More than any answer needs.
@@ -300,9 +301,10 @@ pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Optio
         Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
         None => {
             let pause = retries.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE);
-            // Spread over half the pause, so that many agents do not come back together.
-            let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
-            Some(pause.mul_f64(0.75 + 0.5 * f64::from(nanos % 1000) / 1000.0))
+            // Spread over half the pause, so that many agents do not come back together. Not by the clock: not every one tells
+            // nanoseconds.
+            let chance = RandomState::new().build_hasher().finish() as u32;
+            Some(pause.mul_f64(0.75 + 0.5 * f64::from(chance) / f64::from(u32::MAX)))
         }
     }
 }
@@ -332,3 +334,21 @@ impl Shared {
 
 const PLAN_MODE: &str = include_str!("../prompts/agent/plan-mode.txt");
 const PLAN_MODE_OF_TASK: &str = include_str!("../prompts/agent/plan-mode-of-task.txt");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pause_before_the_next_try_doubles_up_to_a_limit_and_is_spread() {
+        let retries = Retries { max: 10, pause: Duration::from_secs(1) };
+        let error = ModelError::new(FailureKind::Network, "gone");
+        for (attempt, seconds) in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 64.0, 64.0, 64.0].into_iter().enumerate() {
+            let pause = pause(&error, attempt as u32, retries).unwrap().as_secs_f64();
+            assert!((seconds * 0.75..=seconds * 1.25).contains(&pause), "{pause} after {attempt}");
+        }
+        let pauses: Vec<f64> = (0..200).map(|_| pause(&error, 0, retries).unwrap().as_secs_f64()).collect();
+        assert!(pauses.iter().any(|pause| *pause < 0.9) && pauses.iter().any(|pause| *pause > 1.1), "{pauses:?}");
+        assert_eq!(pause(&error, 10, retries), None);
+    }
+}

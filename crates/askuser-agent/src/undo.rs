@@ -4,12 +4,13 @@
 //! what was edited. Both are on the disk before the edit is made. Modes are not kept: no edit changes them. What commands
 //! change is not seen here and cannot be taken back.
 
+use crate::regular_file::{self, Links};
 use crate::tools::{ConfinedPath, Opened, file_change};
 use crate::transcript::{Transcript, TranscriptError, make_private, private};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
 /// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
@@ -217,7 +218,7 @@ impl UndoLog {
     /// All edits in their order, and whether each was taken back. A line that was cut off has not been acted on.
     fn edits(&self) -> io::Result<Vec<(Edit, bool)>> {
         let mut edits: Vec<(Edit, bool)> = Vec::new();
-        let bytes = match fs::read(self.folder.join("edits.jsonl")) {
+        let bytes = match regular_file::read(&self.folder.join("edits.jsonl"), Links::Follow, u64::MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             // Without knowing what is kept already, something would be written over it.
             read => read?,
@@ -243,12 +244,9 @@ impl UndoLog {
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
-        let mut file = private().create(true).truncate(false).open(self.folder.join("edits.jsonl"))?;
-        let end = file.seek(SeekFrom::End(0))?;
-        let mut bytes = Vec::new();
-        if end > 0 && !ends_with_newline(&mut file)? {
-            bytes.push(b'\n');
-        }
+        let mut file = private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
+        // The line before may have been cut off.
+        let mut bytes = b"\n".to_vec();
         serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         file.write_all(&bytes)?;
@@ -265,20 +263,12 @@ impl UndoLog {
     /// What an edit replaced.
     fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
         let Some(size) = edit.before else { return Ok(None) };
-        match fs::read(self.content(edit.number)) {
+        match regular_file::read(&self.content(edit.number), Links::Follow, size) {
             Ok(bytes) if bytes.len() as u64 == size => Ok(Some(bytes)),
             Ok(_) => Err(io::Error::other("what the edit replaced is damaged")),
             Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),
         }
     }
-}
-
-/// Leaves the file at its end.
-fn ends_with_newline(file: &mut File) -> io::Result<bool> {
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last == *b"\n")
 }
 
 /// What is there now, whatever it is.

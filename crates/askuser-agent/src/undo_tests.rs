@@ -94,6 +94,19 @@ async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_
 }
 
 #[tokio::test]
+async fn who_takes_a_session_up_passes_over_nothing_yet() {
+    let (test, transcript) = kept();
+    let test = test.with_file("a", "one");
+    write(&test, "a", "two").await;
+    let _test = test.with_file("a", "theirs");
+    let mut agent = Agent::new(Script::default()).with_transcript(transcript.clone());
+    assert!(matches!(agent.undo(), Err(UndoError::ChangedSince { .. })));
+    assert!(matches!(agent.undo(), Err(UndoError::OnlyLeftAlone { .. })));
+    let mut agent = agent.with_transcript(transcript);
+    assert!(matches!(agent.undo(), Err(UndoError::ChangedSince { .. })));
+}
+
+#[tokio::test]
 async fn a_file_that_is_none_any_more_is_passed_over_too() {
     let (test, transcript) = kept();
     let test = test.with_file("a", "one");
@@ -170,7 +183,11 @@ async fn an_edit_beyond_what_is_kept_is_made_and_said_to_be_for_good() {
     log.keep(&path, Some(b"1234"), b"x").unwrap();
     assert!(log.keep(&path, Some(b"12"), b"y").is_err());
     log.keep(&path, Some(b"1"), b"z").unwrap();
+    assert!(log.keep(&path, Some(b"1"), b"z").is_err());
     log.keep(&path, None, b"new").unwrap();
+    let log = UndoLog { max_kept: 3 << 20, ..log };
+    let why = log.keep(&path, Some(&vec![b'x'; 3 << 20]), b"x").unwrap_err().to_string();
+    assert_eq!(why, "this session keeps at most 3 MiB of what edits replaced");
 }
 
 #[tokio::test]

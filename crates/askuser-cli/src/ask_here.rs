@@ -36,12 +36,9 @@ impl Input {
             Some(file) => file == "-",
             None => !args.contains_id("json") && !args.contains_id("question"),
         };
-        match source::question_set(args, settings)? {
+        match source::question_set(args, settings) {
             Ok(set) => Ok(Input { set, is_from_stdin }),
-            Err(violations) => {
-                result::print_rejection(&violations, settings)?;
-                Err(source::invalid(violations))
-            }
+            Err(rejected) => Err(result::rejected(rejected, settings)),
         }
     }
 

@@ -3,10 +3,11 @@
 use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, exit, reason};
 use crate::json::harmless;
+use crate::source::Rejected;
 use crate::wrapped::wrapped_for;
 use askuser::{QuestionSet, Resolution, Status, Violations, report};
 use serde_json::json;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 /// The exit code of a resolution that was printed, and what is said about it.
 ///
@@ -51,10 +52,9 @@ pub fn exit_code(resolution: &Resolution) -> u8 {
 /// # Errors
 /// Where it cannot be written.
 pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout();
-    let format = settings.format.unwrap_or(if stdout.is_terminal() { Format::Text } else { Format::Json });
+    let format = settings.format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
-        Format::Text => wrapped_for(&stdout, &report::prose(set, resolution)).into_owned(),
+        Format::Text => wrapped_for(io::stdout(), &report::prose(set, resolution)).into_owned(),
         Format::Json => harmless(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),
@@ -68,17 +68,22 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
                 .join("\n")
         }
     };
-    writeln!(stdout, "{text}")
-        .and_then(|()| stdout.flush())
+    write_all(&format!("{text}\n"))
         // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
         .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
-/// Whoever asked for a format reads why nothing was asked where they would read the answer: a model can correct itself by it.
-///
-/// # Errors
-/// Where it cannot be written.
-pub fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {
+/// What the operator reads of an input that was rejected. Whoever asked for a format reads why nothing was asked where they
+/// would read the answer: a model can correct itself by it.
+pub fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
+    let printed = rejected.violations.map(|violations| print_rejection(&violations, settings));
+    match printed {
+        Some(Err(failure)) => failure,
+        Some(Ok(())) | None => rejected.failure,
+    }
+}
+
+fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {
     let text = match settings.format {
         Some(Format::Text) => report::rejection(violations),
         Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
@@ -92,10 +97,38 @@ pub fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(
 /// # Errors
 /// Where it cannot be written, and somebody reads.
 pub fn write(text: &str) -> Result<(), Failure> {
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+    match write_all(text) {
         // Whoever reads has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
     }
+}
+
+/// Standard output itself, line by line. The standard library takes one that was opened to be read for one that nobody reads, and
+/// says of every write that all is well.
+///
+/// # Errors
+/// Where it is closed.
+#[cfg(unix)]
+pub fn stdout() -> io::Result<impl Write + Send + 'static> {
+    use std::os::fd::AsFd;
+    io::stdout().as_fd().try_clone_to_owned().map(|stdout| io::LineWriter::new(std::fs::File::from(stdout)))
+}
+
+/// Standard output.
+///
+/// # Errors
+/// None here.
+#[cfg(not(unix))]
+pub fn stdout() -> io::Result<impl Write + Send + 'static> {
+    Ok(io::stdout())
+}
+
+/// Writes all of a text to standard output.
+///
+/// # Errors
+/// Why not all of it is written.
+pub fn write_all(text: &str) -> io::Result<()> {
+    let mut stdout = stdout()?;
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
 }

@@ -13,20 +13,68 @@ use toml::de::{DeTable, DeValue};
 /// More than any valid input can need.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads the question set that the arguments name; inside, what is wrong with it.
-pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Result<QuestionSet, Violations>, Failure> {
+/// Why there is nothing to ask.
+pub struct Rejected {
+    /// For the operator.
+    pub failure: Failure,
+    /// For whoever wrote the input, if it was read.
+    pub violations: Option<Violations>,
+}
+
+impl From<Failure> for Rejected {
+    fn from(failure: Failure) -> Rejected {
+        Rejected { failure, violations: None }
+    }
+}
+
+impl From<Violations> for Rejected {
+    fn from(violations: Violations) -> Rejected {
+        Rejected { failure: invalid(violations.clone()), violations: Some(violations) }
+    }
+}
+
+impl From<Unfit> for Rejected {
+    fn from(unfit: Unfit) -> Rejected {
+        let violations = Some(Violations::from(unfit.violation.clone()));
+        Rejected { failure: unfit.into(), violations }
+    }
+}
+
+/// A text that can be no input, whatever it is about.
+struct Unfit {
+    violation: Violation,
+    hint: Option<&'static str>,
+}
+
+impl Unfit {
+    fn new(path: &str, fact: String, limit: impl Into<String>) -> Unfit {
+        Unfit { violation: Violation { path: path.to_owned(), fact, limit: limit.into() }, hint: None }
+    }
+}
+
+impl From<Unfit> for Failure {
+    fn from(Unfit { violation, hint }: Unfit) -> Failure {
+        Failure { hint: hint.map(str::to_owned), ..Failure::new(violation) }
+    }
+}
+
+/// Reads the question set that the arguments name.
+///
+/// # Errors
+/// Where there is none, or what is wrong with it.
+pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Rejected> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
         Some(question) => {
             if args.contains_id("file") || args.contains_id("json") {
-                return Err(Failure::new("-q is a question of its own: give it without FILE and --json"));
+                return Err(Failure::new("-q is a question of its own: give it without FILE and --json").into());
             }
             // In the quick form a description may be left out: whoever types it knows what the labels mean.
             let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
             let rules = rules(limits.map_err(Failure::new)?, settings);
-            Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags)))
+            Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags))?)
         }
-        None => Ok(parse(&text(args)?, settings)),
+        None => Ok(parse(&text(args)?, settings)?),
     }
 }
 
@@ -42,7 +90,10 @@ pub fn rules(limits: Limits, settings: &Settings) -> Rules {
 }
 
 /// The text of the input that the arguments name.
-pub fn text(args: &ArgMatches) -> Result<String, Failure> {
+///
+/// # Errors
+/// Where there is none, or it can be no input.
+pub fn text(args: &ArgMatches) -> Result<String, Rejected> {
     // Not every command has the quick form.
     let how = match args.try_contains_id("question") {
         Ok(_) => "give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B",
@@ -50,8 +101,8 @@ pub fn text(args: &ArgMatches) -> Result<String, Failure> {
     };
     let (name, text) = match (args.get_one::<String>("json"), args.get_one::<String>("file").map(String::as_str)) {
         (Some(json), _) => ("--json", json.clone()),
-        (_, None) if std::io::stdin().is_terminal() => return Err(Failure::new("no input").hint(how)),
-        (_, None | Some("-")) => ("standard input", read("standard input", std::io::stdin().lock())?),
+        (_, None) if std::io::stdin().is_terminal() => return Err(Failure::new("no input").hint(how).into()),
+        (_, None | Some("-")) => ("standard input", read_text("standard input", std::io::stdin().lock())??),
         (_, Some(path)) => {
             let file = File::open(path).map_err(|error| {
                 if path.is_empty() {
@@ -67,11 +118,11 @@ pub fn text(args: &ArgMatches) -> Result<String, Failure> {
                 };
                 Failure::new(format!("cannot open {path}: {}", reason(&error))).hint(hint)
             })?;
-            (path, read(path, file)?)
+            (path, read_text(path, file)??)
         }
     };
     match text.trim().is_empty() {
-        true => Err(Failure::new(format!("{name}: empty, must be a JSON object")).hint(how)),
+        true => Err(Unfit { hint: Some(how), ..Unfit::new(name, "empty".into(), "must be a JSON object") }.into()),
         false => Ok(text),
     }
 }
@@ -112,17 +163,28 @@ fn ordinal(index: usize) -> String {
 }
 
 /// Reads a text of bounded length.
+///
+/// # Errors
+/// Where it cannot be read, is longer, or is no text.
 pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
+    Ok(read_text(name, reader)??)
+}
+
+/// The same; inside, what is wrong with the text.
+fn read_text(name: &str, reader: impl Read) -> Result<Result<String, Unfit>, Failure> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {}", reason(&error)));
     reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Failure::new(format!("{name}: longer than {MAX_BYTES} bytes")));
+        return Ok(Err(Unfit::new(name, format!("longer than {MAX_BYTES} bytes"), "must be shorter")));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        Failure::new(format!("{name}: not UTF-8 at byte {}, must be UTF-8 text", error.utf8_error().valid_up_to()))
-    })?;
-    Ok(without_mark(text))
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => Ok(without_mark(text)),
+        Err(error) => {
+            let fact = format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to());
+            Err(Unfit::new(name, fact, "must be UTF-8 text"))
+        }
+    })
 }
 
 /// A text without the byte order mark that some editors put in front of it.
@@ -221,7 +283,7 @@ mod tests {
     #[test]
     fn too_long_an_input_does_not_claim_to_be_within_its_limit() {
         let failure = read("in.json", std::io::repeat(b'x')).unwrap_err();
-        assert_eq!(failure.message, "in.json: longer than 1048576 bytes");
+        assert_eq!(failure.message, "in.json: longer than 1048576 bytes, must be shorter");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) enum Waited {
     NotYet(String),
     /// A person has withdrawn the question.
     Withdrawn,
-    /// The client has stopped waiting; nobody reads what is returned.
+    /// The client has stopped waiting, and the question stays open; nobody reads what is returned.
     Left,
     /// It could not be asked.
     Failed(String),
@@ -169,11 +169,13 @@ impl Server {
                 }
                 () = context.ct.cancelled() => {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
-                    return Waited::Left;
+                    drop(asking);
+                    return self.leave(request).await;
                 }
                 () = self.closed.cancelled() => {
                     tracing::info!(request = %context.id, "the client is gone");
-                    return Waited::Left;
+                    drop(asking);
+                    return self.leave(request).await;
                 }
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
@@ -198,6 +200,25 @@ impl Server {
         match self.id(request).await {
             Some(id) => Waited::NotYet(id),
             None => Waited::Failed("it could not be kept in time".into()),
+        }
+    }
+
+    /// The client waits no longer. Its question stays open, also if it left before that was kept: it may come back for the answer.
+    async fn leave(&self, request: &Request) -> Waited {
+        if self.id(request).await.is_some() {
+            return Waited::Left;
+        }
+        let (inbox, request) = (self.inbox.clone(), request.clone());
+        let kept = blocking(move || {
+            let question = inbox.put(&request)?;
+            match question.ending {
+                None => inbox.store().detach(&question.id),
+                Some(_) => Ok(()),
+            }
+        });
+        match kept.await {
+            Ok(()) => Waited::Left,
+            Err(error) => Waited::Failed(error.chain()),
         }
     }
 

@@ -31,7 +31,10 @@ pub(crate) fn is_other(name: &str, rules: &Rules) -> bool {
     };
     let word = folded.trim_start_matches(is_decoration);
     let word = word.split(BRACKETS).next().unwrap_or_default();
-    word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-')) == "other"
+    let word = word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-'));
+    // Spaced out, or with a nought for its first letter, it still reads as that one word.
+    let letters = word.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '0' { 'o' } else { c });
+    letters.eq("other".chars())
 }
 
 /// Whether somebody would read a safe text as this name, whatever stands between and around its letters.
@@ -52,14 +55,18 @@ fn is_decoration(c: char) -> bool {
     }
 }
 
-/// The lower case of a letter; the two small sigmas are one letter.
+/// The lower case of a letter, so that a word in capitals is the same word: the two small sigmas are one letter, `ß` is `ss`.
 fn lower(c: char) -> impl Iterator<Item = char> {
-    c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
+    c.to_lowercase().flat_map(|c| match c {
+        'ς' => ['σ'].into_iter().chain(None),
+        'ß' => ['s'].into_iter().chain(Some('s')),
+        c => [c].into_iter().chain(None),
+    })
 }
 
-/// The Latin letter that a Cyrillic or Greek one looks like; these are escaped, for nobody could see the difference. Pairs
-/// within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two labels. So are the lunate sigmas,
-/// which are plain sigmas in NFKC.
+/// The Latin letter that one of another script looks like: Cyrillic, Greek, Cherokee, Lisu, NKo. These are escaped, for nobody
+/// could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two
+/// labels. So are the lunate sigmas, which are plain sigmas in NFKC.
 fn latin(c: char) -> char {
     match c {
         '\u{410}' | '\u{391}' => 'A',
@@ -100,6 +107,42 @@ fn latin(c: char) -> char {
         '\u{51d}' => 'w',
         '\u{445}' => 'x',
         '\u{443}' => 'y',
+        '\u{7ca}' => 'l',
+        '\u{7cb}' => 'o',
+        '\u{13a0}'..='\u{13f4}' | '\u{a4d0}'..='\u{a4f4}' => cherokee_or_lisu(c),
+        _ => c,
+    }
+}
+
+/// The same for two scripts of capitals alone.
+fn cherokee_or_lisu(c: char) -> char {
+    match c {
+        '\u{13aa}' | '\u{a4ee}' => 'A',
+        '\u{13f4}' | '\u{a4d0}' => 'B',
+        '\u{13df}' | '\u{a4da}' => 'C',
+        '\u{13a0}' | '\u{a4d3}' => 'D',
+        '\u{13ac}' | '\u{a4f0}' => 'E',
+        '\u{a4dd}' => 'F',
+        '\u{13c0}' | '\u{a4d6}' => 'G',
+        '\u{13bb}' | '\u{a4e7}' => 'H',
+        '\u{a4f2}' => 'I',
+        '\u{13ab}' | '\u{a4d9}' => 'J',
+        '\u{13e6}' | '\u{a4d7}' => 'K',
+        '\u{13de}' | '\u{a4e1}' => 'L',
+        '\u{13b7}' | '\u{a4df}' => 'M',
+        '\u{a4e0}' => 'N',
+        '\u{a4f3}' => 'O',
+        '\u{13e2}' | '\u{a4d1}' => 'P',
+        '\u{13a1}' | '\u{13d2}' | '\u{a4e3}' => 'R',
+        '\u{13d5}' | '\u{13da}' | '\u{a4e2}' => 'S',
+        '\u{13a2}' | '\u{a4d4}' => 'T',
+        '\u{a4f4}' => 'U',
+        '\u{13d9}' | '\u{a4e6}' => 'V',
+        '\u{13b3}' | '\u{13d4}' | '\u{a4ea}' => 'W',
+        '\u{a4eb}' => 'X',
+        '\u{13bd}' | '\u{a4ec}' => 'Y',
+        '\u{13c3}' | '\u{a4dc}' => 'Z',
+        '\u{13a5}' => 'i',
         _ => c,
     }
 }
@@ -127,6 +170,12 @@ mod tests {
             ("Нет", "нет"),
             ("\u{410}WS", "AWS"),
             ("\u{391}WS", "\u{410}WS"),
+            ("\u{13aa}llow", "Allow"),
+            ("\u{a4ee}llow", "Allow"),
+            ("\u{13aa}llow", "\u{a4ee}llow"),
+            ("n\u{7cb}", "no"),
+            ("Straße", "STRASSE"),
+            ("GROẞ", "groß"),
         ] {
             assert!(alike(a, b, &RULES) && alike(b, a, &RULES), "{a} {b}");
             assert!(!alike(a, b, &first_rules()), "{a} {b}");
@@ -192,6 +241,11 @@ mod tests {
             "\u{41e}ther",
             "\u{39f}\u{422}\u{397}\u{395}R",
             "oth\u{435}\u{433}",
+            "\u{7cb}ther",
+            "\u{a4f3}\u{a4d4}\u{a4e7}\u{a4f0}\u{a4e3}",
+            "0ther",
+            "O t h e r",
+            "O\u{2003}ther…",
         ] {
             assert!(is_other(name, &RULES), "{name}");
         }

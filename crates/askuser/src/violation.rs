@@ -37,6 +37,12 @@ impl Violations {
     }
 }
 
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Violations {
+        Violations(vec![violation])
+    }
+}
+
 /// One line each.
 impl fmt::Display for Violations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -52,6 +52,12 @@ pub fn key_variables() -> impl Iterator<Item = &'static str> {
     variables.collect::<BTreeSet<_>>().into_iter()
 }
 
+/// Every environment variable that the address of a built-in provider may be in.
+pub fn address_variables() -> impl Iterator<Item = &'static str> {
+    let variables = PROVIDERS.iter().map(|provider| provider.base_url_variable).filter(|name| !name.is_empty());
+    variables.collect::<BTreeSet<_>>().into_iter()
+}
+
 /// The built-in provider of this name.
 pub fn provider(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)

@@ -34,3 +34,31 @@ impl<T> Agreed<T> {
         calls.remove(index).map(|(_, shown)| shown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(call: usize) -> RequestKey {
+        RequestKey::new("session", call.to_string())
+    }
+
+    #[test]
+    fn what_was_shown_for_one_call_is_not_forgotten_for_another() {
+        let agreed = Agreed::default();
+        agreed.remember(key(1), "one");
+        agreed.remember(key(2), "two");
+        agreed.remember(key(1), "one, shown again");
+        assert_eq!(agreed.take(&key(2)), Some("two"));
+        assert_eq!(agreed.take(&key(1)), Some("one, shown again"));
+        assert_eq!(agreed.take(&key(1)), None);
+    }
+
+    #[test]
+    fn only_the_last_calls_are_remembered() {
+        let agreed = Agreed::default();
+        (0..=MAX_CALLS + 1).for_each(|call| agreed.remember(key(call), call));
+        let kept: Vec<usize> = (0..=MAX_CALLS + 1).filter_map(|call| agreed.take(&key(call))).collect();
+        assert_eq!(kept, (2..=MAX_CALLS + 1).collect::<Vec<_>>());
+    }
+}

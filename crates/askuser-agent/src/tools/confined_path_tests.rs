@@ -109,6 +109,31 @@ fn a_circle_of_links_is_an_error() {
 }
 
 #[test]
+fn a_chain_of_links_may_be_as_long_as_the_system_takes_it() {
+    let test = TestFolder::new().with_file("0", "");
+    for link in 1..=MAX_LINKS + 1 {
+        symlink((link - 1).to_string(), test.path(&link.to_string())).unwrap();
+    }
+    assert_eq!(shown(&test, &MAX_LINKS.to_string()), "0");
+    let longer = shown(&test, &(MAX_LINKS + 1).to_string());
+    assert!(longer.ends_with("cannot be resolved: too many symbolic links"), "{longer}");
+}
+
+#[test]
+fn a_file_is_no_folder() {
+    let test = TestFolder::new().with_file("file", "");
+    let refused = shown(&test, "file/inside");
+    assert!(refused.starts_with("file/inside: cannot be resolved: "), "{refused}");
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_taken_for_missing() {
+    let test = TestFolder::new();
+    assert!(matches!(ConfinedPath::inside(&test.context.cwd, "x").open(), Ok(Opened::Missing)));
+    assert!(ConfinedPath::inside(&test.context.cwd, &"x".repeat(300)).open().is_err());
+}
+
+#[test]
 fn a_working_folder_that_is_a_link_holds_what_is_in_it() {
     let mut test = TestFolder::new().with_file("file", "");
     symlink(&test.context.cwd, test.outside("door")).unwrap();

@@ -83,6 +83,11 @@ fn an_lf_file_is_matched_by_crlf_and_stays_lf() {
 }
 
 #[test]
+fn what_matches_as_it_stands_is_replaced_by_what_was_given_as_it_stands() {
+    assert_eq!(only("a\nb\n", "a", "x\r\ny").unwrap(), "x\r\ny\nb\n");
+}
+
+#[test]
 fn the_byte_order_mark_stays() {
     assert_eq!(only("\u{feff}a b", "a", "c").unwrap(), "\u{feff}c b");
     assert_eq!(only("\u{feff}a b", "\u{feff}a", "c").unwrap(), "\u{feff}c b");
@@ -97,6 +102,9 @@ fn an_edit_that_changes_nothing_is_refused() {
 fn an_edit_cannot_exceed_the_size_limit() {
     let result = replace(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Occurrences::All);
     assert_eq!(result, Err(EditError::TooLarge(1_000_000_000)));
+    let (part, count) = ("a".repeat(1_000), file_change::MAX_FILE as usize / 1_000);
+    let after = replace(&part.repeat(count), &part, &"b".repeat(1_000), Occurrences::All);
+    assert!(after.is_ok_and(|(after, replaced)| (after.len(), replaced) == (count * 1_000, count)));
 }
 
 #[tokio::test]
@@ -108,6 +116,12 @@ async fn inputs_that_make_no_sense_are_refused() {
     let (result, _) = edit_text("a", "a", "a").await;
     let expected = "Invalid Edit input; nothing was done. new_string: the same as old_string, must differ";
     assert_eq!(result, ToolResult::error(expected));
+    let longest = "b".repeat(file_change::MAX_CONTENT);
+    let (result, _) = edit_text("a", "a", &format!("{longest}b")).await;
+    let (max, more) = (file_change::MAX_CONTENT, file_change::MAX_CONTENT + 1);
+    let expected = format!("Invalid Edit input; nothing was done. new_string: {more} bytes, at most {max}");
+    assert_eq!(result, ToolResult::error(expected));
+    assert!(edit_text("a", "a", &longest).await.0.success);
 }
 
 #[tokio::test]

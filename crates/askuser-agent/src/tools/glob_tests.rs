@@ -135,3 +135,62 @@ async fn the_ignore_file_of_a_repository_counts_below_it() {
     let test = test().with_file("src/out/x.rs", "").with_file(".gitignore", "out\n");
     assert_eq!(glob(&test, json!({"pattern": "x.rs", "path": "src"})).await, "src/deep/x.rs\n");
 }
+
+/// Something under a name, as a hostile project would leave it.
+fn pipe(test: &TestFolder, name: &str) {
+    use rustix::fs::{CWD, Mode};
+    std::fs::create_dir_all(test.path(name).parent().unwrap()).unwrap();
+    rustix::fs::mkfifoat(CWD, test.path(name), Mode::RUSR | Mode::WUSR).unwrap();
+}
+
+#[tokio::test]
+async fn an_ignore_file_that_is_a_device_a_pipe_or_endless_neither_hangs_nor_fills_the_memory() {
+    let all = json!({"pattern": "*"});
+    for name in [".gitignore", ".ignore", "sub/.gitignore", "sub/.ignore", ".git/info/exclude", ".git"] {
+        let test = TestFolder::new().with_file("sub/a", "").with_file("b", "");
+        pipe(&test, name);
+        assert_eq!(glob(&test, all.clone()).await, "b\nsub/a\n", "a pipe as {name}");
+        std::fs::remove_file(test.path(name)).unwrap();
+        symlink("/dev/zero", test.path(name)).unwrap();
+        assert_eq!(glob(&test, all.clone()).await, "b\nsub/a\n", "a device as {name}");
+        std::fs::remove_file(test.path(name)).unwrap();
+        std::fs::File::create(test.path(name)).unwrap().set_len(1 << 36).unwrap();
+        assert_eq!(glob(&test, all.clone()).await, "b\nsub/a\n", "an endless {name}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_ignored_follows_the_nearest_rule_and_the_kinds_in_their_order() {
+    let test = TestFolder::new()
+        .with_file(".git/info/exclude", "*.excluded\n*.log\n")
+        .with_file(".gitignore", "\u{feff}*.log\r\n/only-here\nbuild/\n\u{fffd}\n")
+        .with_file("a/.gitignore", "!kept.log\n")
+        .with_file("a/b/.ignore", "kept.log\n");
+    let names = ["x.excluded", "x.log", "only-here", "build/x", "a/only-here", "a/build/x", "a/kept.log", "a/x.log"];
+    let test = names.iter().chain(&["a/b/kept.log", "a/b/x"]).fold(test, |test, name| test.with_file(name, ""));
+    assert_eq!(glob(&test, json!({"pattern": "*"})).await, "a/b/x\na/kept.log\na/only-here\n");
+    // The same from further down: the rules of the folders above hold as far as the repository goes.
+    assert_eq!(glob(&test, json!({"pattern": "*", "path": "a"})).await, "a/b/x\na/kept.log\na/only-here\n");
+}
+
+#[tokio::test]
+async fn a_second_worktree_ignores_what_its_repository_excludes() {
+    let test = TestFolder::new()
+        .with_file("main/.git/info/exclude", "x\n")
+        .with_file("main/.git/worktrees/second/commondir", "../..\n")
+        .with_file("second/.git", "gitdir: ../main/.git/worktrees/second\n")
+        .with_file("second/x", "")
+        .with_file("second/y", "");
+    assert_eq!(glob(&test, json!({"pattern": "*", "path": "second"})).await, "second/y\n");
+}
+
+#[tokio::test]
+async fn ignore_files_that_are_too_long_together_do_not_count_and_those_beside_them_do() {
+    let long = format!("b\n{}", "# comment\n".repeat(20_000));
+    let test = TestFolder::new()
+        .with_file(".gitignore", long.as_str())
+        .with_file("a/.gitignore", long.replace('b', "c"))
+        .with_file("d/.gitignore", "e\n");
+    let test = ["b", "a/b", "a/c", "d/e", "d/f"].iter().fold(test, |test, name| test.with_file(name, ""));
+    assert_eq!(glob(&test, json!({"pattern": "*"})).await, "a/c\nd/f\n");
+}

@@ -15,6 +15,7 @@ mod folder;
 mod glob;
 mod grep;
 mod head_tail;
+mod ignore_rules;
 mod live_output;
 mod process;
 mod read;

@@ -138,3 +138,47 @@ fn is_in_bare_repository(path: &ConfinedPath) -> bool {
             && ["objects", "refs", "commondir"].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_would_answer_for_the_person_is_told_from_one_that_only_mentions_it() {
+        for command in ["askuser answer 3f2a", "AskUser withdraw 3f2a", "askuser inbox", "sh -c 'askuser answer'"] {
+            assert!(decides_for_the_person(command, &[]), "{command}");
+        }
+        for command in ["cargo test -p askuser", "git log --grep=answer", "ls inbox", "ls"] {
+            assert!(!decides_for_the_person(command, &[]), "{command}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_only_looks_a_little_like_a_repository_is_none() {
+        use crate::tools::fixtures::TestFolder;
+        let is_asked_for = |files: &[&str]| {
+            let test = files.iter().fold(TestFolder::new(), |test, file| test.with_file(file, ""));
+            is_sensitive(&ConfinedPath::inside(&test.context.cwd, "src/a.rs"), &[])
+        };
+        assert!(is_asked_for(&["HEAD", "objects/x"]));
+        assert!(is_asked_for(&["src/HEAD", "src/refs/x"]));
+        assert!(!is_asked_for(&["objects/x", "refs/x"]));
+        assert!(!is_asked_for(&["HEAD"]));
+        assert!(!is_asked_for(&["HEAD", "src/objects/x"]));
+    }
+
+    #[test]
+    fn a_protected_folder_is_known_however_the_home_folder_is_written() {
+        let home = PathBuf::from(std::env::var_os("HOME").expect("a home folder"));
+        let protected = [home.join(".state/kept"), "/protected".into()];
+        let full = format!("cat {}/.state/kept/x", home.display());
+        for command in
+            [&full, "cat ~/.state/kept/x", "cat $HOME/.state/kept/x", "cd; cat .state/kept/x", "cat /protected"]
+        {
+            assert!(decides_for_the_person(command, &protected), "{command}");
+        }
+        assert!(!decides_for_the_person("cat ~/.state/other", &protected));
+        assert!(!decides_for_the_person("ls", &[home]), "not every command is in the home folder");
+    }
+}

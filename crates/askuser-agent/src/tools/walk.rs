@@ -1,12 +1,13 @@
 //! Walks the files below a folder in path order: without those that version control ignores, without hidden ones unless
 //! a pattern names them, and without following symbolic links.
 
+use super::ignore_rules::IgnoreRules;
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
-use ignore::{DirEntry, WalkBuilder};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
+use walkdir::{DirEntry, WalkDir};
 
 /// A glob that is matched against paths relative to the searched folder.
 #[derive(Clone, Debug)]
@@ -58,27 +59,25 @@ pub(crate) fn files(
     cancel: &CancellationToken,
     mut visit: impl FnMut(&Path, &DirEntry) -> ControlFlow<()>,
 ) {
-    let hidden = pattern.cloned();
-    // Outside of a repository, ignore files of parent folders are unrelated and might ignore everything.
-    let in_repository = folder.ancestors().any(|folder| folder.join(".git").exists());
-    let mut walk = WalkBuilder::new(folder);
-    walk.hidden(false)
-        .require_git(false)
-        .parents(in_repository)
-        .follow_links(false)
-        .sort_by_file_name(OsStr::cmp)
-        .current_dir(folder)
-        .filter_entry(move |entry| {
-            let name = entry.file_name();
-            let is_hidden = entry.depth() > 0 && name.as_encoded_bytes().starts_with(b".");
-            !is_hidden || hidden.as_ref().is_some_and(|pattern| pattern.names_hidden(name))
-        });
-    // Unreadable entries are skipped, as by version control.
-    for entry in walk.build().filter_map(Result::ok) {
+    // Without links, so that the folders above it are those it is really in.
+    let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut rules = IgnoreRules::above(folder);
+    let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    while let Some(entry) = entries.next() {
         if cancel.is_cancelled() {
             return;
         }
-        if entry.file_type().is_none_or(|kind| kind.is_dir()) {
+        // Unreadable entries are skipped, as by version control.
+        let Ok(entry) = entry else { continue };
+        let is_folder = entry.file_type().is_dir();
+        if entry.depth() > 0 && (is_left_out(&entry, pattern) || rules.ignores(entry.path(), is_folder)) {
+            if is_folder {
+                entries.skip_current_dir();
+            }
+            continue;
+        }
+        if is_folder {
+            rules.enter(entry.path());
             continue;
         }
         let below = entry.path().strip_prefix(folder).unwrap_or(entry.path());
@@ -87,4 +86,10 @@ pub(crate) fn files(
             return;
         }
     }
+}
+
+/// Whether it is hidden, and the pattern does not name it.
+fn is_left_out(entry: &DirEntry, pattern: Option<&Pattern>) -> bool {
+    let name = entry.file_name();
+    name.as_encoded_bytes().starts_with(b".") && !pattern.is_some_and(|pattern| pattern.names_hidden(name))
 }

@@ -149,6 +149,11 @@ fn short(fact: &str) -> String {
     }
 }
 
+/// Where the last whole line ends.
+pub(super) fn end_of_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
+}
+
 /// Reads whole lines, up to the first one that cannot be.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
     let (mut lines, mut start) = (Vec::new(), 0);

@@ -234,3 +234,29 @@ impl History {
         self.close_calls();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_as_long_as_the_provider_counted_and_what_was_added_since() {
+        let size = |messages: &[Message]| context::estimate(messages.iter().map(context::bytes).sum());
+        let user = Entry::User { text: "word ".repeat(100) };
+        let assistant = |input_tokens| {
+            let content = vec![Block::Text { text: "word ".repeat(10) }];
+            Entry::Assistant { content, usage: Usage { input_tokens, output_tokens: 10 } }
+        };
+        let mut history = History::default();
+        history.apply(&user);
+        let said = size(&history.messages);
+        assert_eq!((history.tokens(|| 50), history.estimate(50)), (50 + said, 50 + said));
+        history.apply(&assistant(1000));
+        assert_eq!((history.tokens(|| 50), history.estimate(50)), (1010, 50 + size(&history.messages)));
+        history.apply(&user);
+        assert_eq!(history.tokens(|| 50), 1010 + said);
+        // Not every provider counts each time.
+        history.apply(&assistant(0));
+        assert_eq!(history.tokens(|| 50), 1010 + size(&history.messages[2..]));
+    }
+}

@@ -16,7 +16,7 @@ impl Transcript {
         let failed = |source| TranscriptError::File { path: path.clone(), source };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let whole = entry::end_of_lines(&bytes);
         let bad = match entry::read(&bytes[..whole]) {
             Ok(_) => return Ok(None),
             Err(bad) if bad.start == 0 => {
@@ -44,7 +44,7 @@ fn keep_copy(folder: &Path, id: &str, bytes: &[u8]) -> Result<PathBuf, Transcrip
         });
         match written {
             Ok(()) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(source) => return Err(TranscriptError::File { path, source }),
         }
     }

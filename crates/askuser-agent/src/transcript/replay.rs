@@ -3,7 +3,7 @@
 use super::{Entry, Line, Transcript, entry};
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::Block;
-use std::fs;
+use crate::regular_file::{self, Links};
 use std::path::Path;
 
 impl Transcript {
@@ -13,14 +13,14 @@ impl Transcript {
         let inner = self.inner();
         let own: Vec<&Entry> =
             inner.lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry).collect();
-        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).map_or(0, |cleared| cleared + 1);
+        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).unwrap_or_default();
         own[begin..].iter().flat_map(|entry| events(entry)).collect()
     }
 
     /// Where a session of a folder mentions a text, in what the person or the model said or what was answered; upper and lower
     /// case are the same.
     pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
-        let bytes = fs::read(folder.join(format!("{id}.jsonl"))).ok()?;
+        let bytes = regular_file::read(&folder.join(format!("{id}.jsonl")), Links::Follow, u64::MAX).ok()?;
         let wanted = text.to_lowercase();
         // Lines are looked at one by one: a damaged one hides no other.
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop());

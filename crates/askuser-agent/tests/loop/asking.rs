@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::{AskError, Outcome};
-use askuser_agent::{Agent, FailureKind, Message, ModelEvent, tools};
+use askuser_agent::{Agent, FailureKind, Message, ModelEvent, PermissionMode, Permissions, Transcript, tools};
 use serde_json::json;
 use std::io;
 use std::sync::Arc;
@@ -108,6 +108,45 @@ async fn a_signal_breaks_the_turn_off_and_the_question_is_asked_again() {
     assert_eq!(person.asked().len(), 2);
     assert_eq!(person.asked()[0].key(), person.asked()[1].key());
     assert!(requests.last_result().0.contains("Selected: SQLite"));
+}
+
+#[tokio::test]
+async fn what_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Ship"}});
+    let act = json!({"name": "Act", "input": {"at": "it"}});
+    let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});
+    let tasks = json!({"audit": [{"calls": [ask("Audit all?")]}, {"text": "audited"}]});
+    for (call, mode, answer) in [
+        (ask("Which database?"), PermissionMode::Ask, "SQLite"),
+        (act, PermissionMode::Ask, "Allow once"),
+        (plan, PermissionMode::Plan, "Go ahead"),
+        (task, PermissionMode::Ask, "SQLite"),
+    ] {
+        let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+        let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+        let id = transcript.id();
+        let agent = |transcript| {
+            let turns = json!([{"calls": [call]}, {"text": "done"}]);
+            Agent::new(script(json!({"turns": turns, "tasks": tasks})))
+                .with_tools(registry(&log))
+                .with_permissions(Permissions::new(mode))
+                .with_transcript(transcript)
+        };
+        let open = || Transcript::open(folder.path(), &id).unwrap();
+        let mut asking = agent(transcript).with_asker(Person::new([fails(|| AskError::Signal(15))]));
+        assert_eq!(short(&collect(asking.run("go")).await).last().unwrap(), "broke Signal");
+        drop(asking);
+        for _ in 0..2 {
+            let mut alone = agent(open());
+            let events = short(&collect(alone.resume().unwrap()).await);
+            assert_eq!(events.last().unwrap(), "broke NobodyThere", "{call}");
+        }
+        assert_eq!(open().pending().len(), 1, "{call}");
+        let person = Person::new([pick(answer)]);
+        let mut asking = agent(open()).with_asker(person.clone());
+        assert_eq!(last_words(&collect(asking.resume().unwrap()).await), "done", "{call}");
+        assert_eq!(person.asked().len(), 1, "{call}");
+    }
 }
 
 #[tokio::test]

@@ -283,7 +283,8 @@ async fn a_prompt_that_is_too_long_is_summarised_and_the_turn_goes_on() {
 #[tokio::test]
 async fn what_was_not_allowed_is_kept_word_for_word() {
     let (model, requests) = watched(script(json!({"turns": [
-        {"calls": [{"name": "Act", "input": {"at": "drop the table"}}]}, {"text": "Well."}, {"text": "Then not."},
+        {"calls": [{"name": "Look", "input": {"at": "the weather"}}, {"name": "Act", "input": {"at": "drop the table"}}]},
+        {"text": "Well."}, {"text": "Then not."},
     ]})));
     let log = Log::default();
     let declined = Outcome::declined(Some("never drop a table".into()));
@@ -294,6 +295,29 @@ async fn what_was_not_allowed_is_kept_word_for_word() {
     let all = requests.all();
     let text = first(&all.last().unwrap().messages);
     assert!(text.contains("drop the table") && text.contains("never drop a table"), "{text}");
+    assert!(!text.contains("the weather"), "what was not asked is summarised: {text}");
+}
+
+#[tokio::test]
+async fn a_second_summary_is_made_from_the_first_and_repeats_nothing() {
+    let turns = ["One.", "Task: one.", "Two.", "Task: two."];
+    let (model, requests) = watched(Played::new(turns.map(|text| vec![says(text)]).to_vec()));
+    let mut agent = Agent::new(model);
+    finish(&mut agent, "Say one").await;
+    collect(agent.compact(None)).await;
+    let again = collect(agent.compact(None)).await;
+    assert_eq!(short(&again), ["broke ContextTooLong"], "to summarise a summary gains nothing");
+    finish(&mut agent, "Say two").await;
+    collect(agent.compact(None)).await;
+    let all = requests.all();
+    let told = first(&all[3].messages);
+    let begin = "The conversation:\n\nWhat came before, as it was summarised then:\nTask: one.\n\nAgent:\nOne.\n";
+    assert!(told.starts_with(begin), "{told}");
+    let text = first(agent.messages());
+    assert!(text.contains("Task: two.") && !text.contains("Task: one."), "{text}");
+    for said in ["Say one", "Say two"] {
+        assert_eq!(text.matches(said).count(), 1, "{text}");
+    }
 }
 
 #[tokio::test]

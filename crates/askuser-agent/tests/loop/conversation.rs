@@ -49,6 +49,24 @@ async fn a_turn_is_stopped_from_the_handle_while_it_waits_for_an_answer() {
 }
 
 #[tokio::test]
+async fn another_model_answers_once_it_is_set() {
+    let mut agent = Agent::new(script(json!({"turns": [{"text": "One."}]})));
+    assert_eq!((agent.model().as_str(), finish(&mut agent, "go").await.as_str()), ("script", "One."));
+    agent.set_model(Arc::new(Played::new(vec![vec![says("Two.")]])));
+    assert_eq!((agent.model().as_str(), finish(&mut agent, "go").await.as_str()), ("played", "Two."));
+}
+
+#[tokio::test]
+async fn the_mode_is_changed_and_seen_from_elsewhere() {
+    let agent = Agent::new(script(json!({"turns": []})));
+    let switch = agent.mode_switch();
+    for mode in [PermissionMode::Plan, PermissionMode::Allow, PermissionMode::Ask] {
+        switch.set(mode).unwrap();
+        assert_eq!((switch.mode(), agent.mode()), (mode, mode));
+    }
+}
+
+#[tokio::test]
 async fn the_mode_is_changed_and_seen_from_the_handle() {
     let (handle, mut events) = Agent::new(script(json!({"turns": []}))).start();
     handle.set_mode(PermissionMode::Plan);

@@ -125,9 +125,11 @@ async fn an_answer_that_was_cut_off_says_so() {
 
 #[tokio::test]
 async fn an_answer_without_end_is_given_up() {
-    let much: Vec<Part> = (0..20).map(|_| says(&"x".repeat(1 << 20))).collect();
-    let mut agent = Agent::new(Played::new(vec![much]));
+    let pieces = |count: usize, size: usize| -> Vec<Part> { (0..count).map(|_| says(&"x".repeat(size))).collect() };
+    let mut agent = Agent::new(Played::new(vec![pieces(16, (1 << 20) + 1)]));
     assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+    let mut agent = Agent::new(Played::new(vec![pieces(16, 1 << 20)]));
+    assert_eq!(last_words(&collect(agent.run("go")).await).len(), 16 << 20);
 }
 
 #[tokio::test]
@@ -179,7 +181,7 @@ fn cut_off(id: &str, written: &str) -> Part {
 async fn a_call_cut_off_at_the_output_limit_does_not_run_and_the_model_is_told() {
     let log = Log::default();
     let used = Some(Ok(ModelEvent::Usage(Usage { input_tokens: 1, output_tokens: 8192 })));
-    let answers = vec![vec![used, calls("a", "Look", json!({})), cut_off("b", "{}")], vec![says("In parts, then.")]];
+    let answers = vec![vec![used, calls("a", "Look", json!({})), cut_off("a", "{}")], vec![says("In parts, then.")]];
     let (model, requests) = watched(Played::new(answers));
     let mut agent =
         Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
@@ -187,7 +189,8 @@ async fn a_call_cut_off_at_the_output_limit_does_not_run_and_the_model_is_told()
     assert_eq!(log.lines().iter().filter(|line| line.contains("Act")).count(), 0, "{:?}", log.lines());
     let results = requests.last_results();
     assert_eq!(results.len(), 2);
-    let (_, output, is_error) = &results[1];
+    let (id, output, is_error) = &results[1];
+    assert_eq!(id, "a-2", "a name that is taken would bring back another call's answer");
     assert!(*is_error && output.starts_with("Not run: this call was cut off at the output limit of 8192 tokens."));
 }
 

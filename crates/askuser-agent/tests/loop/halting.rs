@@ -74,6 +74,39 @@ async fn calls_beside_a_question_that_could_not_be_asked_do_not_run() {
 }
 
 #[tokio::test]
+async fn calls_beside_a_question_in_a_run_in_which_nobody_is_there_do_not_run() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([json!([ask("Which?"), act("b"), look("c")])]));
+    let mut agent =
+        Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
+    finish(&mut agent, "go").await;
+    let results = requests.last_results();
+    assert!(results[0].1.contains("nobody can be asked in this run"), "{results:?}");
+    assert_eq!((results[1].1.as_str(), results[2].1.as_str()), (NOT_ANSWERED, NOT_ANSWERED));
+    assert_eq!(log.lines(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_call_that_is_not_available_in_this_mode_keeps_no_other_from_running() {
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Ship"}});
+    for (unavailable, mode, asker) in [
+        (plan, PermissionMode::Ask, Some(Person::new([]))),
+        (act("a"), PermissionMode::Plan, Some(Person::new([]))),
+        (act("a"), PermissionMode::Plan, None),
+    ] {
+        let log = Log::default();
+        let agent = Agent::new(calling([json!([unavailable, look("b")])])).with_tools(registry(&log));
+        let agent = agent.with_permissions(Permissions::new(mode));
+        let mut agent = match asker {
+            Some(person) => agent.with_asker(person),
+            None => agent,
+        };
+        finish(&mut agent, "go").await;
+        assert_eq!(log.lines(), ["begin Look b", "end Look b"], "{unavailable}");
+    }
+}
+
+#[tokio::test]
 async fn calls_behind_a_permission_that_was_refused_do_not_run() {
     for reply in [pick("Don't run it"), other("no"), ends(Outcome::discuss(None)), ends(Outcome::cancelled())] {
         let log = Log::default();

@@ -13,6 +13,7 @@ mod own_command;
 mod permission;
 mod plan;
 mod record;
+mod sessions;
 mod stopping;
 mod subagent;
 mod support;

@@ -93,6 +93,10 @@ async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_
     let text = fs::read_to_string(&path).unwrap();
     assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "what is whole is left alone");
+    let cut_off = format!("{text}{{\"at\":1,");
+    fs::write(&path, &cut_off).unwrap();
+    assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
+    assert_eq!(fs::read_to_string(&path).unwrap(), cut_off, "what a crash has cut off is no damage");
     let mut lines: Vec<&str> = text.lines().collect();
     lines.insert(2, "{\"at\":");
     let damaged = lines.join("\n") + "\n";
@@ -103,6 +107,29 @@ async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_
     let agent = Agent::new(calling([])).with_transcript(Transcript::open(folder.path(), &id).unwrap());
     assert_eq!(agent.messages(), [Message::User { text: "go".into() }]);
     assert_eq!(Transcript::list(folder.path()).len(), 1, "the copy is no session");
+    drop(agent);
+    fs::write(&path, &damaged).unwrap();
+    let second = Transcript::repair(folder.path(), &id).unwrap().unwrap();
+    assert_eq!(second, folder.path().join(format!("{id}.damaged-2")), "and is not written over");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_damaged_transcript_that_cannot_be_copied_or_has_no_beginning_is_left_alone() {
+    let folder = tempdir().unwrap();
+    let first = json!({"at": 1, "type": "session", "id": "a", "cwd": "/", "version": "0"});
+    let damaged = format!("{first}\n{{\n{{}}\n");
+    // There is room for `.jsonl` after this name, and for nothing longer.
+    let long = "x".repeat(249);
+    let path = |id: &str| folder.path().join(format!("{id}.jsonl"));
+    fs::write(path(&long), &damaged).unwrap();
+    let refused = Transcript::repair(folder.path(), &long).unwrap_err();
+    assert!(matches!(&refused, TranscriptError::File { path, .. } if path.ends_with(format!("{long}.damaged-1"))));
+    assert_eq!(fs::read_to_string(path(&long)).unwrap(), damaged);
+    let headless = &damaged[1..];
+    fs::write(path("a"), headless).unwrap();
+    assert!(matches!(Transcript::repair(folder.path(), "a"), Err(TranscriptError::Damaged { line: 1, .. })));
+    assert_eq!(fs::read_to_string(path("a")).unwrap(), headless);
 }
 
 #[tokio::test]
@@ -135,6 +162,8 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
         assert!(is_missing(id), "{id}");
     }
     assert!(!is_missing(&name));
+    fs::create_dir(sessions.join("folder.jsonl")).unwrap();
+    assert!(matches!(Transcript::open(&sessions, "folder"), Err(TranscriptError::File { .. })), "it is there");
 }
 
 #[tokio::test]

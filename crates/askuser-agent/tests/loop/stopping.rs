@@ -202,9 +202,11 @@ async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
     let act = |at: &str| json!({"name": "Act", "input": {"at": at, "forever": true}});
     let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});
     let calls = json!([task, act("never")]);
+    // The subagent has calls of the same names.
+    let look = json!({"name": "Look", "input": {}});
     let script = json!({
         "turns": [{ "calls": calls }, {"text": "done"}],
-        "tasks": {"audit": [{"calls": [act("audit")]}, {"text": "audited"}]},
+        "tasks": {"audit": [{"calls": [look, act("audit")]}, {"text": "audited"}]},
     });
     let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
     let transcript = askuser_agent::Transcript::create(folder.path(), folder.path()).unwrap();

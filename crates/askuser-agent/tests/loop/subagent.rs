@@ -205,3 +205,18 @@ async fn no_two_agents_act_at_once_and_none_acts_while_a_question_is_open() {
         assert_eq!((acts, person.asked().len()), (7, asked), "{mode:?}: {lines:#?}");
     }
 }
+
+#[tokio::test]
+async fn what_a_subagent_is_about_is_short_enough_to_stand_with_each_of_its_questions() {
+    let too_long = "Invalid Task input; nothing was done. description: 81 characters, at most 80";
+    for (chars, read) in [(80, ("did it", false)), (81, (too_long, true))] {
+        let description = "é".repeat(chars);
+        let (model, requests) = watched(script(json!({
+            "turns": [{"calls": [{"name": "Task", "input": {"description": description, "prompt": "x"}}]}, {"text": "ok"}],
+            "tasks": {description: [{"text": "did it"}]},
+        })));
+        let mut agent = Agent::new(model).with_tools(registry(&Log::default()));
+        finish(&mut agent, "go").await;
+        assert_eq!(requests.last_result(), (read.0.into(), read.1));
+    }
+}

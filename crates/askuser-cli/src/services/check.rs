@@ -1,16 +1,21 @@
 //! `askuser check`: violations and advice, without asking.
 
+use askuser::Violations;
 use askuser::lint::lint;
 use askuser_cli::config::{Format, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::write;
-use askuser_cli::source;
+use askuser_cli::source::{self, Rejected};
 use clap::ArgMatches;
 use serde_json::json;
 
 pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let text = source::text(args)?;
     let machine = settings.format == Some(Format::Json);
+    let text = match source::text(args) {
+        Ok(text) => text,
+        Err(Rejected { violations: Some(violations), .. }) if machine => return invalid(&violations),
+        Err(rejected) => return Err(rejected.failure),
+    };
     match source::parse(&text, settings) {
         Ok(set) => {
             let lints = lint(&set);
@@ -26,13 +31,15 @@ pub(crate) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             }
             Ok(exit::ANSWERED)
         }
-        Err(violations) if machine => {
-            write(&format!("{}\n", json!({"valid": false, "violations": violations})))?;
-            Ok(exit::BAD_INPUT)
-        }
+        Err(violations) if machine => invalid(&violations),
         Err(violations) => {
             let lines: Vec<String> = violations.iter().map(|violation| format!("  {violation}")).collect();
             Err(Failure::new(format!("invalid input\n{}", lines.join("\n"))))
         }
     }
+}
+
+fn invalid(violations: &Violations) -> Result<u8, Failure> {
+    write(&format!("{}\n", json!({"valid": false, "violations": violations})))?;
+    Ok(exit::BAD_INPUT)
 }

@@ -47,9 +47,9 @@ pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> R
     let question = &request.set().questions()[0];
     let mut child = shell()
         .arg(command)
-        .env("ASKUSER_HEADER", question.header())
-        .env("ASKUSER_QUESTION", question.text())
-        .env("ASKUSER_FROM", request.asked_from().unwrap_or_default())
+        .env("ASKUSER_HEADER", as_argument(question.header()))
+        .env("ASKUSER_QUESTION", as_argument(question.text()))
+        .env("ASKUSER_FROM", as_argument(&request.asked_from().unwrap_or_default()))
         .env("ASKUSER_ID", inbox_id.unwrap_or_default())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -75,6 +75,15 @@ pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> R
     Ok(Running(child))
 }
 
+/// A text that the command may hand on as an argument. Many programs take `@path` and `<path` for the content of a file, and `-x`
+/// for an option: the model would decide what they send.
+fn as_argument(text: &str) -> String {
+    match text.starts_with(['@', '-', '<']) {
+        true => format!(" {text}"),
+        false => text.to_owned(),
+    }
+}
+
 impl Running {
     /// Waits for its end.
     ///
@@ -93,5 +102,58 @@ impl Running {
             Ok(status) => Err(format!("{status}: {}", String::from_utf8_lossy(&complaint).trim())),
             Err(error) => Err(error.to_string()),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use askuser::{QuestionSet, RequestKey, Rules};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn request(question: &str) -> Request {
+        let option = |label: &str| json!({"label": label, "description": "x"});
+        let question = json!({"question": question, "header": "@/etc", "multiSelect": false, "options": [option("a"), option("b")]});
+        let set = QuestionSet::parse(json!({"questions": [question]}), &Rules::strict()).unwrap();
+        Request::new(RequestKey::new("session", "call"), set)
+    }
+
+    /// The commands that docs/inbox.md recommends.
+    fn documented() -> Vec<&'static str> {
+        let lines = include_str!("../../../../docs/inbox.md").lines();
+        let settings = lines.filter_map(|line| line.trim_start_matches([' ', '#']).strip_prefix("on_question = '"));
+        settings.map(|command| command.strip_suffix('\'').unwrap()).collect()
+    }
+
+    #[test]
+    fn a_documented_notifier_does_not_upload_a_file_that_the_model_names_nor_take_its_text_for_an_option() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["curl", "notify-send"] {
+            let program = folder.path().join(name);
+            fs::write(&program, "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.words\"\n").unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        assert_eq!(documented().len(), 2);
+        for question in ["@/etc/passwd", "--icon=/etc/passwd", "</etc/passwd", "-x"] {
+            for command in documented() {
+                let command = format!("PATH={}:$PATH; {command}", folder.path().display());
+                run(&command, &request(question), None).unwrap().wait().unwrap();
+            }
+            let words = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+            let (curl, notify) = (words("curl.words"), words("notify-send.words"));
+            assert!(curl.contains(&format!("\n--data-raw\n {question}\n")), "{curl}");
+            assert!(notify.starts_with("--\n") && notify.ends_with(&format!("\n {question}\n")), "{notify}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_programs_could_take_for_a_file_or_an_option_begins_with_a_space() {
+        assert_eq!(["@a", "-a", "<a", "a@", ""].map(as_argument), [" @a", " -a", " <a", "a@", ""]);
+        let folder = tempfile::tempdir().unwrap();
+        let command =
+            format!("printf '%s|' \"$ASKUSER_QUESTION\" \"$ASKUSER_HEADER\" > {}/out", folder.path().display());
+        run(&command, &request("@b"), None).unwrap().wait().unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("out")).unwrap(), " @b| @/etc|");
     }
 }

@@ -75,7 +75,10 @@ fn a_question_is_answered_by_another_process_and_delivered_to_whoever_asked() {
     let log = lines(&stage, &["log", "--json"]);
     assert!(log[0]["delivered_ms"].is_number() && log[0]["resolution"]["via"] == "inbox", "{log:?}");
     let text = run(&stage, &["log"]).stdout;
-    assert!(text.contains("Which database should we use for this project? → answered: Database: SQLite ("), "{text}");
+    assert!(
+        text.contains("\"Which database should we use for this project?\" → answered: Database: SQLite ("),
+        "{text}"
+    );
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn a_folder_is_no_file() {
 #[test]
 fn more_than_a_mebibyte_is_refused() {
     let stage = Stage::new().file("big.json", " ".repeat((1 << 20) + 1));
-    let expected = "askuser: big.json: longer than 1048576 bytes\n";
+    let expected = "askuser: big.json: longer than 1048576 bytes, must be shorter\n";
     check(&stage.run(&["ask", "big.json"]), expected);
     let stdin = " ".repeat((1 << 20) + 1);
     check_says(&stage.run_with(&["ask", "-"], stdin.as_bytes()), "standard input: longer than 1048576 bytes");
@@ -375,4 +375,24 @@ fn the_terminal_does_not_look_closed_while_questions_are_handed_over() {
     assert_eq!(ended.code, Some(0));
     let open = stage.read("open");
     assert!(open.lines().any(|file| file.starts_with("/dev/tty") || file.starts_with("/dev/pts/")), "{open}");
+}
+
+#[test]
+fn an_input_that_is_empty_too_long_or_no_text_is_rejected_where_a_model_reads_it() {
+    let rejection = |input: &[u8], arguments: &[&str]| -> Value {
+        let ended = Stage::new().run_with(arguments, input);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {:?}", ended.stdout))
+    };
+    let long = vec![b' '; (1 << 20) + 1];
+    for (input, fact) in
+        [(&b" \n"[..], "empty"), (&long, "longer than 1048576 bytes"), (b"{\"a\": \"\xff\"}", "not UTF-8 at byte 7")]
+    {
+        let rejected = rejection(input, &["ask", "--format", "json", "-"]);
+        assert_eq!((&rejected["status"], &rejected["violations"][0]["fact"]), (&json!("invalid"), &json!(fact)));
+        let checked = rejection(input, &["check", "--format", "json", "-"]);
+        assert_eq!((&checked["valid"], &checked["violations"][0]["fact"]), (&json!(false), &json!(fact)));
+        let text = Stage::new().run_with(&["ask", "--format", "text", "-"], input);
+        assert!(text.stdout.contains(fact), "{}", text.stdout);
+    }
 }

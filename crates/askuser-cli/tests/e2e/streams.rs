@@ -123,6 +123,19 @@ fn a_null_device_open_for_reading_too_is_not_taken_for_a_closed_output() {
     }
 }
 
+#[test]
+fn an_output_that_was_opened_to_be_read_does_not_swallow_the_answer() {
+    for command in ["ask", "ask --format text"] {
+        let stage = Stage::new().file("readable", "");
+        let script =
+            format!("askuser {command} --arm 0 --flash 0 {} 1<readable 2>err; echo $? >code", example("database"));
+        let ended = answer(stage.shell(&script));
+        assert_eq!((stage.read("code").trim(), ended.modes), ("2", RESTORED));
+        assert!(stage.read("err").starts_with("askuser: cannot write the result: "), "{}", stage.read("err"));
+        assert!(stage.read("err").contains("MongoDB"), "the answer is lost: {}", stage.read("err"));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_the_terminal_is_restored() {

@@ -231,3 +231,17 @@ async fn every_protocol_version_with_a_handshake_is_spoken() {
         client.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_client_that_leaves_at_once_is_not_told_that_a_question_stays_open_that_was_never_kept() {
+    for _ in 0..20 {
+        let desk = Desk::new();
+        let mut client = Client::named(&desk, "a client", options()).await;
+        client.call(1, "AskUserQuestion", database()).await;
+        client.hang_up().await;
+        let reply = client.next().await;
+        assert_eq!(reply["error"]["message"], "stopped waiting; the question stays open", "{reply}");
+        let kept = desk.store().list(&askuser::store::Filter::pending()).unwrap();
+        assert_eq!(kept.len(), 1);
+    }
+}

@@ -219,6 +219,11 @@ impl Client {
         reply["result"].clone()
     }
 
+    /// Sends nothing more, and still reads.
+    pub(crate) async fn hang_up(&mut self) {
+        self.write.take().expect("an open stream").shutdown().await.unwrap();
+    }
+
     /// Closes the stream, and waits until the server has ended.
     pub(crate) async fn close(mut self) {
         self.write = None;

@@ -111,6 +111,10 @@ struct Reader<'s> {
 
 impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        let read = match event {
+            Event::Start(_) | Event::End(_) => self.end,
+            _ => range.end,
+        };
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.close(tag, range),
@@ -141,6 +145,8 @@ impl Reader<'_> {
                 }
             }
         }
+        // Of text that no block is around, such as that of a tight list item, nothing is left to be shown as a gap.
+        self.end = self.end.max(read);
     }
 
     fn start(&mut self, tag: Tag<'_>, range: Range<usize>) {
@@ -267,6 +273,7 @@ impl Reader<'_> {
                 self.close_top(range, BlockKind::Other);
             }
             tag => {
+                self.end = self.end.max(range.end);
                 if let Some((runs, _)) = &mut self.runs {
                     runs.read(&Event::End(tag), range);
                 }

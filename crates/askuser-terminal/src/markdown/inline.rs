@@ -70,8 +70,21 @@ impl<'s> Runs<'s> {
             Tag::Emphasis => (self.look, &source[..1]),
             Tag::Strong => (self.look, "__"),
             Tag::Strikethrough => (self.look, "~"),
-            Tag::Link { link_type, dest_url, title, .. } | Tag::Image { link_type, dest_url, title, .. } => {
+            Tag::Link { link_type, dest_url, title, id } | Tag::Image { link_type, dest_url, title, id } => {
                 let underlined = self.look.with(Modifier::UNDERLINED);
+                // A target that is defined elsewhere is shown there, and nowhere else: every text as often as it was written.
+                let reference = match link_type {
+                    LinkType::Shortcut => Some("]".to_owned()),
+                    LinkType::Collapsed => Some("][]".to_owned()),
+                    LinkType::Reference => Some(format!("][{}]", sanitize::line(id))),
+                    _ => None,
+                };
+                if let Some(closing) = reference {
+                    self.add(if source.starts_with('!') { "![" } else { "[" });
+                    self.open.push((self.look, closing));
+                    self.look = underlined;
+                    return;
+                }
                 let target = match link_type {
                     LinkType::Autolink | LinkType::Email => String::new(),
                     _ if title.is_empty() => format!(" ({})", sanitize::line(dest_url)),

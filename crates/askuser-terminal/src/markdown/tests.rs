@@ -125,10 +125,7 @@ fn html_entities_and_paths_are_shown_as_they_were_written() {
 
 #[test]
 fn a_definition_of_a_link_target_does_not_vanish() {
-    check(
-        "See [it].\n\n[it]: https://evil.example",
-        "See {u|it}{muted| (https://evil.example)}.\n\n[it]: https://evil.example",
-    );
+    check("See [it].\n\n[it]: https://evil.example", "See [{u|it}].\n\n[it]: https://evil.example");
     check("- [a]: https://evil.example", "{primary|• }[a]: https://evil.example");
     check(
         "[![alt](a.png)](https://b.example \"title\")",
@@ -418,6 +415,17 @@ fn hostile_text_is_read_in_time() {
     }
 }
 
+#[test]
+fn a_link_to_a_definition_is_shown_as_it_was_written_and_does_not_repeat_it() {
+    check("[a][x] [x][] ![x]\n\n[x]: u", "[{u|a}][x] [{u|x}][] ![{u|x}]\n\n[x]: u");
+}
+
+#[test]
+fn the_text_of_a_list_item_that_looks_like_a_definition_is_not_shown_twice() {
+    check("- a\nb [x]: \nfoo", "{primary|• }a\n  b [x]:\n  foo");
+    check("- a [x]: b\n- c", "{primary|• }a [x]: b\n{primary|• }c");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -442,6 +450,17 @@ proptest! {
         let letters = |text: &str, c: char| text.chars().filter(|other| *other == c).count();
         for c in ['a', 'b', 'c', '_', '<', '&'] {
             prop_assert!(letters(&shown, c) >= letters(&text, c), "{:?} in {:?}", text, shown);
+        }
+    }
+
+    #[test]
+    fn a_text_is_shown_as_often_as_it_was_written(
+        text in "([-*#>`~ \n\\[\\]()!<&|]|[a-c]|\\[a\\]: |\\]: |: |1\\. |```\n|- |> |\n\n|    |\\|--\\|--\\|\n|\\| a \\| b \\|\n){0,40}",
+    ) {
+        let shown: String = render_as(&rows(&text), &Theme::default(), 60, Fences::Boxed, Style::new()).iter().map(ToString::to_string).collect();
+        let letters = |text: &str, c: char| text.chars().filter(|other| *other == c).count();
+        for c in ['a', 'b', 'c', '<', '&'] {
+            prop_assert_eq!(letters(&shown, c), letters(&text, c), "{:?} in {:?}", text, shown);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! for people to read and write too: docs/permissions.md.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_agent::regular_file::{self, Links};
 use askuser_agent::{Allowed, AllowedRule, Scope};
 use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ struct File {
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
+/// More than anybody allows one by one.
+const MAX_BYTES: u64 = 16 << 20;
+
 /// Stands for every folder. No folder is called that: theirs are absolute paths.
 const EVERYWHERE: &str = "*";
 
@@ -43,7 +47,7 @@ impl File {
             check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
         }
         trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
-        match fs::read(&self.file) {
+        match regular_file::read(&self.file, Links::Follow, MAX_BYTES) {
             // Some editors put a byte order mark there.
             Ok(bytes) => {
                 let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
@@ -51,7 +55,10 @@ impl File {
                     .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", self.file.display())))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(io::Error::other(format!("{} {error}", self.file.display())))
+            }
+            Err(error) => Err(io::Error::other(format!("{} cannot be read: {error}", self.file.display()))),
         }
     }
 }
@@ -130,7 +137,7 @@ fn private_file(path: &Path) -> io::Result<fs::File> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    regular_file::open_with(&mut options, path, Links::Follow)
 }
 
 #[cfg(test)]
@@ -199,6 +206,20 @@ mod tests {
         assert!(!rules.contains("Bash", "ls") && !rules.contains("Bash prefix", "cargo test"));
         let left: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_place_of_the_rules_or_their_lock_hangs_nothing_and_allows_nothing() {
+        for name in ["allowed.json", "allowed.lock"] {
+            let state = tempfile::tempdir().unwrap();
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mkfifoat(rustix::fs::CWD, state.path().join(name), mode).unwrap();
+            let rules = File { file: state.path().join("allowed.json"), folder: "/a".into() };
+            assert!(!rules.contains("Bash", "ls"));
+            let error = rules.insert("Bash", "ls").unwrap_err().to_string();
+            assert!(error.ends_with("is a pipe, must be a regular file"), "{error}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
 
-use crate::agent::app::tool_calls::about;
+use crate::agent::app::tool_calls::{about, shown_name};
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::inbox;
 use crate::signals::{Signal, Signals};
@@ -9,13 +9,14 @@ use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, Permissio
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
+use askuser_cli::result;
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
-use std::io::{self, BufReader, IsTerminal, Write};
+use std::io::{self, BufReader, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -80,7 +81,7 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
 pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let lines = Lines::write(io::stdout());
+    let lines = Lines::write(result::stdout().map_err(failed)?);
     let front_end = (wanted.output == Output::Stream && stdin_may_speak())
         .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()));
     let (front_end, requests) = match front_end {
@@ -319,8 +320,10 @@ impl Tally {
                 let about = self.running.remove(&id).unwrap_or_default();
                 if details["permission"]["status"] == "unavailable" {
                     let help = self.what_permits(&name);
-                    self.lacking
-                        .push(format!("not run, because nobody was there to permit it: {name} {about}; {help}"));
+                    self.lacking.push(format!(
+                        "not run, because nobody was there to permit it: {} {about}; {help}",
+                        shown_name(&name)
+                    ));
                 } else if details["status"] == "unavailable" {
                     let help = "--answers FILE or a front end can answer it";
                     self.lacking.push(format!("nobody was there to answer: {about}; {help}"));
@@ -410,9 +413,8 @@ async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>)
 
 /// Somebody paid for this: it must not be lost with the stream it was meant for.
 fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
-    written.map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+    result::write_all(&format!("{text}\n"))
+        .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
 }
 
 fn unwritable(error: io::Error) -> Failure {

@@ -117,9 +117,15 @@ fn supervisor() -> Vec<OsString> {
     }
 }
 
-/// The keys of all providers, whichever is used.
+/// The keys of all providers, whichever is used, and the passwords in their addresses.
 fn secrets(settings: &Settings) -> Secrets {
-    Secrets::in_variables(provider::key_variables(), |name| std::env::var(name).ok(), &settings.pass_env)
+    let environment = |name: &str| std::env::var(name).ok();
+    let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
+    Secrets::in_variables(provider::key_variables(), environment, &settings.pass_env).and_in_addresses(
+        addresses,
+        environment,
+        &settings.pass_env,
+    )
 }
 
 /// Commands run as the same user: they must not read the keys from this process's memory or its /proc/PID/environ.

@@ -65,6 +65,14 @@ mod tests {
     }
 
     #[test]
+    fn a_command_of_three_lines_is_not_listed_as_if_it_were_one() {
+        let rule = AllowedRule::new("Bash", "echo a #\nrm -r b\r\ntrue", askuser_agent::Scope::Folder);
+        let listed = "Not asked for in this folder:\n  1  Bash: echo a # ⏎ rm -r b ⏎ true (exactly this)\n/permissions remove N \
+                      asks again.";
+        assert_eq!(listing(&[rule]), listed);
+    }
+
+    #[test]
     fn a_program_that_is_not_known_is_allowed_with_a_warning() {
         let rules = Agent::new(Script::default()).permission_rules();
         let added = "Not asked for any more in this folder: Bash: cat * (whatever plain words follow), for this session\nThis \

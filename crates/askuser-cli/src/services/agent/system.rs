@@ -75,7 +75,7 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
         match notes(&folder.join(file), room.min(MAX_BYTES)) {
             Notes::Text(text) => return Some((name, text)),
             Notes::Cut(text) => {
-                notice(&format!("is long: only its first {} bytes are read", room.min(MAX_BYTES)));
+                notice(&how_much(room.min(MAX_BYTES)));
                 return (!text.is_empty()).then_some((name, text));
             }
             Notes::Refused(fact) => notice(&format!("{fact}: it is not read")),
@@ -83,6 +83,14 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
         }
     }
     None
+}
+
+/// How much is read of a file that is longer.
+fn how_much(bytes: u64) -> String {
+    match bytes {
+        0 => format!("is not read: those of the folders below it have {MAX_TOTAL_BYTES} bytes already"),
+        bytes => format!("is long: only its first {bytes} bytes are read"),
+    }
 }
 
 fn notes(path: &Path, max_bytes: u64) -> Notes {
@@ -175,6 +183,18 @@ mod tests {
         let expected = [("a/AGENTS.md", 19_995), ("a/b/AGENTS.md", 20_000), ("a/b/c/AGENTS.md", 5)]
             .map(|(n, l)| (n.to_owned(), l));
         assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn nobody_is_told_that_the_first_0_bytes_are_read() {
+        assert_eq!(how_much(0), "is not read: those of the folders below it have 40000 bytes already");
+        assert_eq!(how_much(7), "is long: only its first 7 bytes are read");
+    }
+
+    #[test]
+    fn a_folder_is_not_called_a_link_or_a_device() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(notes(folder.path(), 10), Notes::Refused(fact) if fact == "is not a regular file"));
     }
 
     #[cfg(unix)]

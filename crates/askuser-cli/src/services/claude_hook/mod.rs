@@ -12,12 +12,12 @@ use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::hook_event::{ENTRYPOINT, HookEvent};
 use askuser_cli::json::harmless;
+use askuser_cli::result;
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
 use elicitation::Form;
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Who asks.
@@ -158,11 +158,8 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
 
 fn print(kind: HookEvent, request: &Request, form: Option<&Form>, resolution: &Resolution) -> Result<(), Failure> {
     let Some(said) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
-    let mut stdout = std::io::stdout().lock();
     let line = harmless(&json!({"hookSpecificOutput": said}));
-    writeln!(stdout, "{line}")
-        .and_then(|()| stdout.flush())
-        .map_err(|error| Failure::new(format!("cannot write: {error}")))
+    result::write_all(&format!("{line}\n")).map_err(|error| Failure::new(format!("cannot write: {error}")))
 }
 
 #[cfg(test)]

@@ -24,13 +24,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return ask_here::run(Input::read(&args, &settings)?, &settings, askuser_terminal::ask_request);
     }
     failure::outlive_file_size_limit();
-    let set = match source::question_set(&args, &settings)? {
-        Ok(set) => set,
-        Err(violations) => {
-            result::print_rejection(&violations, &settings)?;
-            return Err(source::invalid(violations));
-        }
-    };
+    let set = source::question_set(&args, &settings).map_err(|rejected| result::rejected(rejected, &settings))?;
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
     let request = Request::new(key(&args), set).with_origin(origin(from)).with_deadline(settings.timeout);
     let surfaces = Surfaces::of(&settings)?;

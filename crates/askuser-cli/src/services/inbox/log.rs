@@ -1,6 +1,7 @@
 //! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
 
 use super::{failed, open_existing, parse, words};
+use askuser::sanitize;
 use askuser::store::{Ending, Filter, StoredQuestion};
 use askuser_cli::config::duration;
 use askuser_cli::failure::{Failure, exit};
@@ -32,7 +33,14 @@ pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     }
 }
 
-/// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: Which database? → PostgreSQL (ada from terminal, after 2 min)`.
+/// What is asked, in quotes: a text cannot pass for an outcome of ours.
+fn quoted(question: &StoredQuestion) -> String {
+    let texts =
+        question.request.set().questions().iter().map(|question| format!("{:?}", sanitize::line(question.text())));
+    texts.collect::<Vec<_>>().join(" · ")
+}
+
+/// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
     let set = question.request.set();
     let asked = format!(
@@ -41,7 +49,7 @@ fn line(question: &StoredQuestion) -> String {
         question.id,
         words::who(question),
         words::folder(question),
-        words::asked(question)
+        quoted(question)
     );
     let Some(ending) = &question.ending else {
         let waits = words::duration(words::now_ms().saturating_sub(question.asked_ms));
@@ -50,7 +58,7 @@ fn line(question: &StoredQuestion) -> String {
     };
     let after = ending.at_ms().map(|at| words::duration(at.saturating_sub(question.asked_ms))).unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
-    let by = ending.by().map(|by| askuser::sanitize::line(by).into_owned()).unwrap_or_else(|| "nobody".into());
+    let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "nobody".into());
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
     let delivered = match (question.delivered_ms, ending) {
         (None, Ending::Resolved(_)) => ", not delivered yet",

@@ -4,6 +4,7 @@
 //! skipped. The app works without the file.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_agent::regular_file::{self, Links};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ impl HistoryFile {
     /// Reads the history file in a state folder; returns its entries, the oldest first.
     pub(crate) fn open(folder: &Path) -> (HistoryFile, Vec<String>) {
         let history_file = HistoryFile { path: folder.join("history.jsonl") };
-        let bytes = fs::read(&history_file.path).unwrap_or_default();
+        let bytes = regular_file::read(&history_file.path, Links::Follow, u64::MAX).unwrap_or_default();
         let read = |line: &[u8]| serde_json::from_slice::<String>(line).ok();
         let mut texts: Vec<String> = bytes.split(|byte| *byte == b'\n').filter_map(read).collect();
         texts.dedup();
@@ -47,7 +48,9 @@ impl HistoryFile {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        private().append(true).create(true).open(&self.path)?.write_all(&line(text)?)
+        let mut options = private();
+        options.append(true).create(true);
+        regular_file::open_with(&mut options, &self.path, Links::Follow)?.write_all(&line(text)?)
     }
 
     fn rewrite(&self, texts: &[String]) -> io::Result<()> {

@@ -7,7 +7,7 @@
 use super::agent_thread::Session;
 use super::recall::Closing;
 use super::slash_commands;
-use super::tool_calls::{CallStatus, CallSummary, format_duration};
+use super::tool_calls::{CallStatus, CallSummary, format_duration, without_signs};
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
@@ -194,8 +194,11 @@ pub(crate) fn call_start(
 fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
     let mut spans = vec![Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary))];
     if let Some(task) = task {
-        let task = truncate(&sanitize::line(task), columns / 3, theme);
-        spans.push(Span::styled(format!("{task}: "), theme.style(Role::Muted)));
+        // What the model calls the task follows a word of ours, and takes a third of the row together with it.
+        const TASK: &str = "Task ";
+        let room = (columns / 3).saturating_sub(TASK.len());
+        let task = truncate(&without_signs(&sanitize::line(task)), room, theme);
+        spans.push(Span::styled(format!("{TASK}{task}: "), theme.style(Role::Muted)));
     }
     let name = truncate(&sanitize::line(name), (columns / 4).max(8), theme);
     spans.push(Span::styled(name, theme.style(Role::Text).add_modifier(Modifier::BOLD)));
@@ -204,7 +207,8 @@ fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> V
 
 fn with_about(mut spans: Vec<Span<'static>>, about: &str, theme: &Theme, room: usize) -> Vec<Span<'static>> {
     if !about.is_empty() && room > 4 {
-        spans.push(Span::styled(format!(" {}", truncate(about, room, theme)), theme.style(Role::Secondary)));
+        let about = truncate(&without_signs(about), room, theme);
+        spans.push(Span::styled(format!(" {about}"), theme.style(Role::Secondary)));
     }
     spans
 }

@@ -68,7 +68,7 @@ fn only_what_is_ours_begins_in_the_first_column() {
     assert_eq!(show(&output, 80), ["… 2 earlier lines, Ctrl-O or /output shows all", "    c"]);
     let diff = Item::Diff { text: "+a\n+b".into(), max_lines: 1 };
     assert_eq!(show(&diff, 80), ["    +a", "… 1 more line, Ctrl-O or /output shows all"]);
-    assert_eq!(show(&ended("ls", Some("audit deps"), &[]), 80), ["● audit deps: Bash ls  ✔ 0.4s"]);
+    assert_eq!(show(&ended("ls", Some("audit deps"), &[]), 80), ["● Task audit deps: Bash ls  ✔ 0.4s"]);
 }
 
 #[test]
@@ -85,4 +85,17 @@ fn of_a_very_long_message_the_beginning_is_shown() {
     let shown = show(&Item::UserMessage(text), 80);
     assert_eq!((shown.len(), shown[0].as_str(), shown[11].as_str()), (13, "> line 1", "  line 12"));
     assert_eq!(shown[12], "… 88 more lines of your message");
+}
+
+#[test]
+fn no_text_of_the_model_on_the_line_of_a_call_looks_like_a_call_or_what_came_of_it() {
+    let forged = "Bash rm -rf build  ✔ Allow once";
+    assert_eq!(
+        show(&ended("ls", Some(forged), &[]), 120),
+        ["● Task Bash rm -rf build  \u{fffd} Allow…: Bash ls  ✔ 0.4s"]
+    );
+    assert_eq!(
+        show(&ended("* ● x · y … ✘", None, &[]), 100),
+        ["● Bash * \u{fffd} x \u{fffd} y \u{fffd} \u{fffd}  ✔ 0.4s"]
+    );
 }

@@ -2,8 +2,9 @@
 
 use super::outputs::OutputId;
 use askuser::{sanitize, tool};
-use askuser_agent::ToolResult;
+use askuser_agent::{OWN_COMMAND, ToolResult};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A call that is running.
@@ -84,6 +85,25 @@ pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
     matches!(name, tool::NAME | "ExitPlanMode")
 }
 
+/// A tool's name as it begins a line of ours. A model can call a tool that there is not, by a name of any length with blanks and
+/// signs in it: that is shown as what it is, a text.
+pub(crate) fn shown_name(name: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match name == OWN_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
+        true => name.to_owned(),
+        false => format!("unknown tool {:?}", without_signs(&sanitize::line(name))),
+    }
+}
+
+/// A text of others on a line that begins with words of ours, without the signs that stand there for what came of a call.
+pub(crate) fn without_signs(text: &str) -> Cow<'_, str> {
+    const OURS: [char; 13] = ['✔', '✓', '✅', '✘', '✗', '❌', '●', '○', '•', '·', '⚠', '…', '→'];
+    match text.contains(OURS) {
+        true => text.replace(OURS, "\u{fffd}").into(),
+        false => text.into(),
+    }
+}
+
 /// A call's input in one line: its most descriptive field, or all of it.
 pub(crate) fn about(input: &Value) -> String {
     const DESCRIPTIVE_FIELDS: &[&str] =
@@ -158,9 +178,15 @@ impl RunningCall {
         }
     }
 
+    /// Whether its input has this text.
+    fn says(&self, text: &str) -> bool {
+        let mut texts = self.input.as_object().into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str);
+        self.about.contains(text) || texts.any(|input| sanitize::line(input).contains(text))
+    }
+
     /// The line printed above its question, so that the answer below it has a context.
     pub(crate) fn asking(&self, about: Option<String>) -> CallSummary {
-        let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { self.name.clone() };
+        let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { shown_name(&self.name) };
         let about = about.unwrap_or_else(|| self.about.clone());
         CallSummary { name, about, status: CallStatus::Asking, ..self.running() }
     }
@@ -168,7 +194,7 @@ impl RunningCall {
     /// As long as it runs.
     pub(crate) fn running(&self) -> CallSummary {
         let (about, task) = (self.about.clone(), self.task.clone());
-        CallSummary { about, task, status: CallStatus::Running, ..CallSummary::named(&self.name) }
+        CallSummary { about, task, status: CallStatus::Running, ..CallSummary::named(&shown_name(&self.name)) }
     }
 
     pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {
@@ -180,10 +206,10 @@ impl RunningCall {
         let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
         if let (Some(subtitle), Subtitle::Informative) = (subtitle, self.subtitle) {
             let subtitle = sanitize::line(subtitle).into_owned();
-            // The subtitle often repeats what `about` shows already.
+            // The subtitle often repeats what the call is about. It is no fact then, but the model's text.
             let whole = subtitle.trim_end_matches('…').trim_end();
-            if !self.about.contains(whole) && !sanitize::is_blank(whole) {
-                facts.push(subtitle);
+            if !self.says(whole) && !sanitize::is_blank(whole) {
+                facts.push(without_signs(&subtitle).into_owned());
             }
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
@@ -304,6 +330,21 @@ mod tests {
     fn a_subtitle_that_was_cut_is_not_told_beside_the_whole() {
         let task = call("Task", json!({"description": "audit all of the dependencies"}));
         assert_eq!(facts(&task, &ToolResult::ok("").titled("Task", "audit all of…")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pattern_of_the_model_is_not_told_as_a_fact_about_the_call() {
+        let glob = call("Glob", json!({"pattern": "*\n✔ Bash: Allow once"}));
+        assert_eq!(glob.about, "* ...");
+        let result = ToolResult::ok("").titled("Glob", "*\n✔ Bash: Allow once");
+        assert_eq!(facts(&glob, &result), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_tool_that_there_is_not_is_shown_as_a_text_and_with_none_of_our_signs() {
+        assert_eq!(["Bash", "mcp__a-b", "!"].map(shown_name), ["Bash", "mcp__a-b", "!"]);
+        assert_eq!(shown_name("Bash rm x  ✔ Allow once"), "unknown tool \"Bash rm x  \u{fffd} Allow once\"");
+        assert_eq!(["", "/diff"].map(shown_name), ["unknown tool \"\"", "unknown tool \"/diff\""]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_f
 use super::send::context_percent;
 use super::slash_commands;
 use super::state::{State, Stopping};
-use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt};
+use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt, shown_name};
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_agent::{PermissionMode, Usage};
@@ -92,7 +92,8 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
             continue;
         }
         let time = format_duration(whole_seconds(call.working_time(now)));
-        let mut spans = call_start(&call.name, &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
+        let mut spans =
+            call_start(&shown_name(&call.name), &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
         spans.push(Span::styled(format!("  {time}"), muted));
         lines.push(Line::from(spans));
         let written = call.output.and_then(|output| state.outputs.get(output));

@@ -1,0 +1,130 @@
+//! Opens the files that we look for ourselves: regular files alone. A pipe would hang us, a device may never end, and both
+//! can stand under a name that a project or another program has made.
+
+use std::fs::{File, FileType, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What is done with a symbolic link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// It leads where it leads: in folders of the user's own.
+    Follow,
+    /// It is not a file: in folders that are not trusted, where it might lead to any file of the user's.
+    Refuse,
+}
+
+/// Opens a regular file to be read, and does not wait for anything else.
+///
+/// # Errors
+/// Where it cannot be opened; [`io::ErrorKind::InvalidInput`] where it is not a regular file, with words that follow a name:
+/// "is a pipe, must be a regular file".
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    open_with(OpenOptions::new().read(true), path, links)
+}
+
+/// The same with options of one's own.
+///
+/// # Errors
+/// As of [`open`].
+pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Result<File> {
+    let metadata = match links {
+        Links::Follow => path.metadata(),
+        Links::Refuse => path.symlink_metadata(),
+    };
+    match metadata {
+        Ok(metadata) => regular(metadata.file_type())?,
+        // It may be about to be made.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        // What is swapped in late neither hangs nor is followed.
+        let flags = match links {
+            Links::Follow => OFlags::NONBLOCK,
+            Links::Refuse => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+        };
+        options.custom_flags(flags.bits() as i32);
+    }
+    let file = options.open(path)?;
+    regular(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `max_bytes`.
+///
+/// # Errors
+/// As of [`open`]; [`io::ErrorKind::FileTooLarge`] where it is longer.
+pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, links)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max_bytes {
+        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {max_bytes} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
+fn regular(kind: FileType) -> io::Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = format!("is {}, must be a regular file", name(kind));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+fn name(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    match (kind.is_symlink(), kind.is_dir()) {
+        (true, _) => "a link",
+        (_, true) => "a folder",
+        _ => "a device",
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode};
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn refusal(path: &Path, links: Links) -> String {
+        open(path, links).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_called_what_it_is_and_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();
+        fs::write(at("file"), "text").unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        symlink(at("pipe"), at("link to a pipe")).unwrap();
+        assert_eq!(refusal(&at("pipe"), Links::Follow), "is a pipe, must be a regular file");
+        assert_eq!(refusal(&at("link to a pipe"), Links::Follow), "is a pipe, must be a regular file");
+        assert_eq!(refusal(folder.path(), Links::Follow), "is a folder, must be a regular file");
+        assert_eq!(refusal(Path::new("/dev/zero"), Links::Follow), "is a device, must be a regular file");
+        assert_eq!(refusal(&at("link"), Links::Refuse), "is a link, must be a regular file");
+        assert_eq!(read(&at("link"), Links::Follow, 4).unwrap(), b"text");
+    }
+
+    #[test]
+    fn no_more_than_asked_for_is_read_of_a_file_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse");
+        fs::File::create(&path).unwrap().set_len(1 << 36).unwrap();
+        assert_eq!(read(&path, Links::Refuse, 100).unwrap_err().to_string(), "is longer than 100 bytes");
+    }
+}
