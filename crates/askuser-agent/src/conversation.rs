@@ -45,7 +45,8 @@ struct State {
 }
 
 impl Agent {
-    /// Splits the agent into a handle and the stream of its events. A turn that was cut off is taken up first.
+    /// Splits the agent into a handle and the stream of its events. A turn that was cut off is taken up first, up to what had
+    /// not begun if something has been said by the time the stream is polled.
     ///
     /// ```
     /// use askuser_agent::{Agent, AgentEvent, Script};
@@ -144,13 +145,19 @@ impl Conversation {
     async fn run(mut self) {
         self.publish();
         let (sender, state) = (self.sender.clone(), self.state.clone());
-        let end = match self.agent.resume() {
+        // Whoever comes back with something to say is heard before anything begins that had not.
+        let mut first = self.commands.try_recv().ok();
+        let said = CancellationToken::new();
+        if matches!(first, Some(Command::Say(_))) {
+            said.cancel();
+        }
+        let end = match self.agent.resume_until_said(said) {
             Some(run) => follow(run, &sender, &state).await,
             None => None,
         };
         self.publish();
         end.into_iter().for_each(|event| sender.send(event));
-        while let Some(command) = self.commands.recv().await {
+        while let Some(command) = self.next(&mut first).await {
             match command {
                 Command::Say(text) => {
                     let end = follow(self.agent.run(text), &sender, &state).await;
@@ -169,6 +176,13 @@ impl Conversation {
                 }
             }
             self.publish();
+        }
+    }
+
+    async fn next(&mut self, first: &mut Option<Command>) -> Option<Command> {
+        match first.take() {
+            Some(command) => Some(command),
+            None => self.commands.recv().await,
         }
     }
 

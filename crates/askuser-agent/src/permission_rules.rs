@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(words("Bash", "true", Scope::Session), "Bash: true (exactly this), for this session");
         assert_eq!(
             words("Bash prefix", "cargo test", Scope::Folder),
-            "Bash: cargo test * (whatever plain words follow)"
+            "Bash: cargo test * (with plain words and harmless options)"
         );
         assert_eq!(words("edits", "edit in /x", Scope::Folder), "Edit and Write: files in /x");
         assert_eq!(words("edits", "edit", Scope::Folder), "Edit and Write: files in the working folder");

@@ -38,14 +38,16 @@ impl Policy {
         self.apply_where(set, |_| true)
     }
 
-    /// The same for a request. Only an option gives or refuses a permission: words in place of one were written for another
-    /// question, and leave it unanswered.
+    /// The same for a request. Only an option gives or refuses a permission, or approves a plan: words in place of one were
+    /// written for another question, and leave it unanswered.
     ///
     /// # Errors
     /// The same.
     pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
         match request.key().purpose() {
-            Purpose::Permission => self.apply_where(request.set(), |answer| !answer.selected_options.is_empty()),
+            Purpose::Permission | Purpose::Plan => {
+                self.apply_where(request.set(), |answer| !answer.selected_options.is_empty())
+            }
             _ => self.apply(request.set()),
         }
     }

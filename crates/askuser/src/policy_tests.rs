@@ -387,7 +387,9 @@ fn only_an_option_decides_a_permission() {
     let request = |purpose| Request::new(RequestKey::new("s", "c").for_purpose(purpose), set.clone());
     let policy = |value| Policy { answers: Some(Answers::parse(&value).unwrap()), headless: None };
     let words = policy(json!({"/.*/": {"other": "bun"}}));
-    assert_eq!(words.apply_to(&request(Purpose::Permission)).unwrap(), Decision::Ask(vec![]));
+    for purpose in [Purpose::Permission, Purpose::Plan] {
+        assert_eq!(words.apply_to(&request(purpose)).unwrap(), Decision::Ask(vec![]));
+    }
     assert!(matches!(words.apply_to(&request(Purpose::Question)).unwrap(), Decision::Settled(_)));
     let status = |policy: &Policy| match policy.decide(&request(Purpose::Permission)) {
         Decision::Settled(resolution) => resolution.outcome().status().clone(),

@@ -176,7 +176,7 @@ impl QuestionSet {
         let mut bad = Gathered::default();
         for (i, question) in self.questions.iter().enumerate() {
             if let Some(name) = names.iter().find(|name| reads_like(question.header(), name)) {
-                let fact = format!("reads like {name:?}, the name of a tool or of a permission");
+                let fact = format!("reads like {name:?}, which heads questions of another kind");
                 bad.add(format!("questions[{i}].header"), fact, "must say what the question is about");
             }
         }

@@ -3,6 +3,7 @@
 use crate::message::ToolCall;
 use crate::permission;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tools::exit_plan_mode;
 use askuser::{QuestionSet, Rules, Violations, report, tool};
 
 /// This agent has a plan mode.
@@ -17,10 +18,11 @@ pub struct AskUserQuestion {
 
 impl AskUserQuestion {
     /// A question must not pass for a permission: neither to the person, nor in the conversation once it is answered, nor to
-    /// answers that were written beforehand for permissions.
+    /// answers that were written beforehand for permissions. Nor must it pass for the approval of a plan.
     fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
         let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
-        set.reserving(context.shared.tools.names().map(permission::header).chain(permission::RESERVED_HEADERS))
+        let of_tools = context.shared.tools.names().map(permission::header);
+        set.reserving(of_tools.chain(permission::RESERVED_HEADERS).chain([exit_plan_mode::HEADER]))
     }
 }
 

@@ -66,8 +66,11 @@ impl Tool for ExitPlanMode {
     }
 }
 
+/// How the question for approval is headed.
+pub(crate) const HEADER: &str = "Plan";
+
 fn question() -> Result<QuestionSet, Stop> {
-    let question = QuestionInput::new("Go ahead with this plan?", "Plan")
+    let question = QuestionInput::new("Go ahead with this plan?", HEADER)
         .option("Go ahead", "Leave plan mode. Changes still ask for permission")
         .option("Go ahead, accept edits", "Leave plan mode. Edits in this folder do not ask")
         .option("Keep planning", "Stay in plan mode. A note or Other says what to change");
@@ -83,9 +86,19 @@ fn verdict(asked: &Asked) -> (Option<PermissionMode>, String) {
             Some(GO_AND_EDIT) => Some(PermissionMode::AcceptEdits),
             _ => None,
         };
-        let says = match mode {
-            Some(_) => "The user approved the plan. Plan mode is over: carry it out.",
-            None => "The user did not approve the plan yet. Still in plan mode: revise it and present it again.",
+        let says = match (mode, asked.resolution.is_a_persons()) {
+            (Some(_), true) => "The user approved the plan. Plan mode is over: carry it out.",
+            (None, true) => {
+                "The user did not approve the plan yet. Still in plan mode: revise it and present it again."
+            }
+            (Some(_), false) => {
+                "Answers that were written beforehand approve the plan; the user was not asked. Plan mode is over: carry it \
+                 out."
+            }
+            (None, false) => {
+                "Answers that were written beforehand do not approve the plan; the user was not asked. Still in plan mode: \
+                 end your turn with the plan."
+            }
         };
         return (mode, format!("{says}{}{}", words(custom_input), words(note)));
     }

@@ -7,7 +7,7 @@ mod bash;
 mod blocking;
 mod confined_path;
 mod edit;
-mod exit_plan_mode;
+pub(crate) mod exit_plan_mode;
 pub(crate) mod file_change;
 #[cfg(all(test, unix))]
 pub(crate) mod fixtures;

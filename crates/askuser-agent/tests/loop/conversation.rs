@@ -1,7 +1,7 @@
 //! The handle and the owned stream that an app has of an agent.
 
-use crate::support::{Log, Played, Silent, ask, finish, says, script};
-use askuser_agent::{Agent, AgentEvent, FailureKind, PermissionMode, tools};
+use crate::support::*;
+use askuser_agent::{Agent, AgentEvent, FailureKind, Message, PermissionMode, Permissions, Transcript, tools};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -75,4 +75,34 @@ async fn the_mode_is_changed_and_seen_from_the_handle() {
     handle.say("hi");
     assert!(events.next().await.is_some());
     assert_eq!(handle.mode(), PermissionMode::Plan);
+}
+
+#[tokio::test]
+async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off() {
+    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let model = || {
+        calling([
+            json!([{"name": "Act", "input": {"at": "a", "forever": true}}, {"name": "Act", "input": {"at": "b"}}]),
+        ])
+    };
+    let agent = |transcript| {
+        let permissions = Permissions::new(PermissionMode::Allow);
+        Agent::new(model()).with_tools(registry(&log)).with_permissions(permissions).with_transcript(transcript)
+    };
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    let mut first = agent(transcript);
+    let mut run = first.run("go");
+    until(&mut run, &log, "begin Act a").await;
+    drop(run);
+    drop(first);
+    let (handle, mut events) = agent(Transcript::open(folder.path(), &id).unwrap()).start();
+    handle.say("stop");
+    while let Some(event) = events.next().await {
+        if matches!(&event, AgentEvent::Done { text } if text == "done") {
+            break;
+        }
+    }
+    assert_eq!(log.lines(), ["begin Act a"]);
+    assert!(matches!(&handle.messages()[3], Message::User { text } if text == "stop"));
 }

@@ -412,7 +412,7 @@ async fn words_for_other_questions_do_not_refuse_a_permission_while_the_person_i
 
 #[tokio::test]
 async fn an_answer_written_for_a_permission_does_not_answer_a_question_of_the_model() {
-    for header in ["Act", "act:", "\u{410}ct", "Look", "Allow once", "Permission", "AskUserQuest"] {
+    for header in ["Act", "act:", "\u{410}ct", "Look", "Allow once", "Permission", "AskUserQuest", "Plan"] {
         let input = json!({"questions": [{
             "question": "May I?", "header": header, "multiSelect": false, "options": [
                 {"label": "Allow once", "description": "Yes"}, {"label": "No", "description": "No"},
@@ -425,5 +425,27 @@ async fn an_answer_written_for_a_permission_does_not_answer_a_question_of_the_mo
         finish(&mut agent, "go").await;
         let (read, is_error) = requests.last_result();
         assert!(is_error && read.contains("questions[0].header: reads like "), "{header}: {read}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_a_file_of_answers_approves_is_not_called_approved_by_the_user() {
+    for (answer, mode, words) in [
+        (
+            "Go ahead",
+            PermissionMode::Ask,
+            "Answers that were written beforehand approve the plan; the user was not asked.",
+        ),
+        ("Keep planning", PermissionMode::Plan, "Answers that were written beforehand do not approve the plan"),
+    ] {
+        let log = Log::default();
+        let (model, requests) = watched(calling([json!([{"name": "ExitPlanMode", "input": {"plan": "1. Do it"}}])]));
+        let mut agent = Agent::new(model)
+            .with_tools(registry(&log))
+            .with_asker(behind(json!({"Plan": answer}), Person::new([])))
+            .with_permissions(Permissions::new(PermissionMode::Plan));
+        finish(&mut agent, "go").await;
+        let (read, _) = requests.last_result();
+        assert!(read.starts_with(words) && agent.mode() == mode, "{read}");
     }
 }

@@ -210,7 +210,11 @@ fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
 
 #[test]
 fn the_doctor_and_config_tell_of_settings_that_are_broken() {
-    let stage = Stage::new().file("askuser.toml", "\"\\u001b]0;pwned\\u0007x\" = 1");
+    let broken = "\"\\u001b]0;pwned\\u0007x\" = 1";
+    let project = Stage::new().file("askuser.toml", broken).run(&["doctor"]);
+    assert!(project.stderr.contains("x is ignored, there is no such setting"), "{}", project.stderr);
+    assert!(!project.stderr.contains('\u{1b}'), "{}", project.stderr);
+    let stage = Stage::new().file("config/askuser/askuser.toml", broken);
     let ended = stage.run(&["doctor"]);
     assert!(
         ended.stdout.contains("settings      broken") && ended.stdout.contains("unknown setting x"),

@@ -379,7 +379,7 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
     let asked = id(&pending(&stage, 1)[0]).to_owned();
     first.kill().unwrap();
     first.wait().unwrap();
-    let second = agent(&["-p", "go on", "--continue", "--output", "json"]);
+    let second = agent(&["--continue", "--output", "json"]);
     while pending(&stage, 1)[0]["asker"]["waits"] == false {}
     assert_eq!(id(&pending(&stage, 1)[0]), asked, "nothing is asked twice");
     let answered = run(&stage, &["answer", &asked, "--select", "Database=PostgreSQL", "--select", "Features=History"]);

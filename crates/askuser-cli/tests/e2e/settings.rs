@@ -139,7 +139,7 @@ fn a_project_cannot_answer_in_the_users_place() {
         let stage = Stage::new().file("askuser.toml", line).file("a.json", r#"{"Database": "SQLite"}"#);
         let ended = stage.run(&["ask", &example("database")]);
         assert_eq!(ended.code, Some(3), "{}", ended.stderr);
-        let warning = format!("askuser.toml: {name} is ignored, a project's file cannot set it;");
+        let warning = format!("askuser.toml, line 1: {name} is ignored, a project's file cannot set it;");
         assert!(ended.stderr.contains(&warning), "{}", ended.stderr);
     }
 }
@@ -153,7 +153,7 @@ fn an_answers_file_in_the_users_file_is_meant_from_there() {
 
 #[test]
 fn an_unknown_setting_is_named_with_its_file() {
-    let stage = Stage::new().file("askuser.toml", "timeot = \"5m\"\n");
+    let stage = user(Stage::new(), "timeot = \"5m\"\n");
     let ended = stage.run(&["config"]);
     assert_eq!(ended.code, Some(2));
     assert!(
@@ -175,8 +175,33 @@ fn a_bad_value_is_named_with_its_origin() {
 
 #[test]
 fn a_file_that_is_not_toml_is_named() {
-    let stage = Stage::new().file("askuser.toml", "what is this");
+    let stage = user(Stage::new(), "what is this");
     let ended = stage.run(&["config"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("askuser.toml: "), "{}", ended.stderr);
+}
+
+#[test]
+fn a_broken_file_of_a_project_does_not_keep_anybody_from_being_asked() {
+    for (contents, words) in [
+        ("root:secret:1::", "askuser.toml, line 1: not TOML: it is ignored"),
+        ("\ntimeot = \"secret\"", "askuser.toml, line 2: timeot is ignored, there is no such setting"),
+        ("theme = \"secret\"", "askuser.toml, line 1: theme is ignored, its value is none that it can have"),
+    ] {
+        let stage = Stage::new().file("askuser.toml", contents).env("ASKUSER_HEADLESS", "recommended");
+        let ended = stage.run(&["ask", &example("database")]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert!(ended.stderr.contains(words) && !ended.stderr.contains("secret"), "{}", ended.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_projects_file_that_is_a_link_is_not_shown_to_anybody() {
+    let stage = Stage::new().file("shadow", "root:secret:1::").env("ASKUSER_HEADLESS", "recommended");
+    std::os::unix::fs::symlink(stage.path("shadow"), stage.path("askuser.toml")).unwrap();
+    let ended = stage.run(&["ask", &example("database")]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let words = "askuser.toml is not a regular file: it is ignored";
+    assert!(ended.stderr.contains(words) && !ended.stderr.contains("secret"), "{}", ended.stderr);
 }
