@@ -49,14 +49,19 @@ pub enum PrefixError {
 }
 
 /// What a command can be let through by; nothing, if it is not a plain one.
+#[cfg(test)]
 pub(crate) fn prefixes(command: &str) -> Prefixes {
-    let Some(words) = plain_words(command) else { return Prefixes::default() };
-    if is_harmless(&words).is_err() {
+    plain_words(command).map_or_else(Prefixes::default, |words| prefixes_of(&words))
+}
+
+/// The same for its words.
+pub(crate) fn prefixes_of(words: &[String]) -> Prefixes {
+    if is_harmless(words).is_err() {
         return Prefixes::default();
     }
     let lets_through = |count: &usize| check(&words[..*count]).is_ok();
     let joined = |count: usize| words[..count].join(" ");
-    let offered = offered(&words).filter(lets_through);
+    let offered = offered(words).filter(lets_through);
     Prefixes { matching: (1..=words.len()).filter(lets_through).map(joined).collect(), offered: offered.map(joined) }
 }
 
@@ -139,14 +144,34 @@ pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
                 loop {
                     match chars.next()? {
                         end if end == c => break,
-                        // Between double quotes these are read by the shell.
-                        '$' | '`' | '\\' | '!' if c == '"' => return None,
+                        // Between double quotes these are read by the shell, a backslash only before one of them.
+                        '$' | '`' | '!' if c == '"' => return None,
+                        '\\' if c == '"' => match chars.next()? {
+                            '$' | '`' | '"' | '\\' | '!' | '\n' | '\r' => return None,
+                            inner => text.extend(['\\', inner]),
+                        },
                         '\n' | '\r' => return None,
                         inner => text.push(inner),
                     }
                 }
             }
             c if is_plain(c) => word.get_or_insert_default().push(c),
+            // `HEAD~1`, `v1^`, `stash@{0}`: a shell reads these signs elsewhere only.
+            '~' | '^'
+                if word
+                    .as_ref()
+                    .is_some_and(|word| word.ends_with(|c: char| c.is_alphanumeric() || "~^}".contains(c))) =>
+            {
+                word.get_or_insert_default().push(c);
+            }
+            '{' if word.as_ref().is_some_and(|word| word.ends_with(['@', '^'])) => {
+                let (inside, rest) = chars.as_str().split_once('}')?;
+                if !inside.chars().all(|c| c.is_alphanumeric() || c == '-') {
+                    return None;
+                }
+                word.get_or_insert_default().extend(["{", inside, "}"]);
+                chars = rest.chars();
+            }
             _ => return None,
         }
     }

@@ -16,11 +16,32 @@ const STAY_IN_SUBFOLDER: [&str; 7] = ["status", "grep", "ls-files", "blame", "re
 
 /// What a command can be let through by where it would run.
 pub(crate) fn prefixes(command: &str, context: &ToolContext) -> Prefixes {
-    let found = command_prefix::prefixes(command);
-    match command_prefix::plain_words(command) {
-        Some(words) if !found.matching.is_empty() && stays_inside(&words, context) => found,
-        _ => Prefixes::default(),
+    let Some(words) = command_prefix::plain_words(command).filter(|words| stays_inside(words, context)) else {
+        return Prefixes::default();
+    };
+    // What leads nowhere else is as good as a path that cannot.
+    let plain: Vec<String> =
+        words.iter().enumerate().map(|(i, word)| if i > 0 { below(word, context) } else { word.clone() }).collect();
+    command_prefix::prefixes_of(&plain)
+}
+
+/// A path of one of the folders, written from there.
+fn below(word: &str, context: &ToolContext) -> String {
+    let path = Path::new(word);
+    // An option, or something with a path in it, stays what it is.
+    if word.starts_with(['-', '+']) || word.contains(['=', ':', ',', '@']) {
+        return word.to_owned();
     }
+    if !path.is_absolute() && !path.components().any(|part| part == std::path::Component::ParentDir) {
+        return word.to_owned();
+    }
+    let folders = std::iter::once(&context.cwd).chain(&context.allowed);
+    let below = folders.filter_map(|folder| {
+        let (folder, path) =
+            (resolve_links(&context.cwd.join(folder)).ok()?, resolve_links(&context.cwd.join(path)).ok()?);
+        Some(Path::new(".").join(path.strip_prefix(folder).ok()?).display().to_string())
+    });
+    below.into_iter().next().unwrap_or_else(|| word.to_owned())
 }
 
 fn stays_inside(words: &[String], context: &ToolContext) -> bool {

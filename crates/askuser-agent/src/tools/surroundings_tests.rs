@@ -170,3 +170,34 @@ fn a_link_that_leads_out_of_the_folder_gets_past_no_rule() {
     test.context.allowed = vec![test.outside("out")];
     assert!(is_let_through(&test, "wc lnk/x"));
 }
+
+#[test]
+fn a_path_of_the_folder_is_let_through_however_it_is_written() {
+    let test = TestFolder::new().with_file("src/a.rs", "x").with_file("b.rs", "x");
+    let folder = std::path::absolute(&test.context.cwd).unwrap();
+    let full = |command: &str| command.replace("FOLDER", &folder.display().to_string());
+    for command in ["cat FOLDER/src/a.rs", "ls FOLDER", "cat src/../b.rs", "grep -rn main FOLDER/src"] {
+        let found = prefixes(&full(command), &test.context);
+        assert_eq!(found.offered.as_deref(), command.split(' ').next(), "{command}");
+    }
+    for command in
+        ["cat FOLDER/../x", "cat /etc/passwd", "cat ../x", "cat src/../../x", "FOLDER/ls", "ls --x=FOLDER/a/../b"]
+    {
+        assert!(!is_let_through(&test, &full(command)), "{command}");
+    }
+    // What looks like a path is still an option.
+    for command in ["sort --compress-program=./x/../y b.rs", "find . -exec/../x"] {
+        assert!(!is_let_through(&test, command), "{command}");
+    }
+}
+
+#[test]
+fn a_folder_that_was_added_is_inside() {
+    let mut test = TestFolder::new();
+    let added = tempfile::tempdir().unwrap();
+    write(&added.path().join("a.rs"), "x");
+    let command = format!("cat {}/a.rs", added.path().display());
+    assert!(!is_let_through(&test, &command));
+    test.context.allowed = vec![added.path().to_owned()].into();
+    assert!(is_let_through(&test, &command));
+}
