@@ -77,8 +77,8 @@ impl Agent {
 
     /// Running every command through this program, which gets the words of the command after its own. Its standard input is a
     /// socket that ends with this process: it has to end the command and all its descendants then. It ends as the command
-    /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group; where
-    /// it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
+    /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group: `s` if
+    /// it had to stop something. Where it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
     /// killed with SIGKILL. Unix only.
     pub fn supervised_by(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)

@@ -241,7 +241,7 @@ async fn supervise(
     if !group.is_alive() {
         group.mark_finished();
         // A process that left the group may still hold the pipe; it is not waited for.
-        return Ok(Exit::Exited(status));
+        return Ok(if group.others_stopped() { Exit::LeftProcesses(status) } else { Exit::Exited(status) });
     }
     group.stop().await;
     let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;

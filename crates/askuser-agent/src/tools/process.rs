@@ -31,6 +31,8 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
+    /// Whether the supervisor has stopped processes that had left the group.
+    others_stopped: bool,
     /// Its supervisor ends everything once this is closed, and writes to it when it has ended everything itself.
     lifeline: Option<Lifeline>,
 }
@@ -74,7 +76,7 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
     let child = orphans::knowing_the_child(|| command.spawn().map(|child| (child.id(), child)))?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
     drop(command);
-    Ok((ProcessGroup { id: child.id(), child, finished: false, lifeline }, output))
+    Ok((ProcessGroup { id: child.id(), child, finished: false, others_stopped: false, lifeline }, output))
 }
 
 /// What a supervisor has as its standard input, and its other end.
@@ -148,12 +150,19 @@ impl ProcessGroup {
     /// has ended.
     pub(crate) fn has_lost_supervisor(&mut self) -> bool {
         #[cfg(unix)]
-        if let Some(lifeline) = &mut self.lifeline
-            && matches!(io::Read::read(lifeline, &mut [0]), Ok(1))
-        {
-            self.lifeline = None;
+        if let Some(lifeline) = &mut self.lifeline {
+            let mut how = [0];
+            if matches!(io::Read::read(lifeline, &mut how), Ok(1)) {
+                self.lifeline = None;
+                self.others_stopped = how == *b"s";
+            }
         }
         self.lifeline.is_some()
+    }
+
+    /// Whether processes were stopped that had left the group, as far as the supervisor has said.
+    pub(crate) fn others_stopped(&self) -> bool {
+        self.others_stopped
     }
 
     /// No process is left, so the group id may be reused and must not be signalled any more.

@@ -61,9 +61,12 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
     while !descendants(Whom::OutsideOfOurGroup).is_empty() && Instant::now() < deadline {
         thread::sleep(POLL_INTERVAL);
     }
+    let was_left = !descendants(Whom::OutsideOfOurGroup).is_empty();
     end(Whom::OutsideOfOurGroup);
+    // The agent would have them as children that nobody takes note of.
+    while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
     if descendants(Whom::OutsideOfOurGroup).is_empty() {
-        report_end();
+        report_end(if was_left { b"s" } else { b"." });
     }
     if let Some(signal) = status.terminating_signal() {
         let _ = emulate_default_handler(signal);
@@ -73,10 +76,10 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
 }
 
 /// Tells the agent that nothing is left of the command but what is in its process group, which the agent looks after.
-fn report_end() {
+fn report_end(how: &[u8]) {
     // Where standard input is something else, nobody waits for it.
     let lifeline = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
-    let _ = lifeline.and_then(|mut lifeline| lifeline.write_all(b"."));
+    let _ = lifeline.and_then(|mut lifeline| lifeline.write_all(how));
 }
 
 /// Waits for the command; orphans that end meanwhile are taken note of, and forgotten.

@@ -206,7 +206,7 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
     wait_until_gone(&pid_in(&place, "pid"));
     let entries = Place::entries(&place.sessions()[0]);
     let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
-    assert_eq!(result["result"]["output"], "Exit code 3\n\nran");
+    assert_eq!(result["result"]["output"], "Exit code 3\nIts background processes were stopped.\n\nran");
 }
 
 #[cfg(target_os = "linux")]
@@ -273,6 +273,21 @@ fn what_a_command_leaves_in_its_session_is_not_waited_for() {
     let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
     assert_eq!(result["result"]["output"], "Its background processes were stopped.");
     wait_until_gone(&pid_in(&place, "pid"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_the_session_of_a_command_is_said_to_be_stopped_and_leaves_no_dead_child_behind() {
+    let place = Place::new();
+    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done");
+    let bash = |command: &str| json!({"calls": [{"name": "Bash", "input": {"command": command}}]});
+    let children = "for stat in /proc/[0-9]*/stat; do cut -d' ' -f2-4 $stat; done 2>/dev/null | grep -c \"Z $(cut -d' ' -f4 /proc/$PPID/stat)$\"";
+    let script = json!({"turns": [bash(&command), bash(children), {"text": "done"}]});
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
+    let entries = Place::entries(&place.sessions()[0]);
+    let results: Vec<&str> = entries.iter().filter_map(|entry| entry["result"]["output"].as_str()).collect();
+    assert_eq!(results[0], "Its background processes were stopped.");
+    assert_eq!(results[1], "Exit code 1\n\n0", "grep counts the dead children of the agent");
 }
 
 #[cfg(target_os = "linux")]
