@@ -21,6 +21,7 @@ const HOOK: &str = "post-index-change";
 /// Sections of which every setting runs nothing with the commands that rules let through.
 const SECTIONS: &[&str] = &[
     "advice",
+    "alias",
     "branch",
     "color",
     "commit",
@@ -43,7 +44,9 @@ const SETTINGS: &[&str] = &[
     "core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
     "core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.safecrlf", "core.eol", "core.abbrev",
     "core.quotepath", "core.longpaths", "core.hidedotfiles", "core.trustctime", "core.checkstat", "core.untrackedcache",
-    "core.preloadindex", "core.commitgraph", "core.multipackindex", "core.whitespace", "core.sharedrepository",
+    "core.editor", "core.commentchar", "core.commentstring", "core.excludesfile", "core.sparsecheckout",
+    "core.sparsecheckoutcone", "blame.ignorerevsfile", "feature.manyfiles", "index.skiphash", "index.sparse",
+    "submodule.recurse", "core.preloadindex", "core.commitgraph", "core.multipackindex", "core.whitespace", "core.sharedrepository",
     "extensions.objectformat", "extensions.refstorage", "extensions.relativeworktrees", "extensions.worktreeconfig",
     "remote.*.url", "remote.*.pushurl", "remote.*.fetch", "remote.*.tagopt", "remote.*.prune", "remote.*.gh-resolved",
     "remote.pushdefault", "checkout.defaultremote", "merge.conflictstyle", "merge.ff", "index.version", "index.threads",

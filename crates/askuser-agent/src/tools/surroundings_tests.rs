@@ -25,6 +25,11 @@ fn a_repository_whose_settings_run_a_program_gets_past_no_rule() {
         ("[branch \"main\"]\n\tremote = origin\n\tmerge = refs/heads/main\n\tvscode-merge-base = origin/main\n", true),
         ("; a word\n[User]\n\tname = A B # me\n\temail=a@b\n[pull]\nrebase\n", true),
         ("[core]\n\thooksPath = .husky/_\n", true),
+        // Nothing that a rule lets through uses an alias or an editor.
+        (
+            "[alias]\n\tst = status\n\tdiff = !touch pwned\n[core]\n\teditor = touch pwned\n\tsparseCheckout = true\n",
+            true,
+        ),
         ("[diff]\n\texternal = touch pwned\n", false),
         ("[core]\n\tfsmonitor = ./x\n", false),
         ("[core]\n\tFSMonitor = ./x\n", false),
@@ -198,6 +203,6 @@ fn a_folder_that_was_added_is_inside() {
     write(&added.path().join("a.rs"), "x");
     let command = format!("cat {}/a.rs", added.path().display());
     assert!(!is_let_through(&test, &command));
-    test.context.allowed = vec![added.path().to_owned()].into();
+    test.context.allowed = vec![added.path().to_owned()];
     assert!(is_let_through(&test, &command));
 }

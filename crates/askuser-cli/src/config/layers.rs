@@ -142,7 +142,8 @@ impl Layers {
             Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
         };
         file.metadata().and_then(|metadata| check_writers(&metadata)).map_err(|error| untrusted(path, error))?;
-        if let Some(folder) = path.parent() {
+        // Its folder, and where that is: whoever can write there can put another one in its place.
+        for folder in path.ancestors().skip(1).take(2) {
             let checked = folder.metadata().and_then(|metadata| check_writers(&metadata));
             checked.map_err(|error| untrusted(folder, error))?;
         }

@@ -149,12 +149,14 @@ fn a_project_file_that_is_a_link_is_not_followed() {
 fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
     use std::os::unix::fs::{PermissionsExt, chown};
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("askuser.toml");
+    let own = folder.path().join("askuser");
+    let file = own.join("askuser.toml");
+    std::fs::create_dir(&own).unwrap();
     std::fs::write(&file, "permissions = \"allow\"").unwrap();
     let set_mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     let laid = || of_files(Some(file.clone()), None).sound();
     assert_eq!(laid().unwrap().settings().unwrap().permissions, crate::config::Permit::Allow);
-    for path in [&*file, folder.path()] {
+    for path in [&*file, &own, folder.path()] {
         set_mode(path, 0o777);
         let failure = laid().unwrap_err();
         assert!(failure.message.contains("has mode 777, must not be writable"), "{}", failure.message);
