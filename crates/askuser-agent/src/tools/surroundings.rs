@@ -6,7 +6,7 @@ use super::repository::Repository;
 use crate::command_prefix::{self, Prefixes};
 use crate::tool::ToolContext;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Programs that run git or read its settings.
 const USE_GIT: [&str; 3] = ["git", "gh", "go"];
@@ -16,41 +16,36 @@ const STAY_IN_SUBFOLDER: [&str; 7] = ["status", "grep", "ls-files", "blame", "re
 
 /// What a command can be let through by where it would run.
 pub(crate) fn prefixes(command: &str, context: &ToolContext) -> Prefixes {
-    let Some(words) = command_prefix::plain_words(command).filter(|words| stays_inside(words, context)) else {
+    let (Some(words), Ok(cwd)) = (command_prefix::plain_words(command), std::path::absolute(&context.cwd)) else {
         return Prefixes::default();
     };
-    // What leads nowhere else is as good as a path that cannot.
-    let plain: Vec<String> =
-        words.iter().enumerate().map(|(i, word)| if i > 0 { below(word, context) } else { word.clone() }).collect();
-    command_prefix::prefixes_of(&plain)
-}
-
-/// A path of one of the folders, written from there.
-fn below(word: &str, context: &ToolContext) -> String {
-    let path = Path::new(word);
-    // An option, or something with a path in it, stays what it is.
-    if word.starts_with(['-', '+']) || word.contains(['=', ':', ',', '@']) {
-        return word.to_owned();
-    }
-    if !path.is_absolute() && !path.components().any(|part| part == std::path::Component::ParentDir) {
-        return word.to_owned();
-    }
-    let folders = std::iter::once(&context.cwd).chain(&context.allowed);
-    let below = folders.filter_map(|folder| {
-        let (folder, path) =
-            (resolve_links(&context.cwd.join(folder)).ok()?, resolve_links(&context.cwd.join(path)).ok()?);
-        Some(Path::new(".").join(path.strip_prefix(folder).ok()?).display().to_string())
-    });
-    below.into_iter().next().unwrap_or_else(|| word.to_owned())
-}
-
-fn stays_inside(words: &[String], context: &ToolContext) -> bool {
-    let Ok(cwd) = std::path::absolute(&context.cwd) else { return false };
     let folders = std::iter::once(cwd.clone()).chain(context.allowed.iter().map(|folder| cwd.join(folder)));
     let folders: Vec<PathBuf> = folders.filter_map(|folder| resolve_links(&folder).ok()).collect();
+    if !stays_inside(&words, &cwd, &folders) {
+        return Prefixes::default();
+    }
+    // Written from its folder, a path is seen to lead nowhere else.
+    let (program, further) = words.split_at(1);
+    let further = further.iter().map(|word| below(word, &cwd, &folders).unwrap_or_else(|| word.clone()));
+    command_prefix::prefixes_of(&program.iter().cloned().chain(further).collect::<Vec<_>>())
+}
+
+/// A path that is absolute or goes up, written from the folder that it is in. An option, or something with a path in it, is none.
+fn below(word: &str, cwd: &Path, folders: &[PathBuf]) -> Option<String> {
+    let path = Path::new(word);
+    let wanders = path.is_absolute() || path.components().any(|part| part == Component::ParentDir);
+    if !wanders || word.starts_with(['-', '+']) || word.contains(['=', ':', ',', '@']) {
+        return None;
+    }
+    let real = resolve_links(&cwd.join(path)).ok()?;
+    let below = folders.iter().find_map(|folder| real.strip_prefix(folder).ok())?;
+    Some(Path::new(".").join(below).display().to_string())
+}
+
+fn stays_inside(words: &[String], cwd: &Path, folders: &[PathBuf]) -> bool {
     let (program, further) = (words[0].as_str(), &words[1..]);
-    further.iter().all(|word| is_inside(word, &cwd, &folders))
-        && (!USE_GIT.contains(&program) || stays_in_repository(program, further, &cwd, &folders))
+    further.iter().all(|word| is_inside(word, cwd, folders))
+        && (!USE_GIT.contains(&program) || stays_in_repository(program, further, cwd, folders))
 }
 
 /// Whether a word, if it is a path or has one in it, leads to something in these folders.
