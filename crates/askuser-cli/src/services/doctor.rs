@@ -6,7 +6,7 @@ use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit, reason};
 use askuser_cli::result::write;
-use askuser_cli::state_folder::{inbox_file, reach_failure_file};
+use askuser_cli::state_folder::{check_state_folder, inbox_file, reach_failure_file, state_folder};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
 use askuser_terminal::{Background, ColorDepth, Presentation};
 use std::process::{Command, Stdio};
@@ -72,7 +72,15 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
         report.line("", "the terminal is asked for its background once the prompt is there");
     }
     report.line("", &reasons.presentation(options.presentation));
-    match inbox_file(&settings) {
+    let untrusted = state_folder().and_then(|state| check_state_folder(&state)).err();
+    if let Some(failure) = &untrusted {
+        report.line("state folder", &format!("not used: {}", failure.message));
+        report.line("", failure.hint.as_deref().unwrap_or_default());
+    }
+    let refused = untrusted.filter(|_| settings.store.is_none());
+    let fails = refused.is_some() && surfaces.uses_the_inbox();
+    report.broken |= fails;
+    match refused.map_or_else(|| inbox_file(&settings), Err) {
         Ok(file) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {}", file.display())),
         Ok(file) => report.line("inbox", &format!("no, via does not name it ({})", file.display())),
         Err(failure) => report.line("inbox", &format!("no, {}", failure.message)),
@@ -94,7 +102,7 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     for (client, state) in clients() {
         report.line(&client, &state);
     }
-    report.line("would ask", surface);
+    report.line("would ask", if fails { "nobody: questions for the inbox fail" } else { surface });
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
 }

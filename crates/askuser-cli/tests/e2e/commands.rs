@@ -200,6 +200,21 @@ valid: 1 question
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
 }
 
+#[cfg(unix)]
+#[test]
+fn the_doctor_does_not_promise_an_inbox_that_would_be_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let stage = Stage::new();
+    let state = stage.path("open");
+    std::fs::create_dir(&state).expect("a folder");
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o777)).expect("a mode");
+    let stage = stage.env("XDG_STATE_HOME", &state.display().to_string());
+    let ended = stage.run(&["doctor", "--via", "inbox"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+    assert!(ended.stdout.contains("open has mode 777, must not be writable"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     nobody: questions for the inbox fail\n"), "{}", ended.stdout);
+}
+
 #[test]
 fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
     let ended = run(&["doctor", "--answers", "nowhere.json"]);
