@@ -27,7 +27,7 @@ pub(crate) fn is_protected(file: &Path, protected: &[PathBuf]) -> bool {
 /// Whether a command, as far as its words tell, would answer or take back a question, or touch what is kept.
 pub(crate) fn decides_for_the_person(command: &str, cwd: &Path, protected: &[PathBuf]) -> bool {
     let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
-    let words = words(command);
+    let words = words_inside(command, SHELLS_DEEP);
     let text = format!("{command}\n{}", words.join(" ")).to_lowercase();
     let acts = ["answer", "withdraw", "inbox", "allowed.json"].iter().any(|word| text.contains(word));
     if text.contains("askuser") && acts {
@@ -49,6 +49,21 @@ pub(crate) fn decides_for_the_person(command: &str, cwd: &Path, protected: &[Pat
     let goes = words.iter().any(|word| GO_ELSEWHERE.contains(&word.as_str()));
     let elsewhere = || paths.iter().cloned().chain([expanded("~").into()]).map(|folder| cwd.join(folder));
     paths.iter().any(|path| leads(&cwd.join(path)) || (goes && elsewhere().any(|folder| leads(&folder.join(path)))))
+}
+
+/// How deep a command is looked for in the words of another, as in `sh -c 'cat "x"'`.
+const SHELLS_DEEP: usize = 3;
+
+/// The words of a command, and those of commands that its words may be.
+fn words_inside(command: &str, depth: usize) -> Vec<String> {
+    let mut found = words(command);
+    if depth > 0 {
+        let is_command = |word: &&String| word.contains([' ', '\t', '\n', '\'', '"', '\\']);
+        let inside: Vec<String> =
+            found.iter().filter(is_command).flat_map(|word| words_inside(word, depth - 1)).collect();
+        found.extend(inside);
+    }
+    found
 }
 
 /// How a path leads to what is kept.
@@ -155,6 +170,22 @@ mod tests {
         }
         for command in ["cargo test -p askuser", "git log --grep=answer", "ls inbox", "ls"] {
             assert!(!decides_for_the_person(command, Path::new("/folder"), &[]), "{command}");
+        }
+    }
+
+    #[test]
+    fn quotes_inside_of_a_command_for_another_shell_do_not_hide_what_is_kept() {
+        let protected = [PathBuf::from("/home/me/state/askuser")];
+        for command in [
+            r#"bash -c 'cp a ../state/ask"user"/allowed.json'"#,
+            r#"sh -c 'cp a /home/me/state/ask""user/x'"#,
+            r#"sh -c "sh -c 'cat /home/me/state/ask\\user/x'""#,
+            "bash -c 'cd ../state; cd ask?ser; cat x'",
+        ] {
+            assert!(decides_for_the_person(command, Path::new("/home/me/project"), &protected), "{command}");
+        }
+        for command in ["bash -c 'cat src/x'", "git commit -m 'say \"askuser\"'", "sh -c 'cd ../other; ls'"] {
+            assert!(!decides_for_the_person(command, Path::new("/home/me/project"), &protected), "{command}");
         }
     }
 
