@@ -132,6 +132,11 @@ fn files_that_steer_other_agents_or_configure_tools_are_not_written_unasked() {
 fn settings_build_files_and_what_services_run_are_not_written_unasked() {
     let test = TestFolder::new();
     for file in [
+        "rules/x.mdc",
+        "prompts/x.prompt.md",
+        "x.instructions.md",
+        "cypress.json",
+        "Setup.hs",
         "crush.json",
         "CRUSH.md",
         "WARP.md",

@@ -9,6 +9,8 @@ const EXTENSIONS: &[&str] = &[
     "plist", "reg", "code-workspace", "xcconfig", "editorconfig",
     // What a system starts by itself.
     "service", "timer", "socket", "desktop", "pth",
+    // What editors give to their agents as rules.
+    "mdc",
     // What a build runs, and what it takes from where.
     "mk", "mak", "cmake", "gradle", "sbt", "bazel", "bzl", "csproj", "fsproj", "vbproj", "vcxproj", "props", "targets",
     "sln", "pbxproj", "cabal", "gemspec", "podspec", "lock",
@@ -40,7 +42,7 @@ const FILES: &[&str] = &[
     // Which compiler, packages, scripts or code a tool loads; editors start these tools as well.
     "rust-toolchain", "build.rs", "build.zig", "package.json", "package-lock.json", "npm-shrinkwrap.json",
     "composer.json", "bower.json", "deno.json", "jsconfig.json", "angular.json", "nx.json", "turbo.json", "lerna.json",
-    "biome.json", "project.json", "global.json", "dotnet-tools.json", "components.json", "babel.json", "vetur.json",
+    "biome.json", "cypress.json", "webpack.mix.js", "setup.hs", "configure.ac", "project.json", "global.json", "dotnet-tools.json", "components.json", "babel.json", "vetur.json",
     "package.swift", "mix.exs", "project.clj", "deps.edn", "pom.xml", "build.xml", "ivy.xml", "settings.xml",
     "phpunit.xml", "go.mod", "go.work", "go.sum", "cmakelists.txt", "meson.build", "meson_options.txt", "build",
     "workspace", "sconstruct", "sconscript", "wscript", "configure", "dune", "dune-project",
@@ -64,6 +66,7 @@ pub(crate) fn is_sensitive_name(name: &str) -> bool {
     };
     plain
         || name.contains(".config.")
+        || [".prompt.md", ".instructions.md", ".chatmode.md"].iter().any(|end| name.ends_with(end))
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || FILES.contains(&name)
 }

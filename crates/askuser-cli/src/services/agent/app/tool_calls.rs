@@ -97,7 +97,8 @@ pub(crate) fn shown_name(name: &str) -> String {
 
 /// A text of others on a line that begins with words of ours, without the signs that stand there for what came of a call.
 pub(crate) fn without_signs(text: &str) -> Cow<'_, str> {
-    const OURS: [char; 13] = ['✔', '✓', '✅', '✘', '✗', '❌', '●', '○', '•', '·', '⚠', '…', '→'];
+    const OURS: [char; 19] =
+        ['✔', '✓', '✅', '☑', '✘', '✗', '✖', '❌', '●', '⏺', '⬤', '⚫', '○', '•', '∙', '·', '⚠', '…', '→'];
     match text.contains(OURS) {
         true => text.replace(OURS, "\u{fffd}").into(),
         false => text.into(),
