@@ -78,11 +78,18 @@ fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, Strin
                 notice(&how_much(room.min(MAX_BYTES)));
                 return (!text.is_empty()).then_some((name, text));
             }
+            Notes::Refused(_) if is_another_name(&folder.join(file)) => {}
             Notes::Refused(fact) => notice(&format!("{fact}: it is not read")),
             Notes::None => {}
         }
     }
     None
+}
+
+/// Whether this is a link to one of the other files, beside it, which is looked at itself.
+fn is_another_name(path: &Path) -> bool {
+    let target = std::fs::read_link(path).unwrap_or_default();
+    NOTES.iter().any(|name| target.strip_prefix(".").unwrap_or(&target) == Path::new(name))
 }
 
 /// How much is read of a file that is longer.
@@ -159,6 +166,22 @@ mod tests {
             "{prompt}"
         );
         assert!(prompt.ends_with("\nThe project's a/b/c/AGENTS.md:\n\nnearest\n"), "{prompt}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_second_name_of_the_same_notes_is_no_reason_to_complain() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("CLAUDE.md"), "Use tabs.");
+        for (target, is_harmless) in [("CLAUDE.md", true), ("./CLAUDE.md", true), ("../CLAUDE.md", false), ("x", false)]
+        {
+            let link = folder.path().join("AGENTS.md");
+            std::os::unix::fs::symlink(target, &link).unwrap();
+            assert_eq!(is_another_name(&link), is_harmless, "{target}");
+            assert_eq!(told(folder.path()), pairs([("CLAUDE.md", "Use tabs.")]));
+            std::fs::remove_file(link).unwrap();
+        }
+        assert!(!is_another_name(&folder.path().join("CLAUDE.md")));
     }
 
     #[test]
