@@ -100,6 +100,7 @@ fn a_program_that_is_not_known_has_no_prefix() {
         ". x",
         "nice git status",
         "perl5.36 x",
+        "go1.22 run x",
         "npx x",
         "askuser answer 1",
         "BASH x",

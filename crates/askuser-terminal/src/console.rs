@@ -205,15 +205,14 @@ impl Console {
         });
         self.painter.paint(&lines[over..], columns, caret);
         self.live_region = LiveRegion::Painted;
-        self.set_panic_restore(caret.map_or(0, |caret| caret.y));
+        self.set_panic_restore(self.painter.cursor_row());
     }
 
     /// On a panic, the live region is erased from its first row on; the cursor is in this row of it.
     fn set_panic_restore(&mut self, row: u16) {
         if self.cursor_row != row {
             self.cursor_row = row;
-            let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
-            self.device.on_panic([up.as_bytes(), RESTORE_ON_PANIC].concat());
+            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
         }
     }
 

@@ -135,6 +135,19 @@ fn titles_and_notifications_carry_no_control_characters_and_the_title_is_given_b
 }
 
 #[test]
+fn a_panic_erases_what_is_above_a_hidden_cursor_too() {
+    if is_inside() {
+        let mut console = open();
+        console.set_live(&["LIVE 1", "LIVE 2", "LIVE 3"].map(Line::raw), None);
+        console.flush().unwrap();
+        panic!("on purpose");
+    }
+    let output = run(&format!("{NAME}a_panic_erases_what_is_above_a_hidden_cursor_too"), &[]);
+    let (before, _) = output.split_once("on purpose").expect("the message");
+    assert!(before.contains("LIVE") && !screen(before).contains("LIVE"), "{output}");
+}
+
+#[test]
 fn a_panic_gives_the_terminal_back_and_hides_nothing() {
     if is_inside() {
         let mut console = open();

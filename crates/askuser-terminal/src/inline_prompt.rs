@@ -19,7 +19,7 @@ use std::time::Instant;
 const ENTER: &[u8] = b"\x1b[?7l\x1b[?2004h";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?7h";
 const WRAP: &[u8] = b"\x1b[?7h";
-/// Written if the process panics: clears the frame from the cursor on and resets the modes.
+/// Written at the frame's top if the process panics: clears it and resets the modes.
 const RESTORE_ON_PANIC: &[u8] = b"\r\x1b[m\x1b[J\x1b[?2004l\x1b[?7h\x1b[?25h";
 
 /// Asks on a device that was started, and leaves it started. `context` is part of the prompt, and stays in the scrollback when
@@ -38,7 +38,9 @@ pub(crate) fn ask(
     let painter = Painter::new(options.charset);
     let session = PromptSession::over(prompt, options.theme).about(context.cloned());
     let (theme, is_held) = (options.theme, false);
-    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, on_hold, is_held };
+    let cursor_row = 0;
+    let mut screen =
+        InlinePrompt { device, painter, session, options, theme, size, type_ahead, on_hold, is_held, cursor_row };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -56,6 +58,8 @@ struct InlinePrompt<'a> {
     /// Told once that the person has stopped the clock.
     on_hold: &'a dyn Fn(),
     is_held: bool,
+    /// The row of the frame that the cursor is in.
+    cursor_row: u16,
 }
 
 /// How the loop ended.
@@ -225,6 +229,10 @@ impl InlinePrompt<'_> {
     fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         self.device.write(&bytes)?;
+        let row = self.painter.cursor_row();
+        if std::mem::replace(&mut self.cursor_row, row) != row {
+            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
+        }
         if self.painter.asked_rows() > 0 {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());

@@ -121,6 +121,17 @@ impl Painter {
         }
     }
 
+    /// The row of the frame that the cursor is in.
+    pub(crate) fn cursor_row(&self) -> u16 {
+        self.row
+    }
+
+    /// These bytes, for a cursor in this row of a frame that they are to be written at the top of.
+    pub(crate) fn from_the_top(row: u16, bytes: &[u8]) -> Vec<u8> {
+        let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
+        [up.as_bytes(), bytes].concat()
+    }
+
     /// The row of a hidden cursor. The first one would do; a row or two further down it is nearer to what the next key changes,
     /// and the rows above it are so short that no terminal rewraps them.
     fn resting_row(&self) -> u16 {

@@ -131,11 +131,14 @@ impl<'a> Layout<'a, '_> {
         View { lines, viewport, caret, columns: self.columns }
     }
 
-    /// Whether the focused row, or the end of it, is below the screen.
+    /// Whether the focused row, or the end of it, is below the screen. Typing is no choice: of Other nothing has to be read.
     fn is_unread(&self, viewport: &Viewport) -> bool {
+        let Some((_, draft)) = self.prompt.current() else { return false };
         let focus = self.prompt.focus();
-        let row = self.prompt.current().and_then(|_| viewport.rows.get(focus));
-        let below = row.is_some_and(|row| row.start >= viewport.offset && !viewport.shows(focus));
+        let below = viewport.rows.get(focus).is_some_and(|row| match focus == draft.other_row() {
+            true => row.start >= viewport.offset + viewport.height,
+            false => row.start >= viewport.offset && !viewport.shows(focus),
+        });
         below && self.prompt.mode() == InputMode::Choosing
     }
 

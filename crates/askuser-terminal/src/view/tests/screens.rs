@@ -373,3 +373,20 @@ fn the_footer_of_a_long_question_does_not_offer_to_cancel_what_is_only_put_aside
         assert!(last.contains("read on") && last.contains(footer), "{last}");
     }
 }
+
+#[test]
+fn declining_says_whether_it_is_about_one_question_or_all() {
+    assert!(pictures(&database(), "d", &[NORMAL]).contains("│  Decline this question?"));
+    assert!(pictures(&authentication(), "1d", &[NORMAL]).contains("│  Decline all of these questions?"));
+}
+
+#[test]
+fn enter_is_not_offered_before_the_end_of_an_option_is_on_the_screen() {
+    let description = "It has many words. ".repeat(10);
+    let set = set_of(&[question(&"Which of them? ".repeat(15), "Plan", true, &[("One", &description), ("Two", "x")])]);
+    let footer = |script: &str| pictures(&set, script, &[SMALL]).trim_end().lines().last().unwrap_or("").to_owned();
+    assert!(footer("").starts_with("  ↓ read on"), "{}", footer(""));
+    // Space, too, brings it into view first.
+    assert_eq!(footer("<space>"), "  Press again to tick");
+    assert!(footer("<space><space>").starts_with("  enter confirm"), "{}", footer("<space><space>"));
+}
