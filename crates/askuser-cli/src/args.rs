@@ -157,6 +157,7 @@ pub fn answer() -> Command {
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
                 .args(inbox_settings())
+                .args(some_settings(&["answers"]))
         })
 }
 
@@ -239,7 +240,7 @@ fn question_id() -> Arg {
 
 /// The settings of a prompt for a question that is in the inbox already.
 fn inbox_settings() -> Vec<Arg> {
-    some_settings(&["store", "answers", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
+    some_settings(&["store", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
 }
 
 fn some_settings(names: &[&str]) -> Vec<Arg> {

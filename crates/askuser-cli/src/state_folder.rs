@@ -41,13 +41,6 @@ pub fn waiting_folder(inbox: &Path) -> PathBuf {
     inbox.with_file_name(name)
 }
 
-/// Where the last failure to call somebody to the inbox is written down.
-pub fn reach_failure_file(inbox: &Path) -> PathBuf {
-    let mut name = inbox.file_name().unwrap_or_default().to_owned();
-    name.push("-reach-failure.json");
-    inbox.with_file_name(name)
-}
-
 /// Whether nobody but this user can have put anything into the state folder, or another folder in its place.
 ///
 /// # Errors

@@ -32,9 +32,10 @@ impl Surfaces {
     /// Where the answers file cannot be read.
     pub fn of(settings: &Settings) -> Result<Surfaces, Failure> {
         let policy = match settings.via.contains(&Surface::Policy) {
-            true => {
-                Policy { answers: settings.answers.as_deref().map(answers).transpose()?, headless: settings.headless }
-            }
+            true => Policy {
+                answers: settings.answers.as_deref().map(answers_file).transpose()?,
+                headless: settings.headless,
+            },
             false => Policy::default(),
         };
         let answers_file = settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string();
@@ -53,11 +54,10 @@ impl Surfaces {
     /// # Errors
     /// Where the answers file does not fit the questions: nobody is asked then.
     pub fn decide(&self, request: &Request) -> Result<Decision, Failure> {
-        let decision = self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations))?;
-        match decision {
-            // Without a person in the chain the policy is all there is.
-            Decision::Ask(_) if !self.asks_a_person() => Ok(self.policy.decide(request)),
-            decision => Ok(decision),
+        // Without a person in the chain the policy is all there is.
+        match self.asks_a_person() {
+            true => self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations)),
+            false => Ok(self.policy.decide(request)),
         }
     }
 
@@ -126,15 +126,15 @@ struct MisfitNotice {
 
 impl Asker for MisfitNotice {
     fn decide(&self, request: &Request) -> Decision {
-        if let (Some(tell), Err(violations)) = (&self.tell, self.chain.policy.apply_to(request))
-            && !self.was_noticed.swap(true, Ordering::Relaxed)
-        {
-            tell(&format!(
-                "{} does not fit a question it matches, so the person is asked: {violations}",
-                self.answers_file
-            ));
+        let violations = match self.chain.policy.apply_to(request) {
+            Ok(decision) => return decision,
+            Err(violations) => violations,
+        };
+        if let Some(tell) = self.tell.as_ref().filter(|_| !self.was_noticed.swap(true, Ordering::Relaxed)) {
+            let file = &self.answers_file;
+            tell(&format!("{file} does not fit a question it matches, so the person is asked: {violations}"));
         }
-        self.chain.decide(request)
+        self.chain.person.decide(request)
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
@@ -146,7 +146,11 @@ impl Asker for MisfitNotice {
     }
 }
 
-fn answers(path: &Path) -> Result<Answers, Failure> {
+/// Answers written beforehand.
+///
+/// # Errors
+/// Where the file cannot be read, or is none.
+pub fn answers_file(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| {
         Failure::new(format!("answers: cannot open {shown}: {}", reason(&error)))

@@ -1,11 +1,12 @@
-//! What keeping questions costs. Prints figures, asserts nothing: `cargo bench -p askuser-inbox -- cycles|size|wake|list|idle|many`
+//! What keeping questions costs. Prints figures, asserts nothing: `cargo bench -p askuser-inbox -- cycles|size|wake|list|dead|idle|many`
 //! (all of them without a name). `benches/inbox/run` puts it beside LangGraph, and counts the fsyncs of both.
 #![allow(clippy::print_stdout, reason = "it is all it does")]
 
 use askuser::input::QuestionInput;
-use askuser::store::{Filter, State, Store};
-use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Resolution, Rules, Via};
-use askuser_inbox::{Inbox, SqliteStore};
+use askuser::store::{Attempt, Cursor, Filter, Handle, Principal, Put, QuestionId, State, StoreError};
+use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
+use askuser_inbox::SqliteStore;
+use pollster::block_on;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,10 +28,10 @@ fn request(call: usize) -> Request {
     Request::new(key, set()).with_origin(origin)
 }
 
-fn answer() -> Resolution {
+fn answer() -> Outcome {
     let set = set();
     let answer = set.questions()[0].answer(&[0], None, None).expect("an option");
-    Outcome::answered(&set, vec![answer]).expect("every question").through(Via::Inbox).with_by("ada")
+    Outcome::answered(&set, vec![answer]).expect("every question")
 }
 
 /// On a disk, not in memory: the system's temporary folder may be either.
@@ -39,8 +40,36 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(target).expect("a folder")
 }
 
-fn open(path: &Path) -> SqliteStore {
-    SqliteStore::open(path).expect("a store")
+/// A store as an agent and as a person use it.
+struct Store {
+    agent: Handle,
+    person: Handle,
+}
+
+impl Store {
+    fn of(opened: Result<SqliteStore, StoreError>) -> Store {
+        let store = Arc::new(opened.expect("a store"));
+        let agent = Handle::new(store, Principal::agent(request(0).origin()));
+        Store { person: agent.by(Principal::person("ada", Via::Inbox)), agent }
+    }
+
+    fn open(path: &Path) -> Store {
+        Store::of(SqliteStore::open(path))
+    }
+
+    /// Where nothing is lost with the machine that matters.
+    fn unsynced(path: &Path) -> Store {
+        let milliseconds = || u64::try_from(now() / 1_000_000).unwrap_or(u64::MAX);
+        Store::of(SqliteStore::open_for_test(path, Arc::new(milliseconds), false))
+    }
+
+    fn put(&self, call: usize) -> Put {
+        block_on(self.agent.put(&request(call), None)).expect("put")
+    }
+
+    fn answer(&self, id: &QuestionId) {
+        block_on(self.person.answer(id, answer(), &Attempt::new(id.as_str()))).expect("answer");
+    }
 }
 
 /// So much of a sorted list lies below this.
@@ -60,13 +89,14 @@ fn number(name: &str, default: usize) -> usize {
 /// A question is asked, answered and delivered, each step on the disk before the next.
 fn cycles() {
     let (folder, count) = (folder(), number("CYCLES", 500));
-    let store = open(&folder.path().join("inbox.sqlite"));
+    let store = Store::open(&folder.path().join("inbox.sqlite"));
     let began = Instant::now();
     for i in 0..count {
-        let id = store.put(&request(i)).expect("put").question.id;
-        store.answer(&id, &answer(), &id).expect("answer");
-        store.delivered(&id).expect("delivered");
+        let put = store.put(i);
+        store.answer(&put.question.id);
+        block_on(store.agent.delivered(&put.question.id)).expect("delivered");
     }
+    block_on(store.agent.flush()).expect("done");
     println!(
         "cycles: {:.0} per second ({count} in {:?})",
         count as f64 / began.elapsed().as_secs_f64(),
@@ -77,10 +107,11 @@ fn cycles() {
 fn size() {
     let (folder, count) = (folder(), 20_000);
     let path = folder.path().join("inbox.sqlite");
-    let store = open(&path).without_sync().expect("a store");
+    let store = Store::unsynced(&path);
     for i in 0..count {
-        store.put(&request(i)).expect("put");
+        store.put(i);
     }
+    block_on(store.agent.flush()).expect("done");
     drop(store);
     let bytes = path.metadata().expect("a file").len();
     println!(
@@ -90,42 +121,66 @@ fn size() {
     );
 }
 
-fn list() {
-    let (folder, count) = (folder(), 100_000);
-    let store = open(&folder.path().join("inbox.sqlite")).without_sync().expect("a store");
-    for i in 0..count {
-        store.put(&request(i)).expect("put");
-    }
-    let page = |offset: u64, containing: Option<&str>| {
+/// Pages anywhere in so many pending questions, and how many there are from there on.
+fn pages(what: &str, store: &Store, all: u64) {
+    let page = |after: u64, containing: Option<&str>| {
         let began = Instant::now();
-        let filter = Filter { offset, limit: Some(50), containing: containing.map(Into::into), ..Filter::pending() };
-        assert_eq!(store.list(&filter).expect("a list").len(), 50);
-        store.count(&filter).expect("a count");
+        let filter = Filter { containing: containing.map(Into::into), ..Filter::pending() };
+        let filter = filter.after(Cursor(after)).at_most(50);
+        assert_eq!(block_on(store.person.list(&filter)).expect("a list").questions.len(), 50);
+        block_on(store.person.count(&filter)).expect("a count");
         began.elapsed()
     };
     print_latency(
-        "list, a page anywhere in 100,000 pending and their count",
-        (0..500).map(|i| page(i * 199, None)).collect(),
+        &format!("{what}, a page anywhere in 100,000 pending and their count"),
+        (0..500).map(|i| page(i * (all / 502), None)).collect(),
     );
-    print_latency("list, the same filtered by a text", (0..20).map(|_| page(0, Some("MONGODB"))).collect());
+    print_latency(&format!("{what}, the same filtered by a text"), (0..20).map(|_| page(0, Some("MONGODB"))).collect());
+}
+
+fn list() {
+    let (folder, count) = (folder(), 100_000);
+    let store = Store::unsynced(&folder.path().join("inbox.sqlite"));
+    let _waiting: Vec<Put> = (0..count).map(|i| store.put(i)).collect();
+    pages("list", &store, count as u64);
+}
+
+/// The askers of all have died: each had a process of its own.
+fn dead() {
+    let (folder, count) = (folder(), 100_000);
+    let path = folder.path().join("inbox.sqlite");
+    let store = Store::unsynced(&path);
+    for i in 0..count {
+        std::mem::forget(store.put(i));
+    }
+    block_on(store.agent.flush()).expect("done");
+    let connection = rusqlite::Connection::open(&path).expect("a connection");
+    connection.execute("UPDATE waiter SET process = lower(hex(randomblob(16)))", []).expect("askers");
+    drop(connection);
+    let began = Instant::now();
+    let store = Store::unsynced(&path);
+    let page = block_on(store.person.list(&Filter::pending().at_most(50))).expect("a list");
+    println!("dead, opened and the first page of {} shown after {:?}", page.questions.len(), began.elapsed());
+    pages("dead", &store, count as u64);
 }
 
 /// Another process waits; how long until it knows?
 fn wake() {
     let folder = folder();
     let path = folder.path().join("inbox.sqlite");
-    let store = open(&path);
+    let store = Store::open(&path);
     let mut waiter = worker("wait", &path, "");
     let mut to = waiter.stdin.take().expect("a pipe");
     let mut from = BufReader::new(waiter.stdout.take().expect("a pipe")).lines();
     let mut times = Vec::new();
     for i in 0..number("WAKES", 200) {
-        let id = store.put(&request(i)).expect("put").question.id;
+        let put = store.put(i);
+        let id = &put.question.id;
         writeln!(to, "{id}").expect("a waiter");
         // It says when it waits.
         from.next();
         std::thread::sleep(Duration::from_millis(5));
-        store.answer(&id, &answer(), &id).expect("answer");
+        store.answer(id);
         let answered = now();
         let heard: u128 = from.next().and_then(Result::ok).and_then(|line| line.parse().ok()).expect("a time");
         times.push(Duration::from_nanos(u64::try_from(heard.saturating_sub(answered)).unwrap_or(u64::MAX)));
@@ -139,11 +194,11 @@ fn wake() {
 fn idle() {
     let folder = folder();
     let path = folder.path().join("inbox.sqlite");
-    let store = open(&path).without_sync().expect("a store");
+    let store = Store::unsynced(&path);
     let (count, seconds) = (100, number("IDLE_SECONDS", 20) as u64);
     let mut waiters: Vec<_> = (0..count)
         .map(|i| {
-            let id = store.put(&request(i)).expect("put").question.id;
+            let id = store.put(i).question.id;
             let mut waiter = worker("wait", &path, "");
             let mut to = waiter.stdin.take().expect("a pipe");
             writeln!(to, "{id}").expect("a waiter");
@@ -172,14 +227,15 @@ fn ticks(pid: u32) -> u64 {
 /// Ten thousand wait in one process.
 fn many() {
     let (folder, count) = (folder(), 10_000);
-    let store: Arc<dyn Store> = Arc::new(open(&folder.path().join("inbox.sqlite")).without_sync().expect("a store"));
-    let inbox = Inbox::new(store.clone());
-    let ids: Vec<String> = (0..count).map(|i| store.put(&request(i)).expect("put").question.id).collect();
+    let store = Store::unsynced(&folder.path().join("inbox.sqlite"));
+    let puts: Vec<Put> = (0..count).map(|i| store.put(i)).collect();
     let began = Instant::now();
-    let waiting: Vec<_> = ids.iter().map(|id| inbox.wait(id)).collect();
-    for id in &ids {
-        store.answer(id, &answer(), id).expect("answer");
+    let mut waiting: Vec<_> = puts.iter().map(|put| Box::pin(store.agent.wait(&put.question.id))).collect();
+    for waiting in &mut waiting {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
     }
+    puts.iter().for_each(|put| store.answer(&put.question.id));
     for waiting in waiting {
         assert_eq!(block_on(waiting).expect("an end").state(), State::Answered);
     }
@@ -203,29 +259,14 @@ fn now() -> u128 {
 /// Waits for each question it reads the id of, and says when it heard.
 fn wait() {
     let path = PathBuf::from(std::env::var_os("STORE").expect("a store"));
-    let inbox = Inbox::new(Arc::new(open(&path)));
-    for id in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let waiting = inbox.wait(&id);
+    let store = Store::open(&path);
+    for id in std::io::stdin().lock().lines().map_while(Result::ok).filter_map(|id| QuestionId::parse(&id)) {
+        let mut waiting = Box::pin(store.agent.wait(&id));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _ = waiting.as_mut().poll(&mut context);
         println!("waiting");
         let _ = block_on(waiting);
         println!("{}", now());
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut future = std::pin::pin!(future);
-    loop {
-        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
-            std::task::Poll::Ready(output) => return output,
-            std::task::Poll::Pending => std::thread::park(),
-        }
     }
 }
 
@@ -234,8 +275,15 @@ fn main() {
     if words.first().is_some_and(|word| word == "worker") {
         return wait();
     }
-    let all: [(&str, fn()); 6] =
-        [("cycles", cycles), ("size", size), ("wake", wake), ("list", list), ("idle", idle), ("many", many)];
+    let all: [(&str, fn()); 7] = [
+        ("cycles", cycles),
+        ("size", size),
+        ("wake", wake),
+        ("list", list),
+        ("dead", dead),
+        ("idle", idle),
+        ("many", many),
+    ];
     for (name, measure) in all {
         if words.is_empty() || words.iter().any(|word| word == name) {
             measure();

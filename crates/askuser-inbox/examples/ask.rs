@@ -3,9 +3,7 @@
 
 use askuser::input::QuestionInput;
 use askuser::{Asker, Origin, QuestionSet, Request, RequestKey, Rules, report};
-use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
-use std::path::Path;
-use std::sync::Arc;
+use askuser_inbox::{InboxAsker, Location};
 
 #[tokio::main(flavor = "current_thread")]
 #[allow(clippy::print_stdout, reason = "an example shows what it does")]
@@ -17,11 +15,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let request =
         Request::new(RequestKey::new("release-2.1", "deploy"), QuestionSet::new([question], &Rules::strict())?)
             .with_origin(Origin::default().with_agent("release bot"));
-    let inbox = Inbox::new(Arc::new(SqliteStore::open(Path::new("inbox.sqlite"))?));
-    let asker = InboxAsker::new(inbox).telling(|question| println!("waits as {}", question.id));
+    let store = Location::File("inbox.sqlite".into()).open()?;
+    let asker = InboxAsker::new(store.clone(), "me").on_waiting(|question| println!("waits as {}", question.id));
     let delivery = asker.ask(&request).await?;
     // Act on it here, or write it down; once that is done, it counts as delivered.
     println!("{}", report::prose(request.set(), delivery.resolution()));
     drop(delivery.stored());
+    store.flush().await?;
     Ok(())
 }

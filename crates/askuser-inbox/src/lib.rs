@@ -1,21 +1,20 @@
-//! Keeps questions until somebody answers them.
+//! Keeps questions until they are answered.
 //!
 //! ```text
-//! whoever asks ──InboxAsker──▶ Store ◀── whoever shows and answers: a list, a prompt, a page
-//!                └ waits: a change in the store wakes it, in this process or in another
+//! an agent ──InboxAsker──▶ Store ◀── a person: a list, a prompt, a page
+//!            └ waits: a change in the store wakes it, in this process or in another
 //! ```
 //!
-//! A question is on the disk before anybody sees it; an answer is on the disk before anybody is told that it counts. At most
-//! one answer is recorded, and it is delivered at least once.
+//! A question is on the disk before a person sees it; an answer is on the disk before its surface is told that it counts. At
+//! most one answer is recorded, and it is delivered at least once.
 //!
 //! ```no_run
 //! use askuser::{Asker, Request};
-//! use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
-//! use std::sync::Arc;
+//! use askuser_inbox::{InboxAsker, Location};
 //!
 //! # async fn ask(request: Request) -> Result<(), Box<dyn std::error::Error>> {
-//! let inbox = Inbox::new(Arc::new(SqliteStore::open("inbox.sqlite".as_ref())?));
-//! let delivery = InboxAsker::new(inbox).ask(&request).await?;
+//! let asker = InboxAsker::new(Location::File("inbox.sqlite".into()).open()?, "ada");
+//! let delivery = asker.ask(&request).await?;
 //! println!("{:?}", delivery.stored().outcome());
 //! # Ok(())
 //! # }
@@ -23,14 +22,33 @@
 
 mod asker;
 mod changes;
-mod off_thread;
-mod presence;
+mod location;
+mod process_lock;
 mod race;
 mod sqlite;
-mod waiting;
 
 pub use asker::InboxAsker;
-pub use presence::Presence;
+pub use location::Location;
 pub use race::{Shown, answer_at};
 pub use sqlite::{Clock, SqliteStore};
-pub use waiting::{Inbox, Waiting};
+
+use askuser::store::Attempt;
+use std::io;
+
+/// 128 random bits, spelled out: the name of an attempt, a conversation, a process. No two are the same.
+///
+/// # Errors
+/// Where the system gives no random numbers.
+pub fn random_id() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// An attempt that no other has the name of.
+///
+/// # Errors
+/// As for [`random_id`].
+pub fn new_attempt() -> io::Result<Attempt> {
+    random_id().map(Attempt::new)
+}

@@ -1,132 +1,130 @@
-//! A stored question at a surface: whoever answers first, there or anywhere else, ends it.
+//! A stored question at a surface: the first answer, there or anywhere else, ends it.
 
-use crate::off_thread::off_thread;
-use crate::waiting::Inbox;
-use askuser::store::{Ending, Recorded, StoreError, StoredQuestion};
-use askuser::{Answer, AskError, Asker, Closed, Delivery, Request, Resolution, Status, Via};
+use crate::new_attempt;
+use askuser::store::{Draft, End, Ending, Handle, Principal, QuestionId, StoreError, StoredQuestion};
+use askuser::{Answer, AskError, Asker, Closed, Delivery, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
-/// What came first.
-pub(crate) enum First {
+/// How often an end is tried again that may have been recorded or not.
+const TRIES: usize = 3;
+
+/// Which was first.
+pub(crate) enum Winner {
     /// It ended somewhere else; the surface has been told.
-    Elsewhere(Ending),
+    Store(Ending),
     /// It was answered at the surface. Nothing is recorded yet.
-    Here(Delivery),
+    Surface(Delivery),
 }
 
 /// Waits for a stored question to end, and asks it at a surface meanwhile.
-pub(crate) async fn first(
-    inbox: &Inbox,
-    id: &str,
+pub(crate) async fn race(
+    store: &Handle,
+    id: &QuestionId,
     request: &Request,
     surface: Option<&dyn Asker>,
-) -> Result<First, AskError> {
-    let mut ended = std::pin::pin!(inbox.wait(id));
+) -> Result<Winner, AskError> {
+    let mut ended = std::pin::pin!(store.wait(id));
     let mut asking = surface.map(|surface| surface.ask(request));
-    let first = poll_fn(|context| {
+    let winner = poll_fn(|context| {
         if let Poll::Ready(ended) = ended.as_mut().poll(context) {
-            return Poll::Ready(ended.map(First::Elsewhere).map_err(broken));
+            return Poll::Ready(ended.map(Winner::Store).map_err(AskError::Store));
         }
         match asking.as_mut().map(|asking| asking.as_mut().poll(context)) {
-            Some(Poll::Ready(answered)) => Poll::Ready(answered.map(First::Here)),
+            Some(Poll::Ready(answered)) => Poll::Ready(answered.map(Winner::Surface)),
             _ => Poll::Pending,
         }
     });
-    match first.await? {
-        First::Elsewhere(ending) => {
+    match winner.await? {
+        Winner::Store(ending) => {
             if let Some(surface) = surface {
                 surface.close(request.key(), &closed(&ending));
             }
-            Ok(First::Elsewhere(ending))
+            Ok(Winner::Store(ending))
         }
-        First::Here(delivery) => delivery.check(request).map(First::Here),
+        Winner::Surface(delivery) => delivery.check(request).map(Winner::Surface),
     }
 }
 
-/// Records what a surface delivered. Where somebody was earlier, or it cannot be kept, the surface is told here.
+/// Records what a surface delivered, as this principal's. Where another was earlier, or it cannot be kept, the surface is told
+/// here.
 ///
 /// # Errors
 /// How it ended instead, or why it could not be recorded.
 pub(crate) async fn record(
-    inbox: &Inbox,
-    id: &str,
+    store: &Handle,
+    id: &QuestionId,
     delivery: Delivery,
-    by: Option<&str>,
-) -> Result<(Ending, Delivery), Refused> {
-    let mut resolution = delivery.resolution().clone();
-    if let (Some(by), None) = (by, resolution.by()) {
-        resolution = resolution.with_by(by);
-    }
-    let (store, name) = (inbox.store().clone(), id.to_owned());
-    // Nobody else makes this attempt: a surface delivers once.
-    let attempt = format!("{}-{:p}", std::process::id(), &raw const delivery);
-    let recorded = off_thread(move || store.answer(&name, &resolution, &attempt)).await;
-    match recorded.unwrap_or_else(|| Err(panicked())) {
-        Ok(Recorded::Won(ending)) => Ok((ending, delivery)),
-        Ok(Recorded::Lost(ending)) => {
-            drop(delivery.not_stored(closed(&ending).words()));
-            Err(Refused::Ended(ending))
-        }
+) -> Result<(Ending, Delivery), StoreError> {
+    let resolution = delivery.resolution();
+    let claim = resolution.claim().cloned().unwrap_or_default();
+    let end = End::Resolve { outcome: resolution.outcome().clone(), claim };
+    match end_once(store, id, &end).await {
+        Ok(ending) => Ok((ending, delivery)),
         Err(error) => {
-            drop(delivery.not_stored(error.chain()));
-            Err(Refused::Failed(broken(error)))
+            drop(delivery.not_stored(match &error {
+                StoreError::Ended(ending) => closed(ending).words(),
+                error => error.chain(),
+            }));
+            Err(error)
         }
     }
 }
 
-pub(crate) enum Refused {
-    Ended(Ending),
-    Failed(AskError),
+/// One attempt, repeated where its reply was lost.
+async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, StoreError> {
+    let attempt = new_attempt().map_err(|error| StoreError::unavailable("cannot answer", error))?;
+    let mut tries = 1;
+    loop {
+        match store.end(id, end, &attempt).await {
+            Err(StoreError::Unknown { .. }) if tries < TRIES => tries += 1,
+            result => return result,
+        }
+    }
 }
 
-/// What came of showing a stored question to a person.
-#[derive(Clone, Debug)]
+/// What became of a stored question that was shown at a surface.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// They answered, and it is recorded.
+    /// It was answered here, and this is recorded.
     Answered(Ending),
-    /// Somebody else ended it meanwhile, or it had ended before.
+    /// It ended elsewhere before, and the surface has said so.
     EndedElsewhere(Ending),
-    /// They put it aside with these answers: it is still pending, and they are offered the next time.
+    /// The person left it as it is; it still waits. What they had answered is kept as a draft.
     PutAside(Vec<Answer>),
 }
 
-/// Lets a person answer a stored question at a surface. What they had begun elsewhere is filled in. To cancel the prompt of a
-/// question that waits in an inbox is to put it aside: whoever asked waits on.
+/// Shows a stored question at a surface until it is answered there or has ended elsewhere. The handle is that of the person who
+/// sits there.
 ///
 /// # Errors
 /// As the surface's, and where the store fails.
-pub async fn answer_at(
-    inbox: &Inbox,
-    question: &StoredQuestion,
-    surface: &dyn Asker,
-    by: &str,
-) -> Result<Shown, AskError> {
+pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
     if let Some(ending) = &question.ending {
         return Ok(Shown::EndedElsewhere(ending.clone()));
     }
-    let (store, id) = (inbox.store(), &question.id);
-    let draft = store.draft(id).ok().flatten().and_then(|draft| serde_json::from_value::<Vec<Answer>>(draft).ok());
-    let request = question.request.clone();
+    let id = &question.id;
+    let draft = store.draft(id).await.unwrap_or_default();
+    let request = Request::clone(&question.request).with_deadline(question.time_left());
     // A draft that does not fit is no draft.
-    let request = match draft.map(|draft| request.clone().with_known(draft)) {
-        Some(Ok(with_draft)) => with_draft,
-        _ => request,
+    let request = match draft == Draft::default() {
+        true => request,
+        false => request.clone().with_known(draft.0).unwrap_or(request),
     };
-    let mut delivery = match first(inbox, id, &request, Some(surface)).await? {
-        First::Elsewhere(ending) => return Ok(Shown::EndedElsewhere(ending)),
-        First::Here(delivery) => delivery,
+    let mut delivery = match race(store, id, &request, Some(surface)).await? {
+        Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),
+        Winner::Surface(delivery) => delivery,
     };
     if *delivery.resolution().outcome().status() == Status::TimedOut {
         drop(delivery.stored());
-        if let Some(ending) = timed_out(inbox, id).await? {
+        if let Some(ending) = store.get(id).await.map_err(AskError::Store)?.ending {
             return Ok(Shown::EndedElsewhere(ending));
         }
-        // Somebody has stopped the clock at another surface.
+        // The clock was stopped at another surface.
         let request = request.clone().with_deadline(None);
-        delivery = match first(inbox, id, &request, Some(surface)).await? {
-            First::Elsewhere(ending) => return Ok(Shown::EndedElsewhere(ending)),
-            First::Here(delivery) => delivery,
+        delivery = match race(store, id, &request, Some(surface)).await? {
+            Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),
+            Winner::Surface(delivery) => delivery,
         };
     }
     match delivery.resolution().outcome().status() {
@@ -137,39 +135,26 @@ pub async fn answer_at(
         }
         Status::Cancelled => {
             let answers = delivery.resolution().outcome().answers().to_vec();
-            let draft = (!answers.is_empty()).then(|| serde_json::to_value(&answers).unwrap_or_default());
             // What cannot be kept must not keep anybody here.
-            let _ = store.save_draft(id, draft.as_ref());
+            let _ = store.save_draft(id, &Draft(answers.clone())).await;
             drop(delivery.stored());
             return Ok(Shown::PutAside(answers));
         }
         _ => {}
     }
-    // Wherever it was shown, it came through the inbox.
-    let outcome = delivery.resolution().clone().into_outcome();
-    let resolution = Resolution::new(outcome, Via::Inbox);
-    let delivery = Delivery::new(resolution, move |stored| match stored {
-        Ok(()) => drop(delivery.stored()),
-        Err(why) => drop(delivery.not_stored(why)),
-    });
-    match record(inbox, id, delivery, Some(by)).await {
+    match record(store, id, delivery).await {
         Ok((ending, delivery)) => {
             drop(delivery.stored());
             Ok(Shown::Answered(ending))
         }
-        Err(Refused::Ended(ending)) => Ok(Shown::EndedElsewhere(ending)),
-        Err(Refused::Failed(error)) => Err(error),
+        Err(StoreError::Ended(ending)) => Ok(Shown::EndedElsewhere(*ending)),
+        Err(error) => Err(AskError::Store(error)),
     }
 }
 
-/// The time of a question is the store's to tell: how it ended, if it did.
-pub(crate) async fn timed_out(inbox: &Inbox, id: &str) -> Result<Option<Ending>, AskError> {
-    let (store, id) = (inbox.store().clone(), id.to_owned());
-    let looked = off_thread(move || {
-        store.expire()?;
-        store.get(&id)
-    });
-    Ok(looked.await.unwrap_or_else(|| Err(panicked())).map_err(broken)?.ending)
+/// Who answers at a surface: this person, or the policy that settled it there.
+pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
+    Principal::person(name, via.unwrap_or(Via::Policy))
 }
 
 pub(crate) fn closed(ending: &Ending) -> Closed {
@@ -177,12 +162,4 @@ pub(crate) fn closed(ending: &Ending) -> Closed {
         Ending::Resolved(resolution) => Closed::AnsweredElsewhere(resolution.clone()),
         Ending::Withdrawn { .. } => Closed::Withdrawn,
     }
-}
-
-pub(crate) fn broken(error: StoreError) -> AskError {
-    AskError::surface("the inbox failed", error.chain())
-}
-
-pub(crate) fn panicked() -> StoreError {
-    StoreError::broken("cannot use the store", "it panicked, or no thread could be started")
 }

@@ -37,18 +37,18 @@ impl Server {
             Ok(set) => set,
             Err(violations) => return Ok(denied(&report::rejection(&violations)).into()),
         };
-        let request = match self.request(set, about, purpose, context).await {
-            Ok(request) => request,
+        let put = match self.keep(self.request(set, about, purpose, context), context).await {
+            Ok(put) => put,
             Err(error) => return Ok(denied(&format!("The user could not be asked: {}", error.chain())).into()),
         };
-        Ok(match self.wait_beside_dialog(&request, context).await {
+        let request = put.question.request.clone();
+        Ok(match self.wait_beside_dialog(put, context).await {
             Waited::Resolved(delivery) => {
                 if is_question {
                     let decided = answered(request.set(), delivery.resolution(), input);
                     self.deliveries.leaving(&context.id, delivery);
                     decided
                 } else {
-                    // Used up before it is sent: lost on the way it is asked for again, and it never serves twice.
                     permitted(&delivery.stored(), input)
                 }
             }

@@ -3,18 +3,19 @@
 use crate::client::Patience;
 use crate::dialog::Dialog;
 use crate::form::Choices;
+use crate::results;
 use crate::rounds::Next;
-use crate::server::Server;
-use crate::{key, results};
-use askuser::store::StoreError;
+use crate::series::{series, session};
+use crate::server::{Server, random_id};
+use askuser::store::{Ending, Handle, Principal, Put, QuestionId, StoreError, StoredQuestion};
 use askuser::{
-    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, Via, report, sanitize,
+    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
+    sanitize,
 };
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData, InputResponses, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::RequestContext;
 use serde_json::Value;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
@@ -29,7 +30,7 @@ pub(crate) enum Waited {
     /// There is a resolution.
     Resolved(Delivery),
     /// Nobody has answered before the client gives up.
-    NotYet(String),
+    NotYet(QuestionId),
     /// A person has withdrawn the question.
     Withdrawn,
     /// The client has stopped waiting, and the question stays open; nobody reads what is returned.
@@ -51,29 +52,32 @@ impl Server {
             Ok(set) => set,
             Err(violations) => return Ok(results::refused(report::rejection(&violations)).into()),
         };
-        let resumed = self.resumed(&set, responses, state.as_deref(), context).await;
-        let (request, round) = match resumed {
-            Some((request, round)) => (request, Some(round)),
-            None => match self.request(set, None, Purpose::Question, context).await {
-                Ok(request) => (request, None),
-                Err(error) => return Ok(could_not_ask(&error.chain()).into()),
+        let (put, round) = match self.resumed(&set, responses, state.as_deref(), context).await {
+            Some((put, round)) => (put, Some(round)),
+            None => {
+                let request = self.request(set, None, Purpose::Question, context);
+                let request = match self.inbox.decide(&request) {
+                    Decision::Settled(resolution) => {
+                        return Ok(results::resolved(request.set(), &resolution, None).into());
+                    }
+                    // Answers that do not fit a question are no answers to it.
+                    Decision::Ask(known) => request.clone().with_known(known).unwrap_or(request),
+                };
+                match self.keep(request, context).await {
+                    Ok(put) => (put, None),
+                    Err(error) => return Ok(could_not_ask(&error.chain()).into()),
+                }
+            }
+        };
+        let question = put.question.clone();
+        let waited = match (self.choices(&question.request, context), is_stateless(context), &self.codec) {
+            (Some(choices), true, Some(codec)) => match self.round(put, choices, codec, round, context).await {
+                Next::Show(forms) => return Ok(forms.into()),
+                Next::Waited(waited) => waited,
             },
+            _ => self.wait_beside_dialog(put, context).await,
         };
-        let request = match self.inbox.asker(None).decide(&request) {
-            Decision::Settled(resolution) => return Ok(results::resolved(request.set(), &resolution).into()),
-            // Answers that do not fit a question are no answers to it.
-            Decision::Ask(known) => request.clone().with_known(known).unwrap_or(request),
-        };
-        if let (Some(choices), true, Some(codec)) =
-            (self.choices(&request, context), is_stateless(context), &self.codec)
-        {
-            return match self.round(&request, choices, codec, round, context).await {
-                Next::Show(forms) => Ok(forms.into()),
-                Next::Waited(waited) => self.reply(&request, waited, context),
-            };
-        }
-        let waited = self.wait_beside_dialog(&request, context).await;
-        self.reply(&request, waited, context)
+        self.reply(&question, waited, context)
     }
 
     /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder.
@@ -85,62 +89,95 @@ impl Server {
         let Some(ticket) = arguments["ticket"].as_str().map(|ticket| ticket.trim().to_owned()) else {
             return Ok(results::refused("ticket: missing, must be the ticket that AskUserQuestion returned").into());
         };
-        let session = key::session(&self.origin(context));
-        let (store, id) = (self.inbox.store(), ticket.clone());
-        let found = blocking(move || store.get(&id)).await;
-        let question = match found {
-            Ok(question) if question.id == ticket && question.request.key().session() == session => question,
-            Ok(_) | Err(StoreError::NoSuchQuestion(_) | StoreError::Ambiguous { .. }) => {
-                let why = format!("ticket: {:?} is none of yours; call AskUserQuestion", sanitize::line(&ticket));
-                return Ok(results::refused(why).into());
-            }
+        let refused = || {
+            let why = format!("ticket: {:?} is none of yours; call AskUserQuestion", sanitize::line(&ticket));
+            Ok(results::refused(why).into())
+        };
+        let Some(id) = QuestionId::parse(&ticket) else { return refused() };
+        let question = match self.store(context).get(&id).await {
+            Ok(question) => question,
+            Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => return refused(),
             Err(error) => return Ok(could_not_ask(&error.chain()).into()),
         };
-        let waited = self.wait_beside_dialog(&question.request, context).await;
-        self.reply(&question.request, waited, context)
+        let key = question.request.key();
+        // What a permission is good for is decided where it was asked for.
+        if key.session() != session(&self.origin(context)) || key.purpose() != Purpose::Question {
+            return refused();
+        }
+        let put = match self.attached(question.clone(), context).await {
+            Ok(put) => put,
+            Err(error) => return Ok(could_not_ask(&error.chain()).into()),
+        };
+        let waited = self.wait_beside_dialog(put, context).await;
+        self.reply(&question, waited, context)
     }
 
-    /// A question as a record: new, or the one that the same client has asked in the same folder and not heard about.
-    pub(crate) async fn request(
+    /// A question as a record.
+    pub(crate) fn request(
         &self,
         set: QuestionSet,
         about: Option<Context>,
         purpose: Purpose,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Request, StoreError> {
-        let (store, origin, deadline) = (self.inbox.store(), self.origin(context), self.options.deadline);
-        blocking(move || {
-            let key = key::key(&*store, &key::session(&origin), &set, about.as_ref(), purpose, now_ms())?;
-            Ok(Request::new(key, set).with_origin(origin).with_context(about).with_deadline(deadline))
-        })
-        .await
+    ) -> Request {
+        let origin = self.origin(context);
+        let key = RequestKey::new(session(&origin), random_id()).for_purpose(purpose);
+        Request::new(key, set).with_origin(origin).with_context(about).with_deadline(self.options.deadline)
+    }
+
+    /// Keeps a question: a new one, or the open one of its series.
+    pub(crate) async fn keep(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Put, StoreError> {
+        let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
+        let series = series(&session, &self.conversation.id, request.set(), request.context(), purpose);
+        self.inbox.keep(&request, Some(&series)).await
+    }
+
+    /// A question that is stored, and waited for again.
+    pub(crate) async fn attached(
+        &self,
+        question: StoredQuestion,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Put, StoreError> {
+        let attachment = self.store(context).attach(&question.id).await?;
+        Ok(Put { is_new: false, question, attachment })
+    }
+
+    /// The store, as this client uses it.
+    pub(crate) fn store(&self, context: &RequestContext<RoleServer>) -> Handle {
+        self.inbox.handle(Principal::agent(&self.origin(context)))
     }
 
     /// Asks through the inbox, and in the client's dialog if it has one.
-    pub(crate) async fn wait_beside_dialog(&self, request: &Request, context: &RequestContext<RoleServer>) -> Waited {
-        match self.choices(request, context).filter(|_| !is_stateless(context)) {
-            None => self.wait(request, None, None, context).await,
+    pub(crate) async fn wait_beside_dialog(&self, put: Put, context: &RequestContext<RoleServer>) -> Waited {
+        match self.choices(&put.question.request, context).filter(|_| !is_stateless(context)) {
+            None => self.wait(put, None, None, context).await,
             Some(choices) => {
-                let dialog = Arc::new(Dialog::new(context.peer.clone(), choices, self.inbox.store()));
-                self.wait(request, Some(dialog.clone()), Some(&dialog), context).await
+                let person = self.person();
+                let dialog = Dialog::new(context.peer.clone(), choices, person, put.question.id.clone());
+                self.wait(put, Some(&dialog), Some(&dialog), context).await
             }
         }
     }
 
-    /// Asks, and waits for as long as the client does.
+    /// The store, as the person at the client's dialog uses it.
+    pub(crate) fn person(&self) -> Handle {
+        self.inbox.handle(Principal::person(self.inbox.person(), Via::Elicitation))
+    }
+
+    /// Waits for as long as the client does.
     pub(crate) async fn wait(
         &self,
-        request: &Request,
-        beside: Option<Arc<dyn Asker>>,
+        put: Put,
+        beside: Option<&dyn Asker>,
         dialog: Option<&Dialog>,
         context: &RequestContext<RoleServer>,
     ) -> Waited {
-        let asker = self.inbox.asker(beside);
+        let (id, request) = (put.question.id.clone(), put.question.request.clone());
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
         let patience = Patience::with(self.options.limit, &client_name(context), &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
-        let mut asking = asker.ask(request);
+        let mut asking = self.inbox.wait(put, &request, beside);
         let mut told = 0_u32;
         loop {
             let has_dialog = dialog.is_some_and(Dialog::is_open);
@@ -169,13 +206,11 @@ impl Server {
                 }
                 () = context.ct.cancelled() => {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
-                    drop(asking);
-                    return self.leave(request).await;
+                    return Waited::Left;
                 }
                 () = self.closed.cancelled() => {
                     tracing::info!(request = %context.id, "the client is gone");
-                    drop(asking);
-                    return self.leave(request).await;
+                    return Waited::Left;
                 }
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
@@ -186,7 +221,7 @@ impl Server {
                 () = sleep_until(next_word), if token.is_some() => {
                     told += 1;
                     if let Some(token) = token.clone() {
-                        let words = self.still_waiting(request).await;
+                        let words = format!("Waiting for the user: `{}`", results::how_to_answer(&id));
                         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(words);
                         // A client that does not listen learns it from the result.
                         let _ = context.peer.notify_progress(progress).await;
@@ -197,41 +232,20 @@ impl Server {
         // Detached before the client hears of it: it may be back at once.
         drop(asking);
         tracing::info!(request = %context.id, seconds = started.elapsed().as_secs(), "returns before the client gives up");
-        match self.id(request).await {
-            Some(id) => Waited::NotYet(id),
-            None => Waited::Failed("it could not be kept in time".into()),
-        }
-    }
-
-    /// The client waits no longer. Its question stays open, also if it left before that was kept: it may come back for the answer.
-    async fn leave(&self, request: &Request) -> Waited {
-        if self.id(request).await.is_some() {
-            return Waited::Left;
-        }
-        let (inbox, request) = (self.inbox.clone(), request.clone());
-        let kept = blocking(move || {
-            let question = inbox.put(&request)?;
-            match question.ending {
-                None => inbox.store().detach(&question.id),
-                Some(_) => Ok(()),
-            }
-        });
-        match kept.await {
-            Ok(()) => Waited::Left,
-            Err(error) => Waited::Failed(error.chain()),
-        }
+        Waited::NotYet(id)
     }
 
     /// What the model reads. An answer counts as delivered once it is on its way.
     pub(crate) fn reply(
         &self,
-        request: &Request,
+        question: &StoredQuestion,
         waited: Waited,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let result = match waited {
             Waited::Resolved(delivery) => {
-                let result = results::resolved(request.set(), delivery.resolution());
+                let age = question.ending.as_ref().and_then(|ending| self.age_before_conversation(question, ending));
+                let result = results::resolved(question.request.set(), delivery.resolution(), age);
                 self.deliveries.leaving(&context.id, delivery);
                 result
             }
@@ -254,16 +268,10 @@ impl Server {
         Choices::of(&client_name(context), capabilities.as_ref(), version.as_ref(), request.set())
     }
 
-    pub(crate) async fn id(&self, request: &Request) -> Option<String> {
-        let (store, key) = (self.inbox.store(), request.key().clone());
-        blocking(move || store.id_of(&key)).await.ok().flatten()
-    }
-
-    async fn still_waiting(&self, request: &Request) -> String {
-        match self.id(request).await {
-            Some(id) => format!("Waiting for the user: `{}`", results::how_to_answer(&id)),
-            None => "Waiting for the user: `askuser inbox`".into(),
-        }
+    /// How old an answer is that was given before this conversation began.
+    fn age_before_conversation(&self, question: &StoredQuestion, ending: &Ending) -> Option<Duration> {
+        let age = Duration::from_millis(question.read_ms.checked_sub(ending.at_ms()?)?);
+        (age > self.conversation.began.elapsed()).then_some(age)
     }
 }
 
@@ -283,12 +291,4 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 fn client_name(context: &RequestContext<RoleServer>) -> String {
     let name = context.client_info().map(|client| sanitize::line(&client.name).trim().to_owned());
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| NAMELESS.into())
-}
-
-/// What takes as long as a disk does, away from the thread that reads and writes.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(StoreError::broken("cannot use the inbox", error.to_string())))
 }

@@ -3,16 +3,14 @@
 //! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
 //! refusal, a form that comes back empty, and an error all mean that nobody was asked.
 
-use crate::call::blocking;
 use crate::form::{Choices, answer, form};
-use askuser::store::Store;
+use askuser::store::{Draft, Handle, QuestionId};
 use askuser::{Answer, Asker, Asking, Outcome, Question, Request, Resolution, Via, Violations};
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -27,13 +25,14 @@ pub(crate) struct Dialog {
     peer: Peer<RoleServer>,
     choices: Choices,
     is_open: AtomicBool,
-    /// Where the question is kept, and what was said of it so far.
-    store: Arc<dyn Store>,
+    /// Where the question is kept, with what was said of it so far.
+    person: Handle,
+    id: QuestionId,
 }
 
 impl Dialog {
-    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices, store: Arc<dyn Store>) -> Dialog {
-        Dialog { peer, choices, is_open: AtomicBool::new(false), store }
+    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices, person: Handle, id: QuestionId) -> Dialog {
+        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id }
     }
 
     /// Whether a person may be looking at one.
@@ -55,7 +54,7 @@ impl Dialog {
             is_somebody_there = true;
             // The next one may fail, or the client go away.
             if answers.len() < request.set().questions().len() {
-                keep_draft(self.store.clone(), request, &answers).await;
+                keep_draft(&self.person, &self.id, request, &answers).await;
             }
         }
         resolution(request, Said::Nothing, answers)
@@ -144,19 +143,12 @@ pub(crate) fn said(
     }
 }
 
-/// Keeps what was said of a question that is not answered yet, for whoever opens it in the inbox.
-pub(crate) async fn keep_draft(store: Arc<dyn Store>, request: &Request, answers: &[Answer]) {
-    if answers == request.known() {
-        return;
+/// Keeps what was said of a question that is not answered yet, for the person who opens it in the inbox.
+pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Request, answers: &[Answer]) {
+    if answers != request.known() {
+        // It is asked all the same, only without what was said before.
+        let _ = person.save_draft(id, &Draft(answers.to_vec())).await;
     }
-    let Ok(draft) = serde_json::to_value(answers) else { return };
-    let key = request.key().clone();
-    let kept = blocking(move || match store.id_of(&key)? {
-        Some(id) => store.save_draft(&id, Some(&draft)),
-        None => Ok(()),
-    });
-    // It is asked all the same, only without what was said before.
-    let _ = kept.await;
 }
 
 /// What all forms together came to.

@@ -51,7 +51,8 @@ pub async fn serve_http(
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SILENCE);
     let server = server.of_connection(Default::default(), end.child_token());
-    let service = StreamableHttpService::new(move || Ok(server.clone()), Arc::new(sessions), config);
+    let service =
+        StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), Arc::new(sessions), config);
     loop {
         let stream = tokio::select! {
             () = end.cancelled() => return Ok(()),

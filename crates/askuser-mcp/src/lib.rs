@@ -1,11 +1,11 @@
 //! Offers the question tool to other people's agents, as an MCP server.
 //!
 //! ```text
-//! client ──tools/call──▶ Server ──▶ Request ──Inbox──▶ whoever answers: the client's own dialog, a popup, the inbox
+//! client ──tools/call──▶ Server ──▶ Request ──Inbox──▶ the person: the client's own dialog, a popup, the inbox
 //!        ◀──result────── answered, or "not answered yet" with a ticket that AskUserQuestionResult redeems
 //! ```
 //!
-//! Every question is kept in the [`Inbox`] before anybody sees it, and stays there when the client stops waiting: clients
+//! Every question is kept in the [`Inbox`](askuser::Inbox) before a person sees it, and stays there when the client stops waiting: clients
 //! give up after a minute, people come back from lunch. No answer is ever made up: a client whose dialog refuses by itself
 //! has asked nobody.
 
@@ -16,16 +16,14 @@ mod deliveries;
 mod dialog;
 mod form;
 mod http;
-mod inbox;
-mod key;
 mod results;
 mod rounds;
+mod series;
 mod server;
 mod stdio;
 mod tools;
 
 pub use http::{HTTP_PATH, serve_http};
-pub use inbox::Inbox;
 pub use rmcp::transport::stdio_pipes as stdio_streams;
 pub use server::{Options, Server};
 pub use stdio::{ServeError, serve};

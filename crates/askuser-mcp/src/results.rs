@@ -1,16 +1,30 @@
 //! What a model reads. Text and structured content each say everything: clients show their model one or the other.
 
+use askuser::store::QuestionId;
 use askuser::{QuestionSet, Resolution, report};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::Duration;
 
-/// What came of asking.
-pub(crate) fn resolved(set: &QuestionSet, resolution: &Resolution) -> CallToolResult {
-    both(report::prose(set, resolution), report::json(set, resolution))
+/// What came of asking; `age` where it was answered before this conversation began.
+pub(crate) fn resolved(set: &QuestionSet, resolution: &Resolution, age: Option<Duration>) -> CallToolResult {
+    let (mut words, mut structured) = (report::prose(set, resolution), report::json(set, resolution));
+    if let Some(age) = age {
+        let minutes = age.as_secs() / 60;
+        let ago = match minutes {
+            0 => "less than a minute".to_owned(),
+            1..120 => format!("{minutes} min"),
+            _ => format!("{} h", minutes / 60),
+        };
+        let _ = write!(words, "\n\nThis was answered {ago} ago, before this conversation began.");
+        structured["answered_seconds_ago"] = age.as_secs().into();
+    }
+    both(words, structured)
 }
 
 /// Nobody has answered before the client would have given up.
-pub(crate) fn not_yet(id: &str) -> CallToolResult {
+pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
     let words = format!(
         "The user has not answered yet. The question stays open: they answer it with `{}`. Do not assume an answer and do \
          not ask again: call AskUserQuestionResult with {{\"ticket\": \"{id}\"}} to go on waiting.",
@@ -32,7 +46,7 @@ pub(crate) fn refused(why: impl Into<String>) -> CallToolResult {
 }
 
 /// How a person answers a question.
-pub(crate) fn how_to_answer(id: &str) -> String {
+pub(crate) fn how_to_answer(id: &QuestionId) -> String {
     format!("askuser answer {id}` or `askuser inbox")
 }
 

@@ -2,11 +2,12 @@
 //!
 //! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
 
-use crate::call::{Waited, blocking, now_ms};
+use crate::call::{Waited, now_ms};
 use crate::dialog::{INSTANT, Said, keep_draft, resolution, said};
 use crate::form::{Choices, form};
-use crate::key;
+use crate::series::session;
 use crate::server::Server;
+use askuser::store::{Put, QuestionId};
 use askuser::{Answer, Asker, Asking, QuestionSet, Request, Resolution};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -15,7 +16,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::PoisonError;
 
 /// What a call comes back with.
 pub(crate) struct Round {
@@ -47,27 +48,30 @@ impl Server {
         responses: Option<InputResponses>,
         state: Option<&str>,
         context: &RequestContext<RoleServer>,
-    ) -> Option<(Request, Round)> {
-        let session = key::session(&self.origin(context));
+    ) -> Option<(Put, Round)> {
+        let session = session(&self.origin(context));
         let state: State = self.codec.as_ref()?.open_json_with(state?, session.as_bytes()).ok()?;
-        let (store, id) = (self.inbox.store(), state.id);
-        let question = blocking(move || store.get(&id)).await.ok()?;
-        let is_same = question.request.set().input() == set.input();
-        is_same
-            .then(|| (question.request, Round { responses: responses.unwrap_or_default(), shown_ms: state.shown_ms }))
+        let question = self.store(context).get(&QuestionId::parse(&state.id)?).await.ok()?;
+        if question.request.set().input() != set.input() {
+            return None;
+        }
+        let put = self.attached(question, context).await.ok()?;
+        drop(self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(&put.question.id));
+        Some((put, Round { responses: responses.unwrap_or_default(), shown_ms: state.shown_ms }))
     }
 
     /// Shows the forms of a question, or reads what was said in them.
     pub(crate) async fn round(
         &self,
-        request: &Request,
+        put: Put,
         choices: Choices,
         codec: &RequestStateCodec,
         round: Option<Round>,
         context: &RequestContext<RoleServer>,
     ) -> Next {
+        let request = &*put.question.request.clone();
         let Some(Round { responses, shown_ms }) = round else {
-            return self.first_round(request, choices, codec, context).await;
+            return self.first_round(put, choices, codec, context).await;
         };
         let is_instant = now_ms().saturating_sub(shown_ms) < INSTANT.as_millis() as u64;
         let mut answers: Vec<Answer> = request.known().to_vec();
@@ -92,49 +96,50 @@ impl Server {
                     let again = form(request, question, choices, Some(&violations)).map(|form| (name(i), form));
                     let others = request.set().questions().iter().enumerate().filter(|(j, _)| *j != i);
                     let others = others.filter_map(|(j, q)| Some((name(j), form(request, q, choices, None)?)));
-                    return self.required(codec, request, again.into_iter().chain(others)).await;
+                    return self.required(codec, put, again.into_iter().chain(others));
                 }
             }
         }
         if matches!(last, Said::Nobody) {
-            keep_draft(self.inbox.store(), request, &answers).await;
+            keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
-        let said = Arc::new(AlreadySaid(resolution(request, last, answers)));
-        Next::Waited(self.wait(request, Some(said), None, context).await)
+        let said = AlreadySaid(resolution(request, last, answers));
+        Next::Waited(self.wait(put, Some(&said), None, context).await)
     }
 
     async fn first_round(
         &self,
-        request: &Request,
+        put: Put,
         choices: Choices,
         codec: &RequestStateCodec,
         context: &RequestContext<RoleServer>,
     ) -> Next {
-        let (inbox, kept) = (self.inbox.clone(), request.clone());
-        match blocking(move || inbox.put(&kept)).await {
-            // It had been asked before, and this is what came of it.
-            Ok(question) if question.ending.is_some() => Next::Waited(self.wait(request, None, None, context).await),
-            Ok(_) => {
-                let questions = request.set().questions().iter().enumerate();
-                let forms = questions.filter_map(|(i, q)| Some((name(i), form(request, q, choices, None)?)));
-                self.required(codec, request, forms).await
-            }
-            Err(error) => Next::Waited(Waited::Failed(error.chain())),
+        // It had been asked before, and this is what came of it.
+        if put.question.ending.is_some() {
+            return Next::Waited(self.wait(put, None, None, context).await);
         }
+        let request = put.question.request.clone();
+        let questions = request.set().questions().iter().enumerate();
+        let forms = questions.filter_map(|(i, q)| Some((name(i), form(&request, q, choices, None)?)));
+        self.required(codec, put, forms)
     }
 
-    async fn required(
+    /// The client shows these forms, and waits for the question meanwhile.
+    fn required(
         &self,
         codec: &RequestStateCodec,
-        request: &Request,
+        put: Put,
         forms: impl Iterator<Item = (String, ElicitRequestParams)>,
     ) -> Next {
         let requests: InputRequests =
             forms.map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
-        let Some(id) = self.id(request).await else { return Next::Waited(Waited::Failed("it was not kept".into())) };
-        let options = SealOptions::new().associated_data(request.key().session().as_bytes());
-        match codec.seal_json_with(&State { id, shown_ms: now_ms() }, &options) {
-            Ok(state) => Next::Show(InputRequiredResult::new(Some(requests), Some(state))),
+        let Put { question, attachment, .. } = put;
+        let options = SealOptions::new().associated_data(question.request.key().session().as_bytes());
+        match codec.seal_json_with(&State { id: question.id.to_string(), shown_ms: now_ms() }, &options) {
+            Ok(state) => {
+                self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, attachment);
+                Next::Show(InputRequiredResult::new(Some(requests), Some(state)))
+            }
             Err(error) => Next::Waited(Waited::Failed(error.to_string())),
         }
     }

@@ -1,17 +1,19 @@
 //! The server: which tools there are, and who answers a call.
 
 use crate::deliveries::Deliveries;
-use crate::inbox::Inbox;
 use crate::tools;
-use askuser::{Origin, Rules};
+use askuser::store::{Attachment, QuestionId};
+use askuser::{Inbox, Origin, Rules};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     RequestStateCodec, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How a server asks.
@@ -53,8 +55,23 @@ pub struct Server {
     pub(crate) options: Arc<Options>,
     pub(crate) codec: Option<Arc<RequestStateCodec>>,
     pub(crate) deliveries: Deliveries,
-    /// The connection is gone: whoever waits for a person stops.
+    /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
+    pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
+    pub(crate) conversation: Arc<Conversation>,
+    /// The connection is gone: calls that wait for a person stop.
     pub(crate) closed: CancellationToken,
+}
+
+/// What tells the calls of one client process from those of all others.
+pub(crate) struct Conversation {
+    pub(crate) id: String,
+    pub(crate) began: Instant,
+}
+
+impl Conversation {
+    fn new() -> Arc<Conversation> {
+        Arc::new(Conversation { id: random_id(), began: Instant::now() })
+    }
 }
 
 impl Server {
@@ -62,11 +79,17 @@ impl Server {
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
         let (deliveries, closed) = (Deliveries::default(), CancellationToken::new());
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
-        Server { inbox, options: Arc::new(options), codec, deliveries, closed }
+        let (shown, conversation) = (Arc::default(), Conversation::new());
+        Server { inbox, options: Arc::new(options), codec, deliveries, shown, conversation, closed }
+    }
+
+    /// The same server for another client.
+    pub(crate) fn in_new_conversation(self) -> Server {
+        Server { conversation: Conversation::new(), ..self }
     }
 
     pub(crate) fn of_connection(self, deliveries: Deliveries, closed: CancellationToken) -> Server {
-        Server { deliveries, closed, ..self }
+        Server { deliveries, closed, ..self.in_new_conversation() }
     }
 }
 
@@ -106,4 +129,9 @@ impl ServerHandler for Server {
             name => Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
         }
     }
+}
+
+/// 128 random bits, spelled out.
+pub(crate) fn random_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
 }

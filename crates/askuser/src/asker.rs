@@ -14,6 +14,7 @@ use crate::report;
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
 use crate::sanitize;
+use crate::store::StoreError;
 use crate::violation::Violations;
 use std::error::Error;
 use std::fmt;
@@ -194,6 +195,9 @@ pub enum AskError {
     /// The surface handed back an outcome that is not one of the question it was asked.
     #[error("the answer does not belong to the question that was asked")]
     WrongAnswer(#[source] Violations),
+    /// The store that keeps the question failed.
+    #[error("the inbox failed")]
+    Store(#[source] StoreError),
     /// The surface failed.
     #[error("{what}")]
     Surface {

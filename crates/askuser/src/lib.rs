@@ -28,6 +28,7 @@
 
 mod alike;
 mod asker;
+mod inbox;
 pub mod input;
 mod key;
 mod limits;
@@ -51,6 +52,7 @@ pub mod tool;
 mod violation;
 
 pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst};
+pub use inbox::{Inbox, Keeping};
 pub use key::{Key, KeyCode, Mods};
 pub use limits::{Limits, LimitsError, Span};
 pub use outcome::{Answer, Outcome, Status};

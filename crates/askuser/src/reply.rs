@@ -74,6 +74,9 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
     if let Some(by) = stored["by"].as_str() {
         resolution = resolution.with_by(by);
     }
+    if let Some(device) = stored["device"].as_str() {
+        resolution = resolution.with_device(device);
+    }
     if let Some(at_ms) = stored["at_ms"].as_u64() {
         resolution = resolution.with_time(at_ms);
     }

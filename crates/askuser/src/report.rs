@@ -7,6 +7,7 @@ use crate::outcome::{Answer, Status};
 use crate::question::{Question, QuestionSet, name_of};
 use crate::resolution::{Resolution, Via};
 use crate::sanitize;
+use crate::store::{AskerPresence, Ending, StoredQuestion};
 use crate::violation::Violations;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -58,34 +59,40 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     result
 }
 
-/// The questions for a page or any other program that shows them: each with its index, its text as it is safe to show and
-/// as the model wrote it, and each option with its name, without "(Recommended)", beside the verbatim label that answers
-/// with it.
-pub fn page(set: &QuestionSet) -> Value {
-    let option = |(i, option): (usize, &crate::Choice)| {
-        json!({
-            "index": i,
-            "name": option.name(),
-            "description": option.description(),
-            "recommended": option.is_recommended(),
-            "label": option.label_verbatim(),
-        })
+/// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, expires_ms?,
+/// delivered_ms?, ended_ms?, withdrawn_by?, resolution?}`. Times are in milliseconds since 1970.
+pub fn stored(question: &StoredQuestion) -> Value {
+    let request = &question.request;
+    let mut object = json!({
+        "id": question.id,
+        "state": question.state(),
+        "asked_ms": question.asked_ms,
+        "origin": request.origin(),
+        "questions": request.set().questions_json(),
+        "asker": match question.asker {
+            AskerPresence::Waits => json!({"waits": true}),
+            AskerPresence::Left(at) => json!({"waits": false, "left_ms": at}),
+            AskerPresence::Died(at) => json!({"waits": false, "gone_ms": at}),
+        },
+    });
+    let withdrawn_by = match &question.ending {
+        Some(Ending::Withdrawn { by, .. }) => Some(Value::from(by.as_str())),
+        _ => None,
     };
-    let question = |(i, question): (usize, &Question)| {
-        json!({
-            "index": i,
-            "text": question.text(),
-            "header": question.header(),
-            "multiSelect": question.is_multi_select(),
-            "options": question.options().iter().enumerate().map(option).collect::<Vec<_>>(),
-            "question": question.text_verbatim(),
-        })
-    };
-    json!({
-        "questions": set.questions().iter().enumerate().map(question).collect::<Vec<_>>(),
-        "source": set.source(),
-        "typedChars": set.limits().typed_chars(),
-    })
+    let fields = [
+        ("context", request.context().map(|context| json!(context))),
+        ("expires_ms", question.expires_ms.map(Value::from)),
+        ("delivered_ms", question.delivered_ms.map(Value::from)),
+        ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
+        ("withdrawn_by", withdrawn_by),
+        ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            object[name] = value;
+        }
+    }
+    object
 }
 
 /// The answers keyed by question text: a string for single-select, an array for multi-select, typed text among them.

@@ -548,29 +548,40 @@ fn names_are_what_a_person_chose_from() {
     assert_eq!(names(&answer).collect::<Vec<_>>(), ["A", "B"]);
 }
 
-// ---- for a page ----
+// ---- as it is kept ----
 
 #[test]
-fn a_page_shows_what_is_safe_and_answers_with_what_the_model_wrote() {
-    let question = question("Which\u{1b}[2J?", "H", &["A (Recommended)", "B\u{7}"], true);
-    let input = json!({"questions": [question], "metadata": {"source": "remember"}});
-    let set = QuestionSet::parse(input, &Rules::default()).unwrap();
-    let expected = json!({
-        "questions": [{
-            "index": 0,
-            "text": "Which?",
-            "header": "H",
-            "multiSelect": true,
-            "options": [
-                {"index": 0, "name": "A", "description": "d", "recommended": true, "label": "A (Recommended)"},
-                {"index": 1, "name": "B", "description": "d", "recommended": false, "label": "B\u{7}"},
-            ],
-            "question": "Which\u{1b}[2J?",
-        }],
-        "source": "remember",
-        "typedChars": 2_000,
-    });
-    assert_eq!(page(&set), expected);
+fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
+    use crate::store::{AskerPresence, Cursor, Ending, QuestionId, StoredQuestion};
+    use crate::{Context, Origin, Request, RequestKey};
+    let set = set_of(&[question("Which?", "H", &["A", "B"], false)]);
+    let request = Request::new(RequestKey::new("s", "c"), set)
+        .with_origin(Origin::default().with_agent("bot"))
+        .with_context(Context::command("ls"));
+    let id = QuestionId::parse("0123456789ab").unwrap();
+    let mut kept = StoredQuestion::new(id, std::sync::Arc::new(request), 7, Cursor(1));
+    kept.asker = AskerPresence::Waits;
+    let pending = stored(&kept);
+    assert_eq!(
+        pending,
+        json!({
+            "id": "0123456789ab", "state": "pending", "asked_ms": 7, "origin": {"agent": "bot"},
+            "questions": kept.request.set().questions_json(), "asker": {"waits": true},
+            "context": {"kind": "command", "text": "ls"},
+        })
+    );
+    kept.asker = AskerPresence::Died(8);
+    kept.ending = Some(Ending::Withdrawn { by: "ada".into(), at_ms: 9 });
+    let withdrawn = stored(&kept);
+    assert_eq!(withdrawn["asker"], json!({"waits": false, "gone_ms": 8}));
+    assert_eq!((&withdrawn["withdrawn_by"], &withdrawn["ended_ms"]), (&json!("ada"), &json!(9)));
+    kept.asker = AskerPresence::Left(8);
+    kept.ending = Some(Ending::Resolved(Outcome::declined(None).through(Via::Web).with_by("ada").with_time(9)));
+    (kept.delivered_ms, kept.expires_ms) = (Some(10), Some(11));
+    let declined = stored(&kept);
+    assert_eq!(declined["asker"], json!({"waits": false, "left_ms": 8}));
+    assert_eq!(declined["resolution"]["via"], "web");
+    assert_eq!((&declined["delivered_ms"], &declined["expires_ms"]), (&json!(10), &json!(11)));
 }
 
 // ---- Claude Code's own tool ----

@@ -36,12 +36,14 @@ pub struct Request {
     context: Option<Context>,
     known: Vec<Answer>,
     deadline: Option<Duration>,
+    audience: Vec<String>,
 }
 
 impl Request {
     /// A request that needs nothing but its questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
-        Request { key, set, origin: Origin::default(), context: None, known: Vec::new(), deadline: None }
+        let origin = Origin::default();
+        Request { key, set, origin, context: None, known: Vec::new(), deadline: None, audience: Vec::new() }
     }
 
     /// Says who asks.
@@ -57,6 +59,11 @@ impl Request {
     /// Gives up after this long.
     pub fn with_deadline(self, deadline: impl Into<Option<Duration>>) -> Request {
         Request { deadline: deadline.into(), ..self }
+    }
+
+    /// Says for whom it is, by their names; for everybody if there are none.
+    pub fn with_audience(self, audience: impl IntoIterator<Item = impl Into<String>>) -> Request {
+        Request { audience: audience.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
@@ -97,6 +104,16 @@ impl Request {
     /// When to give up, counted from when it is shown or stored. A person who holds the clock clears it.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline
+    }
+
+    /// For whom it is, by their names; for everybody if there are none.
+    pub fn audience(&self) -> &[String] {
+        &self.audience
+    }
+
+    /// Whether a person reads and decides the same. Who asks, for whom and for how long may differ.
+    pub fn asks_the_same(&self, other: &Request) -> bool {
+        self.set.input() == other.set.input() && self.context == other.context
     }
 
     /// Who asks, as a person at the asking program reads it: its task and the source the model gave, safe to show.
@@ -315,12 +332,14 @@ struct Stored {
     known: Vec<Answer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    audience: Vec<String>,
 }
 
 impl From<Request> for Stored {
-    fn from(Request { key, set, origin, context, known, deadline }: Request) -> Stored {
+    fn from(Request { key, set, origin, context, known, deadline, audience }: Request) -> Stored {
         let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-        Stored { version: VERSION, key, set, origin, context, known, deadline_ms }
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience }
     }
 }
 
@@ -334,7 +353,8 @@ impl TryFrom<Stored> for Request {
         let request = Request::new(stored.key, stored.set)
             .with_origin(stored.origin)
             .with_context(stored.context)
-            .with_deadline(stored.deadline_ms.map(Duration::from_millis));
+            .with_deadline(stored.deadline_ms.map(Duration::from_millis))
+            .with_audience(stored.audience);
         request.with_known(stored.known).map_err(|violations| violations.to_string())
     }
 }

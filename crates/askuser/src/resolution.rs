@@ -73,6 +73,7 @@ pub struct Resolution {
     outcome: Outcome,
     via: Option<Via>,
     by: Option<String>,
+    device: Option<String>,
     at_ms: Option<u64>,
     claim: Option<Map<String, Value>>,
 }
@@ -80,17 +81,23 @@ pub struct Resolution {
 impl Resolution {
     /// An outcome that came through a surface.
     pub fn new(outcome: Outcome, via: Via) -> Resolution {
-        Resolution { outcome, via: Some(via), by: None, at_ms: None, claim: None }
+        Resolution { outcome, via: Some(via), by: None, device: None, at_ms: None, claim: None }
     }
 
     /// Nobody was asked, by any surface, and this is why. The only resolution without a surface.
     pub fn unavailable(reason: impl Into<String>) -> Resolution {
-        Resolution { outcome: Outcome::unavailable(reason), via: None, by: None, at_ms: None, claim: None }
+        let outcome = Outcome::unavailable(reason);
+        Resolution { outcome, via: None, by: None, device: None, at_ms: None, claim: None }
     }
 
     /// Says who answered, as far as the surface knows: a user's name.
     pub fn with_by(self, by: impl Into<String>) -> Resolution {
         Resolution { by: Some(by.into()), ..self }
+    }
+
+    /// Says on which of their devices.
+    pub fn with_device(self, device: impl Into<String>) -> Resolution {
+        Resolution { device: Some(device.into()), ..self }
     }
 
     /// Says when, in milliseconds since 1970.
@@ -118,6 +125,11 @@ impl Resolution {
         self.by.as_deref()
     }
 
+    /// On which of their devices, where that is known.
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
     /// When, in milliseconds since 1970, where that is known.
     pub fn at_ms(&self) -> Option<u64> {
         self.at_ms
@@ -139,13 +151,14 @@ impl Resolution {
     }
 }
 
-/// `{status, answers, via, by?, at_ms?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// `{status, answers, via, by?, device?, at_ms?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
 /// [`reply::resolution`](crate::reply::resolution).
 impl Serialize for Resolution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = self.outcome.fields(Some(self.via.map(Via::name).into()));
         let stamps = [
             ("by", self.by.clone().map(Value::from)),
+            ("device", self.device.clone().map(Value::from)),
             ("at_ms", self.at_ms.map(Value::from)),
             ("claim", self.claim.clone().map(Value::Object)),
         ];

@@ -168,6 +168,7 @@ impl Layers {
             };
             // A path in a file is meant from where the file is; the word for none, or for the usual one, is no path.
             let value = match (key.as_str(), path.parent()) {
+                ("store", _) if value.contains("://") => value,
                 ("answers" | "store", Some(folder)) if !value.is_empty() && value != SETTINGS[i].default => {
                     folder.join(value).display().to_string()
                 }

@@ -1,13 +1,15 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
 use crate::docs::variables;
+use crate::inbox;
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_cli::config::{self, Layers, Origin, Settings};
 use askuser_cli::failure::{Failure, exit, reason};
 use askuser_cli::result::write;
-use askuser_cli::state_folder::{check_state_folder, inbox_file, reach_failure_file, state_folder};
+use askuser_cli::state_folder::{check_state_folder, state_folder};
 use askuser_cli::surfaces::{Surfaces, terminal_options};
+use askuser_inbox::Location;
 use askuser_terminal::{Background, ColorDepth, Presentation};
 use std::process::{Command, Stdio};
 
@@ -80,12 +82,13 @@ pub(crate) fn run(layers: Result<Layers, Failure>) -> Result<u8, Failure> {
     let refused = untrusted.filter(|_| settings.store.is_none());
     let fails = refused.is_some() && surfaces.uses_the_inbox();
     report.broken |= fails;
-    match refused.map_or_else(|| inbox_file(&settings), Err) {
-        Ok(file) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {}", file.display())),
-        Ok(file) => report.line("inbox", &format!("no, via does not name it ({})", file.display())),
+    let location = refused.map_or_else(|| inbox::location(&settings), Err);
+    match &location {
+        Ok(location) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {location}")),
+        Ok(location) => report.line("inbox", &format!("no, via does not name it ({location})")),
         Err(failure) => report.line("inbox", &format!("no, {}", failure.message)),
     }
-    if let Some(failed) = last_reach_failure(&settings) {
+    if let Some(failed) = location.ok().and_then(|location| last_reach_failure(&location)) {
         report.line("", &failed);
     }
     let editor = environment("VISUAL")
@@ -183,11 +186,12 @@ impl Reasons<'_> {
     }
 }
 
-/// What went wrong when somebody was last called to the inbox.
-fn last_reach_failure(settings: &Settings) -> Option<String> {
-    let note = std::fs::read_to_string(reach_failure_file(&inbox_file(settings).ok()?)).ok()?;
-    let note: serde_json::Value = serde_json::from_str(&note).ok()?;
-    Some(format!("last call for it failed: {}: {}", note["what"].as_str()?, note["why"].as_str()?))
+/// What went wrong when a person was last called to the inbox. A store that is not there is not made for that.
+fn last_reach_failure(location: &Location) -> Option<String> {
+    let store = location.exists().then(|| location.open().ok()).flatten()?;
+    let person = inbox::at_the_terminal(&store);
+    let failure = pollster::block_on(person.last_failure()).ok()??;
+    Some(format!("last call for it failed: {}: {}", failure.what, failure.why))
 }
 
 /// An answers file that cannot be read is found here rather than when somebody is asked.

@@ -2,16 +2,16 @@
 
 mod log;
 
-use crate::inbox::{asker, open, origin, runtime};
+use crate::inbox::{asker, done, open, origin, runtime};
 use crate::signals::Signals;
-use askuser::store::{Store, StoreError, StoredQuestion};
-use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey, Rules};
+use askuser::store::{Handle, Principal, Put, Series};
+use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Request, RequestKey, Rules};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::InboxAsker;
-use askuser_mcp::{HTTP_PATH, Inbox, Options, Server};
+use askuser_mcp::{HTTP_PATH, Options, Server};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -36,7 +36,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
     log::start(&args)?;
-    let server = server(&settings, args.get_flag("approve"))?;
+    let inbox = asker(&settings, open(&settings)?, None)?;
+    let store = inbox.handle(Principal::agent(&origin("askuser mcp")));
+    let server = server(&settings, inbox, args.get_flag("approve"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -56,10 +58,12 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
+    // What was said last, that this process waits no more, is written before it ends.
+    let _ = done(store.flush());
     served.map(|()| exit::ANSWERED)
 }
 
-fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
+fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Server, Failure> {
     let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     let mut options = Options::default();
     options.origin = origin("an MCP client");
@@ -74,9 +78,8 @@ fn server(settings: &Settings, approve: bool) -> Result<Server, Failure> {
             None
         }
     };
-    let questions =
-        Questions { surfaces: Arc::new(Surfaces::of(settings)?), asker: asker(settings, open(settings)?, None)? };
-    Ok(Server::new(Arc::new(questions), options))
+    let chain = PolicyAndInbox { surfaces: Surfaces::of(settings)?, inbox };
+    Ok(Server::new(Arc::new(chain), options))
 }
 
 /// Serves whoever on this machine knows the token, and says where.
@@ -140,34 +143,11 @@ fn make_secret(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The inbox as the settings describe it. The terminal that this process may have inherited is its client's, not ours.
-struct Questions {
-    surfaces: Arc<Surfaces>,
-    asker: InboxAsker,
-}
-
-impl Inbox for Questions {
-    fn store(&self) -> Arc<dyn Store> {
-        self.asker.inbox().store().clone()
-    }
-
-    fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
-        self.asker.put(request)
-    }
-
-    fn asker(&self, beside: Option<Arc<dyn Asker>>) -> Arc<dyn Asker> {
-        let person = match beside {
-            Some(surface) => self.asker.clone().beside(surface),
-            None => self.asker.clone(),
-        };
-        Arc::new(PolicyAndInbox { surfaces: self.surfaces.clone(), person })
-    }
-}
-
-/// What the policy does not settle is asked.
+/// What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
+/// have inherited is its client's, not ours.
 struct PolicyAndInbox {
-    surfaces: Arc<Surfaces>,
-    person: InboxAsker,
+    surfaces: Surfaces,
+    inbox: InboxAsker,
 }
 
 impl Asker for PolicyAndInbox {
@@ -176,10 +156,28 @@ impl Asker for PolicyAndInbox {
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.person.ask(request)
+        self.inbox.ask(request)
     }
 
     fn close(&self, key: &RequestKey, why: &Closed) {
-        self.person.close(key, why);
+        self.inbox.close(key, why);
+    }
+}
+
+impl Inbox for PolicyAndInbox {
+    fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a> {
+        self.inbox.keep(request, series)
+    }
+
+    fn wait<'a>(&'a self, put: Put, request: &'a Request, beside: Option<&'a dyn Asker>) -> Asking<'a> {
+        self.inbox.wait(put, request, beside)
+    }
+
+    fn handle(&self, principal: Principal) -> Handle {
+        self.inbox.handle(principal)
+    }
+
+    fn person(&self) -> &str {
+        self.inbox.person()
     }
 }

@@ -69,6 +69,30 @@ fn a_permission_is_given_from_the_inbox_by_a_person_only() {
 }
 
 #[test]
+fn a_file_or_a_rule_passes_for_no_person_and_permits_nothing() {
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf x"}});
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none");
+    let stage = stage.file("a.json", r#"{"Bash": "Allow once"}"#);
+    let answers = stage.path("a.json").display().to_string();
+    let stage = stage.env("ASKUSER_ANSWERS", &answers).env("ASKUSER_HEADLESS", "recommended");
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let waiting = pending(&stage, 1);
+    // The settings are for those who ask: without a terminal there is no person here, and no answer.
+    let ended = run(&stage, &["answer", id(&waiting[0])]);
+    assert_eq!(ended.code, Some(3), "{}{}", ended.stdout, ended.stderr);
+    // Named on the command line, the file speaks for itself, and only a person permits.
+    let ended = run(&stage, &["answer", id(&waiting[0]), "--answers", &answers]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("only a person gives permission"), "{}", ended.stderr);
+    assert_eq!(pending(&stage, 1)[0]["id"], waiting[0]["id"]);
+    let ended = run(&stage, &["answer", id(&waiting[0]), "--select", "Bash=Don't run it"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let output = hook.wait_with_output().unwrap();
+    let said = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    assert_eq!(said["hookSpecificOutput"]["decision"]["behavior"], "deny");
+}
+
+#[test]
 fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());

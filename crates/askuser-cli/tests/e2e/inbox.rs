@@ -441,3 +441,25 @@ fn a_blank_key_and_a_blank_name_are_refused() {
     }
     pending(&stage, 0);
 }
+
+#[test]
+fn an_answers_file_that_answers_a_question_is_named_as_what_answered() {
+    let stage = Stage::new().file("a.json", r#"{"Database": "SQLite"}"#);
+    let id = detached(&stage, "database", &[]);
+    let answers = stage.path("a.json").display().to_string();
+    // A setting is for those who ask.
+    let stage = stage.env("ASKUSER_ANSWERS", &answers);
+    assert_eq!(run(&stage, &["answer", &id]).code, Some(3));
+    let ended = run(&stage, &["answer", &id, "--answers", &answers]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let log = lines(&stage, &["log", "--json"]).remove(0);
+    assert_eq!((&log["resolution"]["via"], &log["resolution"]["by"]), (&json!("answers-file"), &Value::Null));
+    let waited = run(&stage, &["wait", &id, "--format", "text"]);
+    assert!(waited.stdout.starts_with("The user was not asked."), "{}", waited.stdout);
+}
+
+#[test]
+fn the_list_takes_no_answers() {
+    let ended = run(&Stage::new(), &["inbox", "--answers", "a.json"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("--answers"), "{}", ended.stderr);
+}

@@ -1,9 +1,12 @@
 //! What SQLite says went wrong, in words that say what to do.
 
-use super::{PAUSE, TRIES};
+use super::database::{PAUSE, TRIES};
 use askuser::store::StoreError;
 use rusqlite::ErrorCode;
 use std::path::Path;
+
+/// What is being done when it writes.
+pub(super) const WRITING: &str = "cannot write";
 
 /// What went wrong inside: ours, or SQLite's.
 pub(super) enum Fault {
@@ -34,27 +37,29 @@ impl Fault {
 
 /// An error of SQLite in words that say what to do.
 pub(super) fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    let what = format!("{doing} {}", path.display());
+    let (what, is_writing) = (format!("{doing} {}", path.display()), doing == WRITING);
     move |error| match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => StoreError::broken(&what, "it is damaged, or no inbox at all"),
-        Some(ErrorCode::DatabaseCorrupt) => StoreError::broken(
+        Some(ErrorCode::NotADatabase) => StoreError::damaged(&what, "it is damaged, or no inbox at all"),
+        Some(ErrorCode::DatabaseCorrupt) => StoreError::damaged(
             &what,
             "it is damaged: move it away to begin a new one, `sqlite3 FILE .recover` may save what is in it",
         ),
-        Some(ErrorCode::DiskFull) => StoreError::broken(&what, "the disk is full"),
+        Some(ErrorCode::DiskFull) => StoreError::unavailable(&what, "the disk is full"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             let patience = PAUSE.saturating_mul(TRIES.unsigned_abs()).as_secs();
-            StoreError::broken(&what, format!("another process has kept it locked for {patience} s"))
+            StoreError::unavailable(&what, format!("another process has kept it locked for {patience} s"))
         }
-        Some(ErrorCode::ReadOnly) => StoreError::broken(&what, "it is read-only"),
-        _ => StoreError::broken(&what, error),
+        Some(ErrorCode::ReadOnly) => StoreError::unavailable(&what, "it is read-only"),
+        // It may have reached the disk or not.
+        Some(ErrorCode::SystemIoFailure) if is_writing => StoreError::unknown(&what, error),
+        _ => StoreError::unavailable(&what, error),
     }
 }
 
 pub(super) fn unreadable(error: impl std::fmt::Display) -> Fault {
-    Fault::Ours(StoreError::broken("cannot read a stored question", error.to_string()))
+    Fault::Ours(StoreError::damaged("cannot read a stored question", error.to_string()))
 }
 
 pub(super) fn unwritable(error: serde_json::Error) -> StoreError {
-    StoreError::broken("cannot write a question", error)
+    StoreError::unavailable("cannot write a question", error)
 }

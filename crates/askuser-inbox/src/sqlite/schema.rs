@@ -8,7 +8,8 @@ use std::path::Path;
 const APPLICATION_ID: i32 = 0x61_53_4b_75;
 
 /// What makes a file of version n into one of version n + 1. Only ever added to.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE question (
     n            INTEGER PRIMARY KEY,        -- the order of asking
     id           TEXT NOT NULL UNIQUE,       -- what people call it
@@ -40,10 +41,48 @@ CREATE TABLE draft (
     question INTEGER PRIMARY KEY REFERENCES question (n),
     answers  TEXT NOT NULL
 );
-"];
+",
+    // Only added to, so that a program of version 1 that still waits goes on: `asker` and `draft` are its columns and its table.
+    "
+ALTER TABLE question ADD COLUMN words TEXT;         -- what a person reads of it, in lower case, to search by
+UPDATE question SET words = words_of(request);
+ALTER TABLE question ADD COLUMN audience TEXT;      -- for whom it is, as a JSON array; none for everybody
+ALTER TABLE question ADD COLUMN series TEXT;        -- the same for questions that are the same to a person
+ALTER TABLE question ADD COLUMN conversation TEXT;  -- which conversation asked it, or took it over
+ALTER TABLE question ADD COLUMN claim TEXT;         -- the attempt that used its permission
+CREATE INDEX question_series ON question (series) WHERE series IS NOT NULL;
+CREATE TABLE waiter (
+    id       TEXT PRIMARY KEY,
+    question INTEGER NOT NULL REFERENCES question (n),
+    process  TEXT NOT NULL                          -- the name of its lock
+) WITHOUT ROWID;
+CREATE INDEX waiter_question ON waiter (question);
+CREATE TABLE shown_list (
+    id      TEXT PRIMARY KEY,
+    process TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE person_draft (
+    question INTEGER NOT NULL REFERENCES question (n),
+    person   TEXT NOT NULL,
+    answers  TEXT NOT NULL,
+    PRIMARY KEY (question, person)
+) WITHOUT ROWID;
+CREATE TABLE notifier_failure (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    at_ms INTEGER NOT NULL,
+    what  TEXT NOT NULL,
+    why   TEXT NOT NULL
+);
+",
+];
 
 /// The version this program writes.
 pub(crate) const VERSION: usize = MIGRATIONS.len();
+
+/// The version of a file that is open: another process may have changed it.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT user_version FROM pragma_user_version")?.query_row([], |row| row.get(0))
+}
 
 /// Brings a file up to date, or refuses one that is not ours or is newer than this program.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
@@ -62,12 +101,12 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     let (application, version) = state(&tx).map_err(&failed)?;
     let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&failed)?;
     if application != APPLICATION_ID && (application != 0 || tables > 0) {
-        return Err(StoreError::broken(format!("{shown} is no inbox"), "it is the database of another program"));
+        return Err(StoreError::damaged(format!("{shown} is no inbox"), "it is the database of another program"));
     }
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > VERSION {
         let why = format!("it has version {version}, this program knows 1 to {VERSION}: use a newer askuser");
-        return Err(StoreError::broken(format!("cannot use {shown}"), why));
+        return Err(StoreError::damaged(format!("cannot use {shown}"), why));
     }
     for migration in &MIGRATIONS[version..] {
         tx.execute_batch(migration).map_err(&failed)?;

@@ -1,83 +1,102 @@
 //! The inbox as an asker, alone and beside another surface.
 
-use crate::support::{Place, block_on, choice, request};
-use askuser::store::{AskerPresence, Filter, Recorded, State, Store};
-use askuser::{AskError, Asker, Closed, QuestionQueue, QueueEvent, Resolution, Via};
-use askuser_inbox::{Inbox, InboxAsker};
+use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
+use askuser::store::{AskerPresence, Filter, QuestionId, State, Store};
+use askuser::{AskError, Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
+use askuser_conformance::{MemoryStore, until, wait};
+use askuser_inbox::{InboxAsker, Shown, answer_at};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 fn inbox(place: &Place) -> (Arc<dyn Store>, InboxAsker) {
-    let store: Arc<dyn Store> = Arc::new(place.store());
-    (store.clone(), InboxAsker::new(Inbox::new(store)).answered_by("ada"))
+    let store = place.store();
+    (store.clone(), InboxAsker::new(store, "ada"))
 }
 
-fn only_id(store: &dyn Store) -> String {
-    loop {
-        if let [question] = store.list(&Default::default()).unwrap().as_slice() {
-            return question.id.clone();
-        }
-        std::thread::yield_now();
-    }
+/// The one question there is, or will be.
+fn only_id(store: &Arc<dyn Store>) -> QuestionId {
+    let mut id = None;
+    until("there is a question", || {
+        let mut page = wait(person(store, "reader").list(&Filter::default())).unwrap();
+        id = page.questions.pop().map(|question| question.id);
+        id.is_some()
+    });
+    id.unwrap()
+}
+
+fn answer(store: &Arc<dyn Store>, id: &QuestionId, option: usize, by: &str) {
+    wait(person(store, by).answer(id, choice(option), &attempt("k"))).unwrap();
+}
+
+/// Begins to ask, and returns once the question is kept.
+fn begin(asking: &mut Asking<'_>, store: &Arc<dyn Store>) -> QuestionId {
+    let mut context = Context::from_waker(Waker::noop());
+    until("the question is waited for", || {
+        assert!(asking.as_mut().poll(&mut context).is_pending());
+        wait(person(store, "reader").count(&Filter::pending())).unwrap() == 1
+    });
+    only_id(store)
 }
 
 #[test]
-fn an_answer_from_another_process_reaches_whoever_asked_and_counts_as_delivered_once_stored() {
+fn an_answer_from_another_process_reaches_the_asker_and_counts_as_delivered_once_stored() {
     let place = Place::new();
     let (store, asker) = inbox(&place);
     let other = place.store();
     let answerer = std::thread::spawn(move || {
         let id = only_id(&other);
-        other.answer(&id, &choice(1, "bob"), "k").unwrap();
+        answer(&other, &id, 1, "bob");
         id
     });
-    let delivery = block_on(asker.ask(&request("1"))).unwrap();
+    let delivery = wait(asker.ask(&request("1"))).unwrap();
     let id = answerer.join().unwrap();
-    assert!(store.get(&id).unwrap().delivered_ms.is_none(), "nobody has stored it yet");
+    assert_eq!(get(&store, &id).delivered_ms, None, "the asker has not stored it yet");
     let resolution = delivery.stored();
     assert_eq!((resolution.by(), resolution.outcome().answers()[0].selected_options[0].as_str()), (Some("bob"), "B"));
-    assert!(store.get(&id).unwrap().delivered_ms.is_some());
+    assert!(get(&store, &id).delivered_ms.is_some());
     // Asked again with the same key, it is the same answer.
-    assert_eq!(block_on(asker.ask(&request("1"))).unwrap().stored(), resolution);
+    assert_eq!(wait(asker.ask(&request("1"))).unwrap().stored(), resolution);
+}
+
+#[test]
+fn what_could_not_be_handed_over_does_not_count_as_delivered() {
+    let place = Place::new();
+    let (store, asker) = inbox(&place);
+    let id = ask(&store, &request("1")).unwrap();
+    answer(&store, &id, 0, "bob");
+    drop(wait(asker.ask(&request("1"))).unwrap().not_stored("the pipe is closed"));
+    drop(wait(asker.ask(&request("1"))).unwrap());
+    wait(agent(&store).flush()).unwrap();
+    assert_eq!(get(&store, &id).delivered_ms, None);
+    assert_eq!(get(&store, &id).asker, AskerPresence::Left(1_000_000), "and nothing waits for it");
+    drop(wait(asker.ask(&request("1"))).unwrap().stored());
+    assert_eq!(get(&store, &id).delivered_ms, Some(1_000_000));
 }
 
 #[test]
 fn to_stop_waiting_leaves_the_question_and_says_so() {
     let place = Place::new();
     let (_, asker) = inbox(&place);
-    let request = request("1");
+    let (request, other) = (request("1"), place.store());
     let mut asking = asker.ask(&request);
-    let mut context = Context::from_waker(Waker::noop());
-    let other = place.store();
-    while other.count(&Filter::pending()).unwrap() == 0 {
-        assert!(asking.as_mut().poll(&mut context).is_pending());
-    }
-    // The thread that put it has to be heard before it can be waited for.
-    for _ in 0..200 {
-        assert!(matches!(asking.as_mut().poll(&mut context), Poll::Pending));
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+    let id = begin(&mut asking, &other);
+    assert_eq!(get(&other, &id).asker, AskerPresence::Waits);
     drop(asking);
-    let id = only_id(&other);
-    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Left(1_000_000));
-    assert_eq!(other.get(&id).unwrap().state(), State::Pending);
+    until("it is known to have left", || get(&other, &id).asker == AskerPresence::Left(1_000_000));
+    assert_eq!(get(&other, &id).state(), State::Pending);
 }
 
 #[test]
-fn who_leaves_while_the_question_is_being_kept_is_not_taken_for_dead() {
+fn an_asker_that_leaves_while_the_question_is_being_kept_is_not_taken_for_dead() {
     for _ in 0..20 {
         let place = Place::new();
         let (_, asker) = inbox(&place);
         let (request, other) = (request("1"), place.store());
-        let mut asking = asker.ask(&request);
-        assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        drop(asking);
-        let kept = || other.list(&Filter::pending()).unwrap().pop();
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !kept().is_some_and(|question| matches!(question.asker, AskerPresence::Left(_))) {
-            assert!(Instant::now() < deadline, "{:?}", kept().map(|question| question.asker));
-        }
+        drop(asker.ask(&request));
+        let id = only_id(&other);
+        until("it is known to have left", || matches!(get(&other, &id).asker, AskerPresence::Left(_)));
     }
 }
 
@@ -86,17 +105,19 @@ fn one_of_two_calls_on_a_question_that_leaves_does_not_speak_for_the_other() {
     let place = Place::new();
     let (_, asker) = inbox(&place);
     let (request, other) = (request("1"), place.store());
-    let mut context = Context::from_waker(Waker::noop());
     let (mut first, mut second) = (asker.ask(&request), asker.ask(&request));
-    for _ in 0..200 {
-        assert!(first.as_mut().poll(&mut context).is_pending() && second.as_mut().poll(&mut context).is_pending());
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    let id = only_id(&other);
+    begin(&mut first, &other);
+    let id = begin(&mut second, &other);
     drop(first);
-    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Waits);
+    wait(asker_store(&asker).flush()).unwrap();
+    assert_eq!(get(&other, &id).asker, AskerPresence::Waits);
     drop(second);
-    assert_eq!(other.get(&id).unwrap().asker, AskerPresence::Left(1_000_000));
+    until("it is known to have left", || get(&other, &id).asker == AskerPresence::Left(1_000_000));
+}
+
+fn asker_store(asker: &InboxAsker) -> askuser::store::Handle {
+    use askuser::Inbox;
+    asker.handle(askuser::store::Principal::person("ada", Via::Inbox))
 }
 
 /// A surface beside the inbox that shows what it is told.
@@ -114,6 +135,12 @@ fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
     (queue, told)
 }
 
+/// Answers at the surface once it is asked there; what the surface is told.
+fn answers(queue: &QuestionQueue, option: usize) -> Result<(), String> {
+    until("it is asked here", || !queue.pending().is_empty());
+    queue.answer_and_wait(request("1").key(), &choice(option).through(Via::Terminal))
+}
+
 #[test]
 fn the_first_answer_wins_and_the_other_surface_closes_and_says_who_it_was() {
     let place = Place::new();
@@ -123,13 +150,11 @@ fn the_first_answer_wins_and_the_other_surface_closes_and_says_who_it_was() {
     let answerer = {
         let told = told.clone();
         std::thread::spawn(move || {
-            while told.lock().unwrap().is_empty() {
-                std::thread::yield_now();
-            }
-            other.answer(&only_id(&other), &choice(0, "bob"), "k").unwrap();
+            until("it is asked here", || !told.lock().unwrap().is_empty());
+            answer(&other, &only_id(&other), 0, "bob");
         })
     };
-    let resolution = block_on(asker.ask(&request("1"))).unwrap().stored();
+    let resolution = wait(asker.ask(&request("1"))).unwrap().stored();
     answerer.join().unwrap();
     assert_eq!(resolution.by(), Some("bob"));
     assert_eq!(*told.lock().unwrap(), ["asked", "Answered by bob from inbox (Pick: A)"]);
@@ -143,17 +168,13 @@ fn an_answer_given_here_is_stored_before_here_is_told_that_it_counts() {
     let asker = asker.beside(Arc::new(queue.clone()));
     let seen = place.store();
     let person = std::thread::spawn(move || {
-        while queue.pending().is_empty() {
-            std::thread::yield_now();
-        }
-        let answer = Resolution::new(choice(1, "x").into_outcome(), Via::Terminal);
-        let stored = queue.answer_and_wait(request("1").key(), &answer);
-        (stored, seen.get(&only_id(&seen)).unwrap().state())
+        let stored = answers(&queue, 1);
+        (stored, get(&seen, &only_id(&seen)).state())
     });
-    let resolution = block_on(asker.ask(&request("1"))).unwrap().stored();
+    let resolution = wait(asker.ask(&request("1"))).unwrap().stored();
     assert_eq!(person.join().unwrap(), (Ok(()), State::Answered));
     assert_eq!((resolution.by(), resolution.via()), (Some("ada"), Some(Via::Terminal)), "who sits here is known here");
-    assert!(store.get(&only_id(&*store)).unwrap().delivered_ms.is_some());
+    assert!(get(&store, &only_id(&store)).delivered_ms.is_some());
 }
 
 #[test]
@@ -164,44 +185,83 @@ fn an_answer_given_here_too_late_is_told_who_won() {
     // Answers while the other answer is on its way to the disk.
     struct Late(QuestionQueue, Arc<dyn Store>);
     impl Asker for Late {
-        fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::Asking<'a> {
+        fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
             Box::pin(async move {
                 let delivery = self.0.ask(request).await?;
-                let won = self.1.answer(&only_id(&*self.1), &choice(0, "bob"), "k").unwrap();
-                assert!(matches!(won, Recorded::Won(_)));
+                answer(&self.1, &only_id(&self.1), 0, "bob");
                 Ok(delivery)
             })
         }
     }
     let asker = asker.beside(Arc::new(Late(queue.clone(), store.clone())));
-    let person = std::thread::spawn(move || {
-        while queue.pending().is_empty() {
-            std::thread::yield_now();
-        }
-        let answer = Resolution::new(choice(1, "x").into_outcome(), Via::Terminal);
-        queue.answer_and_wait(request("1").key(), &answer)
-    });
-    let resolution = block_on(asker.ask(&request("1"))).unwrap().stored();
+    let person = std::thread::spawn(move || answers(&queue, 1));
+    let resolution = wait(asker.ask(&request("1"))).unwrap().stored();
     assert_eq!(resolution.by(), Some("bob"));
     assert_eq!(person.join().unwrap(), Err("Answered by bob from inbox (Pick: A)".into()));
 }
 
+#[cfg(unix)]
 #[test]
-fn where_nobody_is_reached_here_the_inbox_goes_on_waiting() {
+fn a_surface_does_not_show_success_where_nothing_was_stored() {
+    let place = Place::new();
+    let (queue, _) = surface();
+    // Its file goes away while the person answers.
+    struct Removes(QuestionQueue, std::path::PathBuf);
+    impl Asker for Removes {
+        fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+            Box::pin(async move {
+                let delivery = self.0.ask(request).await?;
+                std::fs::remove_file(&self.1).unwrap();
+                Ok(delivery)
+            })
+        }
+    }
+    let asker = inbox(&place).1.beside(Arc::new(Removes(queue.clone(), place.path())));
+    let person = std::thread::spawn(move || answers(&queue, 1));
+    let error = wait(asker.ask(&request("1"))).unwrap_err();
+    assert!(error.chain().ends_with("it was removed or replaced meanwhile; start again"), "{}", error.chain());
+    let told = person.join().unwrap().unwrap_err();
+    assert!(told.ends_with("it was removed or replaced meanwhile; start again"), "{told}");
+}
+
+/// A surface that hands this over, whatever it is asked.
+struct Says(Outcome);
+
+impl Asker for Says {
+    fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+        Box::pin(std::future::ready(Ok(self.0.clone().through(Via::Terminal).into())))
+    }
+}
+
+#[test]
+fn an_answer_of_a_surface_that_does_not_fit_is_refused_and_the_question_stays() {
+    let place = Place::new();
+    let (store, asker) = inbox(&place);
+    let other = crate::support::set("Drop it?");
+    let yes = other.questions()[0].answer(&[0], None, None).unwrap();
+    let wrong = Says(Outcome::answered(&other, vec![yes]).unwrap());
+    let id = ask(&store, &request("1")).unwrap();
+    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &wrong));
+    assert!(matches!(shown, Err(AskError::WrongAnswer(_))), "{shown:?}");
+    let error = wait(asker.beside(Arc::new(wrong)).ask(&request("1"))).unwrap_err();
+    assert!(matches!(error, AskError::WrongAnswer(_)), "{error}");
+    assert_eq!(get(&store, &id).state(), State::Pending);
+}
+
+#[test]
+fn where_no_person_is_reached_here_the_inbox_goes_on_waiting() {
     let place = Place::new();
     let (queue, _) = surface();
     queue.end("no terminal");
     let asker = inbox(&place).1.beside(Arc::new(queue));
     let other = place.store();
-    let answerer = std::thread::spawn(move || {
-        other.answer(&only_id(&other), &choice(0, "bob"), "k").unwrap();
-    });
-    assert_eq!(block_on(asker.ask(&request("1"))).unwrap().stored().by(), Some("bob"));
+    let answerer = std::thread::spawn(move || answer(&other, &only_id(&other), 0, "bob"));
+    assert_eq!(wait(asker.ask(&request("1"))).unwrap().stored().by(), Some("bob"));
     answerer.join().unwrap();
 }
 
 #[test]
-fn to_withdraw_a_question_is_heard_by_whoever_waits_for_it() {
+fn to_withdraw_a_question_is_heard_by_its_waiter() {
     let place = Place::new();
     let (store, asker) = inbox(&place);
     let closer = {
@@ -211,42 +271,98 @@ fn to_withdraw_a_question_is_heard_by_whoever_waits_for_it() {
             asker.close(request("1").key(), &Closed::Withdrawn);
         })
     };
-    let error = block_on(asker.ask(&request("1"))).unwrap_err();
+    let error = wait(asker.ask(&request("1"))).unwrap_err();
     assert!(matches!(error, AskError::Withdrawn), "{error}");
     closer.join().unwrap();
-    assert_eq!(store.get(&only_id(&*store)).unwrap().state(), State::Withdrawn);
+    assert_eq!(get(&store, &only_id(&store)).state(), State::Withdrawn);
+}
+
+/// Its own clock runs out; then the person answers.
+struct Impatient(AtomicBool);
+
+impl Asker for Impatient {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        let first = !self.0.swap(true, Ordering::Relaxed);
+        assert_eq!(request.deadline().is_some(), first, "a clock that was stopped is not shown");
+        let outcome = if first { Outcome::timed_out() } else { choice(0) };
+        Box::pin(std::future::ready(Ok(outcome.through(Via::Terminal).into())))
+    }
 }
 
 #[test]
 fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
-    let place = Place::new();
-    let (store, _) = inbox(&place);
-    let id = store.put(&request("1").with_deadline(std::time::Duration::from_secs(9))).unwrap().question.id;
-    /// Its own clock runs out; then the person answers.
-    struct Impatient(std::sync::atomic::AtomicBool);
-    impl Asker for Impatient {
-        fn ask<'a>(&'a self, request: &'a askuser::Request) -> askuser::Asking<'a> {
-            let first = !self.0.swap(true, std::sync::atomic::Ordering::Relaxed);
-            assert_eq!(request.deadline().is_some(), first);
-            let outcome = if first { askuser::Outcome::timed_out() } else { choice(0, "x").into_outcome() };
-            Box::pin(std::future::ready(Ok(outcome.through(Via::Terminal).into())))
+    let memory = MemoryStore::new();
+    let store: Arc<dyn Store> = Arc::new(memory.clone());
+    let ada = person(&store, "ada");
+    let hasty = |call: &str| ask(&store, &request(call).with_deadline(Duration::from_secs(9))).unwrap();
+    let id = hasty("1");
+    let question = get(&store, &id);
+    wait(ada.hold(&id)).unwrap();
+    let shown = wait(answer_at(&ada, &question, &Impatient(false.into())));
+    assert!(matches!(shown, Ok(Shown::Answered(_))), "{shown:?}");
+    // Where it was not stopped, it is the store that says so, and no person is named.
+    let id = hasty("2");
+    let question = get(&store, &id);
+    memory.advance(Duration::from_secs(10));
+    let shown = wait(answer_at(&ada, &question, &Impatient(false.into())));
+    let Ok(Shown::EndedElsewhere(ending)) = shown else { panic!("{shown:?}") };
+    assert_eq!((ending.state(), ending.by()), (State::TimedOut, None));
+    let words = Closed::AnsweredElsewhere(ending.resolution().unwrap().clone()).words();
+    assert_eq!(words, "Timed out, no answer sent");
+}
+
+#[test]
+fn an_answer_whose_reply_was_lost_is_recorded_once_and_shown_as_stored() {
+    let memory = MemoryStore::new();
+    let store: Arc<dyn Store> = Arc::new(memory.clone());
+    let id = ask(&store, &request("1")).unwrap();
+    let told = Arc::new(Mutex::new(None));
+    struct Loses(MemoryStore, Arc<Mutex<Option<Result<(), String>>>>);
+    impl Asker for Loses {
+        fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+            let (told, resolution) = (self.1.clone(), choice(1).through(Via::Terminal));
+            self.0.lose_the_next_reply();
+            Box::pin(std::future::ready(Ok(askuser::Delivery::new(resolution, move |stored| {
+                *told.lock().unwrap() = Some(stored);
+            }))))
         }
     }
-    store.hold(&id).unwrap();
-    let question = store.get(&id).unwrap();
-    let shown =
-        block_on(askuser_inbox::answer_at(&Inbox::new(store.clone()), &question, &Impatient(false.into()), "ada"));
-    assert!(matches!(shown, Ok(askuser_inbox::Shown::Answered(_))), "{shown:?}");
-    // Where nobody has stopped it, it is the store that says so, and nobody is named.
-    let id = store.put(&request("2").with_deadline(std::time::Duration::from_secs(9))).unwrap().question.id;
-    let question = store.get(&id).unwrap();
-    place.now.fetch_add(10_000, std::sync::atomic::Ordering::Relaxed);
-    let shown =
-        block_on(askuser_inbox::answer_at(&Inbox::new(store.clone()), &question, &Impatient(false.into()), "ada"));
-    let Ok(askuser_inbox::Shown::EndedElsewhere(ending)) = shown else { panic!("{shown:?}") };
-    assert_eq!((ending.state(), ending.by()), (State::TimedOut, None));
-    assert_eq!(
-        askuser::Closed::AnsweredElsewhere(ending.resolution().unwrap().clone()).words(),
-        "Timed out, no answer sent"
-    );
+    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Loses(memory, told.clone())));
+    let Ok(Shown::Answered(ending)) = shown else { panic!("{shown:?}") };
+    assert_eq!(get(&store, &id).ending, Some(ending));
+    assert_eq!(*told.lock().unwrap(), Some(Ok(())));
+}
+
+#[test]
+fn what_was_put_aside_is_filled_in_at_the_next_surface() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::late());
+    let id = ask(&store, &request("1")).unwrap();
+    let set = crate::support::set("Which one?");
+    let half = Outcome::cancelled().with_answers(&set, choice(1).answers().to_vec()).unwrap();
+    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Says(half)));
+    assert_eq!(shown.unwrap(), Shown::PutAside(choice(1).answers().to_vec()));
+    assert_eq!(get(&store, &id).state(), State::Pending);
+    struct Expects;
+    impl Asker for Expects {
+        fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+            assert_eq!(request.known(), choice(1).answers(), "what was typed is there again");
+            Box::pin(std::future::ready(Ok(Resolution::new(choice(1), Via::Web).into())))
+        }
+    }
+    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Expects));
+    assert!(matches!(shown, Ok(Shown::Answered(_))), "{shown:?}");
+}
+
+#[test]
+fn a_permission_that_was_given_is_delivered_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let asker = InboxAsker::new(store.clone(), "ada");
+    let key = askuser::RequestKey::new("session", "1").for_purpose(askuser::Purpose::Permission);
+    let permission = Request::new(key, crate::support::set("Which one?")).with_origin(crate::support::origin());
+    let id = ask(&store, &permission).unwrap();
+    answer(&store, &id, 0, "bob");
+    let first = wait(asker.ask(&permission)).unwrap().stored();
+    assert_eq!(first.by(), Some("bob"));
+    let second = wait(asker.ask(&permission)).unwrap().stored();
+    assert_eq!(second.outcome(), &Outcome::unavailable("this permission has been used"));
 }

@@ -1,101 +1,18 @@
-//! Kills, full disks, locked, damaged and foreign files: nothing that was acknowledged is lost, nothing is answered twice or
-//! by nobody, and whatever cannot be kept is refused in words that say why.
+//! Full disks, locked, damaged and foreign files: nothing that was acknowledged is lost, nothing is answered twice or
+//! by no person, and whatever cannot be kept is refused in words that say why.
 
-use crate::support::{Dice, Place, choice, request};
-use crate::worker::{command, said};
-use askuser::store::{Filter, State, Store};
+use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
+use crate::worker::command;
+use askuser::store::{Filter, QuestionId, State, Store, StoreError};
+use askuser_conformance::kills::said;
+use askuser_conformance::wait;
 use askuser_inbox::SqliteStore;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
-#[cfg(unix)]
-pub(crate) fn ignore_file_size_signal() {
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::new(false.into())).unwrap();
-}
-
-/// How long processes are killed: `ASKUSER_KILL_SECONDS` for long runs.
-fn kill_time() -> Duration {
-    let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
-    let seconds = variable("ASKUSER_KILL_SECONDS").and_then(|seconds| seconds.parse().ok());
-    // Long enough where every change has to pass, short enough to be run before one.
-    Duration::from_secs(seconds.unwrap_or(if variable("CI").is_some() { 60 } else { 10 }))
-}
-
-/// What a process said until it was killed after this long.
-fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
-    let mut child = process.spawn().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stdout.read_to_end(&mut bytes);
-        bytes
-    });
-    std::thread::sleep(after);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    said(&reader.join().unwrap())
-}
-
-#[test]
-fn nothing_acknowledged_is_lost_when_askers_answerers_and_watchers_are_killed_at_random() {
-    let place = Place::new();
-    drop(place.store());
-    let (mut kept, mut won) = (BTreeSet::new(), BTreeMap::<String, usize>::new());
-    let (mut kills, mut delivered) = (0, BTreeSet::new());
-    let (start, mut dice) = (Instant::now(), Dice(11));
-    while start.elapsed() < kill_time() {
-        let round = kills;
-        let runs: Vec<_> = [
-            format!("ask {round}"),
-            format!("answer-all a{round}"),
-            format!("answer-all b{round}"),
-            "deliver-all".into(),
-        ]
-        .into_iter()
-        .map(|job| {
-            let (process, after) = (command(&job, &place.path()), Duration::from_millis(20 + dice.below(400) as u64));
-            std::thread::spawn(move || killed_after(process, after))
-        })
-        .collect();
-        for run in runs {
-            kills += 1;
-            for line in run.join().unwrap() {
-                match line.split_once(' ').unwrap() {
-                    ("kept", id) => assert!(kept.insert(id.to_owned()), "{id} was given twice"),
-                    ("won", id) => *won.entry(id.to_owned()).or_default() += 1,
-                    (_, id) => drop(delivered.insert(id.to_owned())),
-                }
-            }
-        }
-    }
-    let store = place.store();
-    for id in &kept {
-        store.get(id).unwrap_or_else(|error| panic!("{id} was acknowledged and is lost: {error}"));
-    }
-    for (id, times) in &won {
-        assert_eq!(*times, 1, "{id} was answered {times} times");
-        assert_eq!(store.get(id).unwrap().state(), State::Answered, "{id} was acknowledged and is lost");
-    }
-    let events = store.events(0, u32::MAX).unwrap().events;
-    let mut ends = BTreeMap::<&str, usize>::new();
-    for event in events.iter().filter(|event| event.state != State::Pending) {
-        *ends.entry(&event.id).or_default() += 1;
-        let ending = store.get(&event.id).unwrap().ending.unwrap();
-        assert!(ending.by().is_some_and(|by| by.starts_with(['a', 'b'])), "answered by nobody");
-    }
-    assert!(ends.values().all(|times| *times == 1), "answered twice");
-    assert!(store.integrity().unwrap().is_empty());
-    println!(
-        "{kills} kills: {} questions acknowledged, {} answers acknowledged, {} answers in the store, {} delivered; 0 lost, 0 answered \
-         twice, 0 answered by nobody",
-        kept.len(),
-        won.len(),
-        ends.len(),
-        delivered.len(),
-    );
-    assert!(kills >= 20 && !kept.is_empty() && !won.is_empty() && !delivered.is_empty(), "nothing was tried");
+fn answer(store: &Arc<dyn Store>, id: &QuestionId) -> Result<(), StoreError> {
+    wait(person(store, "ada").answer(id, choice(0), &attempt("k"))).map(drop)
 }
 
 #[cfg(unix)]
@@ -109,9 +26,10 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     let kept: Vec<&str> = said[1..].iter().map(|line| line.strip_prefix("kept ").unwrap()).collect();
     assert!(kept.len() > 1, "{said:?}");
     let store = place.store();
-    assert!(kept.iter().all(|id| store.get(id).is_ok()));
-    assert_eq!(store.count(&Filter::pending()).unwrap() as usize, kept.len(), "what was refused is not there");
-    assert!(store.integrity().unwrap().is_empty());
+    kept.iter().for_each(|id| drop(get(&store, &QuestionId::parse(id).unwrap())));
+    let pending = wait(person(&store, "ada").count(&Filter::pending())).unwrap();
+    assert_eq!(pending as usize, kept.len(), "what was refused is not there");
+    assert!(wait(place.sqlite().integrity()).unwrap().is_empty());
 }
 
 #[cfg(unix)]
@@ -161,16 +79,16 @@ fn a_store_that_may_not_be_written_is_refused_in_words() {
 fn a_store_that_another_process_keeps_locked_is_refused_after_a_while_and_works_again() {
     let place = Place::new();
     let store = place.store();
-    let id = store.put(&request("1")).unwrap().question.id;
+    let id = ask(&store, &request("1")).unwrap();
     let mut locker = command("lock", &place.path()).spawn().unwrap();
     let mut lines = BufReader::new(locker.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "@locked"));
-    let error = store.answer(&id, &choice(0, "ada"), "k").unwrap_err().chain();
+    let error = answer(&store, &id).unwrap_err().chain();
     assert!(error.ends_with("inbox.sqlite: another process has kept it locked for 10 s"), "{error}");
     drop(locker.stdin.take());
     locker.wait().unwrap();
-    assert_eq!(store.get(&id).unwrap().state(), State::Pending, "nothing was acknowledged, nothing is recorded");
-    store.answer(&id, &choice(0, "ada"), "k").unwrap();
+    assert_eq!(get(&store, &id).state(), State::Pending, "nothing was acknowledged, nothing is recorded");
+    answer(&store, &id).unwrap();
 }
 
 #[test]
@@ -206,24 +124,24 @@ fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 99, this program knows 1 to 1: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 99, this program knows 1 to 2: use a newer askuser"), "{error}");
 }
 
 #[test]
 fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     let place = Place::new();
-    let store = place.store().without_sync().unwrap();
-    let ids: Vec<String> = (0..300).map(|i| store.put(&request(&i.to_string())).unwrap().question.id).collect();
+    let store = place.store();
+    let ids: Vec<QuestionId> = (0..300).map(|i| ask(&store, &request(&i.to_string())).unwrap()).collect();
     drop(store);
     let mut bytes = std::fs::read(place.path()).unwrap();
     // Everything but the first pages, which hold the schema.
     bytes[8 * 4096..].chunks_mut(2).for_each(|pair| pair[0] ^= 0x5a);
     std::fs::write(place.path(), bytes).unwrap();
     let store = place.store();
-    let failed = ids.iter().filter(|id| store.get(id).is_err()).count();
+    let failed = ids.iter().filter(|id| wait(person(&store, "ada").get(*id)).is_err()).count();
     assert!(failed > 0, "nothing was damaged");
-    assert!(!store.integrity().unwrap_or_else(|error| vec![error.chain()]).is_empty());
-    let error = ids.iter().find_map(|id| store.answer(id, &choice(0, "ada"), "k").err()).unwrap().chain();
+    assert!(!wait(place.sqlite().integrity()).unwrap_or_else(|error| vec![error.chain()]).is_empty());
+    let error = ids.iter().find_map(|id| answer(&store, id).err()).unwrap().chain();
     assert!(
         error.contains("damaged") || error.contains("there is no question") || error.contains("cannot read"),
         "{error}"
@@ -236,14 +154,15 @@ fn a_store_is_private_and_one_that_others_can_read_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/inbox.sqlite");
-    let store = SqliteStore::open(&path).unwrap();
-    store.put(&request("1")).unwrap();
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).unwrap());
+    let put = wait(agent(&store).put(&request("1"), None)).unwrap();
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
+    drop(put);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
     let error = SqliteStore::open(&path).unwrap_err().chain();
     assert!(error.ends_with("it has mode 644, must be yours alone: `chmod 600` it"), "{error}");
@@ -254,16 +173,14 @@ fn a_store_is_private_and_one_that_others_can_read_is_refused() {
 fn a_file_that_was_removed_meanwhile_takes_no_answer() {
     let place = Place::new();
     let store = place.store();
-    let id = store.put(&request("1")).unwrap().question.id;
+    let id = ask(&store, &request("1")).unwrap();
     for suffix in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(place.folder.path().join(format!("inbox.sqlite{suffix}")));
     }
-    let refused = |error: askuser::store::StoreError| {
-        assert!(error.chain().ends_with("removed or replaced meanwhile; start again"))
-    };
-    refused(store.answer(&id, &choice(0, "ada"), "k").unwrap_err());
+    let refused = |error: StoreError| assert!(error.chain().ends_with("removed or replaced meanwhile; start again"));
+    refused(answer(&store, &id).unwrap_err());
     // Another one of the same name is not it.
     drop(place.store());
-    refused(store.answer(&id, &choice(0, "ada"), "k").unwrap_err());
-    refused(store.list(&Default::default()).unwrap_err());
+    refused(answer(&store, &id).unwrap_err());
+    refused(wait(person(&store, "ada").list(&Filter::default())).unwrap_err());
 }

@@ -1,11 +1,13 @@
-//! What any store has to do, tried on the one there is.
-#![allow(clippy::print_stdout, reason = "counts of a long run are of interest")]
+//! The store in a file: it does what every store must, and what is about files.
 
 mod asker;
 mod faults;
-mod model;
-mod races;
-mod rules;
+mod killed;
 mod support;
-mod waiting;
 mod worker;
+
+mod rules {
+    use crate::support::Place;
+
+    askuser_conformance::conformance!(Place::new());
+}

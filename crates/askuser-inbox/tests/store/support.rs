@@ -1,7 +1,9 @@
+use crate::worker;
 use askuser::input::QuestionInput;
-use askuser::store::Store;
-use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Resolution, Rules, Via};
-use askuser_inbox::SqliteStore;
+use askuser::store::{Attempt, Handle, Principal, QuestionId, Series, Store, StoreError, StoredQuestion};
+use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
+use askuser_conformance::{kills, wait};
+use askuser_inbox::{Clock, SqliteStore};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,16 +15,42 @@ pub(crate) fn set(text: &str) -> QuestionSet {
     QuestionSet::new([question], &Rules::strict()).unwrap()
 }
 
+pub(crate) fn origin() -> Origin {
+    Origin::default().with_agent("tester").with_folder("/project")
+}
+
 pub(crate) fn request(call: &str) -> Request {
-    let origin = Origin::default().with_agent("tester").with_folder("/project");
-    Request::new(RequestKey::new("session", call), set("Which one?")).with_origin(origin)
+    Request::new(RequestKey::new("session", call), set("Which one?")).with_origin(origin())
 }
 
 /// The answer with this option.
-pub(crate) fn choice(option: usize, by: &str) -> Resolution {
+pub(crate) fn choice(option: usize) -> Outcome {
     let set = set("Which one?");
     let answer = set.questions()[0].answer(&[option], None, None).unwrap();
-    Outcome::answered(&set, vec![answer]).unwrap().through(Via::Inbox).with_by(by)
+    Outcome::answered(&set, vec![answer]).unwrap()
+}
+
+pub(crate) fn attempt(name: &str) -> Attempt {
+    Attempt::new(name)
+}
+
+pub(crate) fn agent(store: &Arc<dyn Store>) -> Handle {
+    Handle::new(store.clone(), Principal::agent(&origin()))
+}
+
+pub(crate) fn person(store: &Arc<dyn Store>, name: &str) -> Handle {
+    Handle::new(store.clone(), Principal::person(name, Via::Inbox))
+}
+
+/// Puts a request that is not waited for.
+pub(crate) fn ask(store: &Arc<dyn Store>, request: &Request) -> Result<QuestionId, StoreError> {
+    let put = wait(agent(store).put(request, None))?;
+    wait(put.attachment.detach())?;
+    Ok(put.question.id)
+}
+
+pub(crate) fn get(store: &Arc<dyn Store>, id: &QuestionId) -> StoredQuestion {
+    wait(person(store, "reader").get(id)).unwrap()
 }
 
 /// A folder that goes away with the test, a store in it, and a clock that stands still unless moved.
@@ -40,45 +68,41 @@ impl Place {
         self.folder.path().join("inbox.sqlite")
     }
 
-    pub(crate) fn store(&self) -> SqliteStore {
+    fn clock(&self) -> Clock {
         let now = self.now.clone();
-        SqliteStore::open(&self.path()).unwrap().with_clock(Arc::new(move || now.load(Ordering::Relaxed)))
+        Arc::new(move || now.load(Ordering::Relaxed))
     }
 
-    /// Several handles to the same file, as several processes have them.
-    pub(crate) fn stores(&self, count: usize) -> Vec<Arc<dyn Store>> {
-        (0..count).map(|_| Arc::new(self.store().without_sync().unwrap()) as Arc<dyn Store>).collect()
+    pub(crate) fn sqlite(&self) -> SqliteStore {
+        SqliteStore::open_for_test(&self.path(), self.clock(), true).unwrap()
     }
-}
 
-/// Numbers that look random and are the same every time.
-pub(crate) struct Dice(pub(crate) u64);
-
-impl Dice {
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % bound as u64) as usize
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::new(self.sqlite())
     }
 }
 
-/// Waits for a future on this thread.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(std::thread::Thread);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
+impl askuser_conformance::Place for Place {
+    /// What these rules are about does not depend on syncing.
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open_for_test(&self.path(), self.clock(), false).unwrap())
     }
-    let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut context = std::task::Context::from_waker(&waker);
-    let mut future = std::pin::pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(output) => return output,
-            std::task::Poll::Pending => std::thread::park(),
-        }
+
+    fn set_time(&self, ms: u64) {
+        self.now.store(ms, Ordering::Relaxed);
+    }
+
+    fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
+        let now = self.now.load(Ordering::Relaxed);
+        let start = |job: &str| {
+            let mut command = worker::command(job, &self.path());
+            command.env("NOW", now.to_string());
+            command
+        };
+        kills::die_waiting(start, request, series)
+    }
+
+    fn damage(&self) -> Vec<String> {
+        wait(self.sqlite().integrity()).unwrap()
     }
 }

@@ -5,6 +5,7 @@ use askuser::Context;
 use askuser_mcp::Options;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn approving() -> Options {
@@ -22,7 +23,7 @@ async fn decision(call: Value, said: Value) -> Value {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", call).await;
-    desk.answer(&desk.pending(1).await[0], &said);
+    desk.answer(&desk.pending(1).await[0], &said).await;
     decided(&client.result(1).await)
 }
 
@@ -51,7 +52,7 @@ async fn a_command_is_shown_exactly_and_allowed_as_it_is() {
     client.call(1, "approve", bash("rm -rf build \\\n  && make")).await;
     let question = desk.pending(1).await.remove(0);
     assert_eq!(question.request.context(), Some(&Context::command("rm -rf build \\\n  && make")));
-    desk.choose(&question, "Allow");
+    desk.choose(&question, "Allow").await;
     let allowed = decided(&client.result(1).await);
     assert_eq!(allowed, json!({"behavior": "allow", "updatedInput": bash("rm -rf build \\\n  && make")["input"]}));
 }
@@ -95,7 +96,7 @@ async fn at_the_clients_limit_it_denies_and_the_late_answer_serves_the_next_try(
         denied["behavior"] == "deny" && denied["message"].as_str().unwrap().starts_with("Not answered yet"),
         "{denied}"
     );
-    desk.choose(&desk.pending(1).await[0], "Allow");
+    desk.choose(&desk.pending(1).await[0], "Allow").await;
     client.call(2, "approve", bash("ls -a")).await;
     assert_eq!(decided(&client.result(2).await)["behavior"], "deny", "that was another command");
     client.call(3, "approve", bash("ls")).await;
@@ -120,15 +121,18 @@ async fn its_own_questions_are_answered_in_the_form_it_wants() {
     assert!(declined["behavior"] == "deny" && declined["message"].as_str().unwrap().contains("later"), "{declined}");
 }
 
-/// What becomes of a call when the same was allowed so long ago, and nobody heard of it.
+/// What becomes of a call when the same was allowed so long ago, and no client heard of it.
 async fn allowed_before(age: Duration) -> Value {
-    let desk = Desk::since(age);
+    let now = Arc::new(AtomicU64::new(1_000_000));
+    let clock = now.clone();
+    let desk = Desk::at(Arc::new(move || clock.load(Ordering::Relaxed)));
     let mut options = approving();
     options.limit = Some(Duration::from_millis(50));
     let mut client = Client::named(&desk, "claude-code", options).await;
     client.call(1, "approve", bash("ls")).await;
     assert_eq!(decided(&client.result(1).await)["behavior"], "deny");
-    desk.choose(&desk.pending(1).await[0], "Allow");
+    desk.choose(&desk.pending(1).await[0], "Allow").await;
+    now.fetch_add(age.as_millis() as u64, Ordering::Relaxed);
     client.call(2, "approve", bash("ls")).await;
     decided(&client.result(2).await)
 }
@@ -146,7 +150,7 @@ async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", bash("make install")).await;
     let question = desk.pending(1).await.remove(0);
-    desk.choose(&question, "Allow");
+    desk.choose(&question, "Allow").await;
     // Not a byte of the reply has been read by now, nor will be.
     desk.delivered(&question.id).await;
     drop(client);

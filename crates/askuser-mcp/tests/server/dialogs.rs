@@ -58,7 +58,7 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
     let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
     client.call(1, ASK, database()).await;
     let dialog = dialog(&mut client).await;
-    desk.choose(&desk.pending(1).await[0], "SQLite");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let (mut closed, mut answered) = (false, false);
     for _ in 0..2 {
         let message = client.next().await;
@@ -81,7 +81,7 @@ async fn check_nobody(result: Value) {
     reply(&mut client, &dialog, result).await;
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.next().await["id"], 2, "no other dialog, and no result");
-    desk.choose(&desk.pending(1).await[0], "SQLite");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let result = client.result(1).await;
     assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
 }
@@ -109,7 +109,7 @@ async fn a_dialog_that_fails_leaves_the_question_in_the_inbox() {
     client.send(&json!({"jsonrpc": "2.0", "id": dialog["id"], "error": error})).await;
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.next().await["id"], 2);
-    desk.choose(&desk.pending(1).await[0], "SQLite");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
     assert!(text(&client.result(1).await).contains("SQLite"));
 }
 
@@ -178,11 +178,11 @@ async fn codex_is_shown_no_dialog_with_several_choices() {
     let desk = Desk::new();
     let mut client = with_dialogs(&desk, "codex-mcp-client", "2025-06-18").await;
     client.call(1, ASK, features()).await;
-    desk.choose(&desk.pending(1).await[0], "Export");
+    desk.choose(&desk.pending(1).await[0], "Export").await;
     assert!(text(&client.result(1).await).contains("Export"), "the first message is the result");
     client.call(2, ASK, database()).await;
     dialog(&mut client).await;
-    assert_eq!(desk.store().list(&askuser::store::Filter::pending()).unwrap().len(), 1);
+    assert_eq!(desk.person().list(&askuser::store::Filter::pending()).await.unwrap().questions.len(), 1);
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn discover_says_which_versions_are_spoken_and_calls_need_no_handshake() {
     client.call(3, ASK, database()).await;
     let question = desk.pending(1).await.remove(0);
     assert_eq!(question.request.origin().agent.as_deref(), Some("claude-code"));
-    desk.choose(&question, "SQLite");
+    desk.choose(&question, "SQLite").await;
     let result = client.result(3).await;
     assert!(result["resultType"] == "complete" && text(&result).contains("SQLite"), "{result}");
 }
@@ -78,7 +78,7 @@ async fn the_state_survives_a_restart_and_an_answer_in_the_inbox_wins() {
     client.call(1, ASK, database()).await;
     let shown = client.result(1).await;
     client.close().await;
-    desk.choose(&desk.pending(1).await[0], "SQLite");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
     back(&mut client, 1, database(), &shown, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
     let result = client.result(1).await;
@@ -109,7 +109,7 @@ async fn a_form_that_was_refused_at_once_was_seen_by_nobody() {
     client.call(1, ASK, database()).await;
     let shown = client.result(1).await;
     back(&mut client, 2, database(), &shown, json!({"action": "cancel"})).await;
-    desk.choose(&desk.pending(1).await[0], "SQLite");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
     assert_eq!(client.result(2).await["structuredContent"]["via"], "inbox");
 }
 

@@ -61,7 +61,7 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
         let client = client.peer().clone();
         async move { client.call_tool(call).await }
     });
-    desk.choose(&desk.pending(1).await[0], "Export");
+    desk.choose(&desk.pending(1).await[0], "Export").await;
     let result = serde_json::to_value(calling.await.unwrap().unwrap()).unwrap();
     assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
     client.cancel().await.unwrap();

@@ -1,9 +1,9 @@
 //! A client that speaks the protocol by hand, so that tests see what goes over the wire.
 
-use askuser::store::{Ending, Filter, Recorded, Store, StoreError, StoredQuestion};
-use askuser::{Asker, Origin, Request, Resolution, Via, reply};
-use askuser_inbox::{InboxAsker, SqliteStore};
-use askuser_mcp::{Inbox, Options, Server, serve};
+use askuser::store::{Filter, Handle, Principal, QuestionId, StoredQuestion};
+use askuser::{Inbox, Origin, Via, reply};
+use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
+use askuser_mcp::{Options, Server, serve};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -26,26 +26,26 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new() -> Arc<Desk> {
-        Desk::since(Duration::ZERO)
+        Desk::at(Arc::new(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64))
     }
 
-    /// One where everything happens so long ago.
-    pub(crate) fn since(age: Duration) -> Arc<Desk> {
+    /// One with a clock of its own.
+    pub(crate) fn at(clock: askuser_inbox::Clock) -> Arc<Desk> {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&folder.path().join("inbox.sqlite")).unwrap().without_sync().unwrap();
-        let store = store.with_clock(Arc::new(move || {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-            (now - age).as_millis() as u64
-        }));
-        let inbox = askuser_inbox::Inbox::new(Arc::new(store));
-        Arc::new(Desk { asker: InboxAsker::new(inbox).answered_by("ada"), _folder: folder })
+        let store = SqliteStore::open_for_test(&folder.path().join("inbox.sqlite"), clock, false).unwrap();
+        Arc::new(Desk { asker: InboxAsker::new(Arc::new(store), "ada"), _folder: folder })
+    }
+
+    /// The store, as the person who answers uses it.
+    pub(crate) fn person(&self) -> Handle {
+        self.asker.handle(Principal::person("ada", Via::Inbox))
     }
 
     /// Waits until so many questions are pending.
     pub(crate) async fn pending(&self, count: usize) -> Vec<StoredQuestion> {
         let looking = async {
             loop {
-                let found = self.store().list(&Filter::pending()).unwrap();
+                let found = self.person().list(&Filter::pending()).await.unwrap().questions;
                 if found.len() == count {
                     return found;
                 }
@@ -55,23 +55,22 @@ impl Desk {
         tokio::time::timeout(PATIENCE, looking).await.expect("so many questions")
     }
 
-    pub(crate) fn answer(&self, question: &StoredQuestion, reply: &Value) {
+    pub(crate) async fn answer(&self, question: &StoredQuestion, reply: &Value) {
         let outcome = reply::outcome(question.request.set(), reply).unwrap();
-        let resolution = Resolution::new(outcome, Via::Inbox).with_by("ada");
-        let recorded = self.store().answer(&question.id, &resolution, "an attempt").unwrap();
-        assert!(matches!(recorded, Recorded::Won(Ending::Resolved(_))), "{recorded:?}");
+        self.person().answer(&question.id, outcome, &new_attempt().unwrap()).await.unwrap();
     }
 
-    pub(crate) fn choose(&self, question: &StoredQuestion, label: &str) {
-        self.answer(question, &json!({"answers": [{"selectedOptions": [label]}]}));
+    pub(crate) async fn choose(&self, question: &StoredQuestion, label: &str) {
+        self.answer(question, &json!({"answers": [{"selectedOptions": [label]}]})).await;
     }
 
     /// Waits until something that was said is kept for the inbox.
-    pub(crate) async fn draft(&self, id: &str) -> Value {
+    pub(crate) async fn draft(&self, id: &QuestionId) -> Value {
         let looking = async {
             loop {
-                if let Some(draft) = self.store().draft(id).unwrap() {
-                    return draft;
+                let draft = self.person().draft(id).await.unwrap();
+                if !draft.0.is_empty() {
+                    return json!(draft);
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -79,40 +78,14 @@ impl Desk {
         tokio::time::timeout(PATIENCE, looking).await.expect("a draft")
     }
 
-    /// Waits until the answer has reached whoever asked.
-    pub(crate) async fn delivered(&self, id: &str) {
+    /// Waits until the answer has reached the asker.
+    pub(crate) async fn delivered(&self, id: &QuestionId) {
         let looking = async {
-            while self.store().get(id).unwrap().delivered_ms.is_none() {
+            while self.person().get(id).await.unwrap().delivered_ms.is_none() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         tokio::time::timeout(PATIENCE, looking).await.expect("a delivery");
-    }
-}
-
-/// The inbox as a server gets it.
-pub(crate) struct At(Arc<Desk>);
-
-impl Desk {
-    pub(crate) fn store(&self) -> Arc<dyn Store> {
-        self.asker.inbox().store().clone()
-    }
-}
-
-impl Inbox for At {
-    fn store(&self) -> Arc<dyn Store> {
-        self.0.store()
-    }
-
-    fn put(&self, request: &Request) -> Result<StoredQuestion, StoreError> {
-        self.0.asker.put(request)
-    }
-
-    fn asker(&self, beside: Option<Arc<dyn Asker>>) -> Arc<dyn Asker> {
-        match beside {
-            Some(surface) => Arc::new(self.0.asker.clone().beside(surface)),
-            None => Arc::new(self.0.asker.clone()),
-        }
     }
 }
 
@@ -124,7 +97,7 @@ pub(crate) fn options() -> Options {
 }
 
 pub(crate) fn server(desk: &Arc<Desk>, options: Options) -> Server {
-    Server::new(Arc::new(At(desk.clone())), options)
+    Server::new(Arc::new(desk.asker.clone()), options)
 }
 
 /// A server and its end of the streams.

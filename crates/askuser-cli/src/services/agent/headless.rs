@@ -90,7 +90,8 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
     let surfaces = Surfaces::of(settings)?;
-    let person = inbox::beside(settings, &surfaces, person, |words| failure::notice("askuser", words))?;
+    let store = inbox::store_beside(settings, &surfaces)?;
+    let person = inbox::beside(settings, &surfaces, store.clone(), person, |words| failure::notice("askuser", words))?;
     let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
@@ -108,6 +109,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
     });
     // A search that is still on its way is not waited for.
     runtime.shutdown_background();
+    inbox::flush(store)?;
     ended
 }
 

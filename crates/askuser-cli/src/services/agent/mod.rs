@@ -93,18 +93,22 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         (Some(wanted), _) => headless::run(agent, wanted, &settings),
         (None, Some(surface)) => {
             let surfaces = Surfaces::of(&settings)?.telling(surface.teller());
-            let surface = match surfaces.uses_the_inbox() {
-                true => surface.holding(inbox::holding(&inbox::open(&settings)?)),
-                false => surface,
+            let store = inbox::store_beside(&settings, &surfaces)?;
+            let surface = match &store {
+                Some(store) => surface.holding(inbox::holding(&inbox::at_the_terminal(store))),
+                None => surface,
             };
-            let person = inbox::beside(&settings, &surfaces, Some(surface.asker()), surface.teller())?;
+            let here = Some(surface.asker());
+            let person = inbox::beside(&settings, &surfaces, store.clone(), here, surface.teller())?;
             if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);
             }
             // Whoever goes on with a session has said what the script would say first.
             let resumes = args.get_flag("continue") || args.contains_id("resume");
             let opening = opening.filter(|_| !resumes || args.contains_id("message"));
-            app::run(agent, surface, opening, &settings)
+            let ended = app::run(agent, surface, opening, &settings);
+            inbox::flush(store)?;
+            ended
         }
         (None, None) => Ok(failure::exit::BAD_INPUT),
     }

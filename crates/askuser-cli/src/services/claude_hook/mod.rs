@@ -3,11 +3,11 @@
 mod decision;
 mod elicitation;
 
-use crate::inbox::{asker, open, origin, runtime};
+use crate::inbox::{asker, done, open, origin, runtime};
 use crate::signals::Signals;
 use askuser::input::QuestionInput;
-use askuser::store::{Filter, StoredQuestion};
-use askuser::{Asker, Context, Decision, Limits, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
+use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
+use askuser::{Asker, Context, Decision, Inbox, Limits, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::hook_event::{ENTRYPOINT, HookEvent};
@@ -22,8 +22,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Who asks.
 const AGENT: &str = "claude-code";
-/// Who takes a question back.
-const THERE: &str = "Claude Code, where it was decided";
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let args = askuser_cli::args::hook().name("askuser").try_get_matches_from(words).map_err(Failure::new)?;
@@ -83,19 +81,30 @@ fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
         asked["tool_input"] = json!({"questions": event["tool_input"]["questions"]});
     }
     let Some((ran, _)) = request(kind, &asked) else { return Ok(()) };
-    let inbox = open(settings)?;
-    let from_claude = Filter { from: Some(AGENT.to_owned()), ..Filter::pending() };
-    let pending = inbox.store().list(&from_claude).map_err(|error| Failure::new(error.chain()))?;
+    let claude = Handle::new(open(settings)?, Principal::agent(ran.origin()));
     let is_same = |question: &&StoredQuestion| {
         let asked = &question.request;
         let is_this_session = asked.key().session() == ran.key().session();
         is_this_session && asked.set().input() == ran.set().input() && asked.context() == ran.context()
     };
-    match pending.iter().find(is_same) {
-        Some(question) => inbox.store().withdraw(&question.id, THERE).map(drop),
-        None => Ok(()),
+    let mut filter = Filter::pending().at_most(500);
+    loop {
+        let page = done(claude.list(&filter))?;
+        match (page.questions.iter().find(is_same), page.next) {
+            (Some(question), _) => return withdraw(&claude, &question.id),
+            (None, None) => return Ok(()),
+            (None, next) => filter.after = next,
+        }
     }
-    .map_err(|error| Failure::new(error.chain()))
+}
+
+/// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
+fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
+    let attempt = askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+    match pollster::block_on(claude.withdraw(which, &attempt)) {
+        Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
+        Err(error) => Err(Failure::new(error.chain())),
+    }
 }
 
 /// The only label that lets a tool run.
@@ -128,6 +137,7 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
         None => request,
     };
     let asker = asker(settings, open(settings)?, None)?;
+    let claude = asker.handle(Principal::agent(request.origin()));
     let delivered = runtime()?.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         tokio::select! {
@@ -137,17 +147,15 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
     })?;
     if delivered.is_none() && kind.is_beside_dialog() {
         // It was decided there, or Claude Code has ended: no answer could reach it.
-        let store = asker.inbox().store();
-        let withdrawn = match store.id_of(request.key()) {
-            Ok(Some(id)) => store.withdraw(&id, THERE).map(drop),
-            found => found.map(drop),
-        };
-        withdrawn.map_err(|error| Failure::new(error.chain()))?;
+        withdraw(&claude, request.key())?;
     }
     // Else it stays, and says that nobody waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
     match print(kind, &request, form, delivery.resolution()) {
-        Ok(()) => drop(delivery.stored()),
+        Ok(()) => {
+            drop(delivery.stored());
+            done(claude.flush())?;
+        }
         Err(failure) => {
             drop(delivery.not_stored(failure.message.clone()));
             return Err(failure);

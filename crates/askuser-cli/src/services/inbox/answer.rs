@@ -1,19 +1,23 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
-use super::{ended_elsewhere, failed, holding, only_a_person, open_existing, parse, person, question, runtime, words};
+use super::{
+    attempt, done, ended_elsewhere, failed, holding, only_a_person, open_existing, parse, question, runtime, words,
+};
+use askuser::policy::Policy;
 use askuser::prompt::Occasion;
-use askuser::store::{AskerPresence, Filter, Recorded, State, StoredQuestion};
+use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
 use askuser::{AskError, Decision, Outcome, Via, reply};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::result::write;
 use askuser_cli::source;
-use askuser_cli::surfaces::{Surfaces, terminal_options};
-use askuser_inbox::{Inbox, Shown, answer_at};
+use askuser_cli::surfaces::{answers_file, terminal_options};
+use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// How many questions are looked through for the next one.
@@ -22,40 +26,41 @@ const MANY: u32 = 100;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::answer(), words)?;
     only_a_person("answer")?;
-    let inbox = open_existing(&settings)?;
-    let question = question(&**inbox.store(), &args)?;
-    if let Some(outcome) = given(&question, &args, &settings)? {
-        let resolution = outcome.through(Via::Inbox).with_by(person());
-        let attempt = format!("arguments-{}-{}", std::process::id(), words::now_ms());
-        return match inbox.store().answer(&question.id, &resolution, &attempt).map_err(failed)? {
-            Recorded::Won(ending) => {
+    let store = open_existing(&settings)?;
+    let question = question(&store, &args)?;
+    if let Some((outcome, via)) = given(&question, &args)? {
+        let by = Principal::person(super::person(), via);
+        return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
+            Ok(ending) => {
                 write(&format!("{} {}\n", question.id, words::ended(question.request.set(), &ending)))?;
                 Ok(exit::ANSWERED)
             }
-            Recorded::Lost(ending) => Err(ended_elsewhere(&question, &ending)),
+            Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
+            Err(error) => Err(failed(error)),
         };
     }
     if !args.get_flag("unbidden") {
-        return at_the_prompt(&inbox, &question, &settings, Occasion::Opened);
+        return at_the_prompt(&store, &question, &settings, Occasion::Opened);
     }
     // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
     let mut next = Some(question);
     let mut code = exit::ANSWERED;
     while let Some(question) = next {
-        code = match at_the_prompt(&inbox, &question, &settings, Occasion::Unbidden) {
+        code = match at_the_prompt(&store, &question, &settings, Occasion::Unbidden) {
             Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
             Err(failure) => return Err(failure),
             Ok(exit::ANSWERED) => exit::ANSWERED,
             Ok(code) => return Ok(code),
         };
-        let waiting = inbox.store().list(&Filter { limit: Some(MANY), ..Filter::pending() }).map_err(failed)?;
-        next = waiting.into_iter().find(|question| question.asker == AskerPresence::Waits);
+        let waiting = done(store.list(&Filter::pending().at_most(MANY)))?;
+        next = waiting.questions.into_iter().find(|question| question.asker == AskerPresence::Waits);
     }
     Ok(code)
 }
 
-/// The answer that the arguments give, if they give one.
-fn given(question: &StoredQuestion, args: &ArgMatches, settings: &Settings) -> Result<Option<Outcome>, Failure> {
+/// The answer that the arguments give, if they give one, and through what: options and words are the person's, a file of answers
+/// is not. A setting of the user's that names such a file is for those who ask.
+fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
     let mut answers: Vec<Value> = Vec::new();
     for (flag, field) in [("select", "selectedOptions"), ("other", "customInput")] {
@@ -87,24 +92,20 @@ fn given(question: &StoredQuestion, args: &ArgMatches, settings: &Settings) -> R
     }
     if !answers.is_empty() {
         let outcome = reply::outcome(set, &json!({"answers": answers})).map_err(source::invalid_answer)?;
-        return Ok(Some(outcome));
+        return Ok(Some((outcome, Via::Inbox)));
     }
-    if settings.answers.is_none() {
-        return Ok(None);
-    }
-    let surfaces = Surfaces::of(settings)?;
-    match surfaces.decide(&question.request)? {
-        Decision::Settled(resolution) => Ok(Some(resolution.into_outcome())),
-        Decision::Ask(_) => {
-            let unmatched = surfaces.unmatched(&question.request);
-            Err(Failure::new(unmatched.unwrap_or_else(|| "the answers file does not answer every question".into())))
-        }
+    let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
+    let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };
+    let unfit = |violations: askuser::Violations| Failure::new(format!("{file} does not fit: {violations}"));
+    match policy.apply_to(&question.request).map_err(unfit)? {
+        Decision::Settled(resolution) => Ok(Some((resolution.into_outcome(), Via::AnswersFile))),
+        Decision::Ask(_) => Err(Failure::new(format!("{file} does not answer every question"))),
     }
 }
 
 /// Lets the person answer at this terminal.
 pub(crate) fn at_the_prompt(
-    inbox: &Inbox,
+    store: &Handle,
     question: &StoredQuestion,
     settings: &Settings,
     occasion: Occasion,
@@ -114,13 +115,10 @@ pub(crate) fn at_the_prompt(
     if occasion == Occasion::Unbidden {
         options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
-    // Whoever touches a key stops the clock; what is left of it is shown.
-    options.on_hold = holding(inbox);
-    let mut question = question.clone();
-    let left = question.expires_ms.map(|at| Duration::from_millis(at.saturating_sub(words::now_ms()).max(1)));
-    question.request = question.request.with_deadline(left);
+    // A key stops the clock; what is left of it is shown.
+    options.on_hold = holding(store);
     let terminal = TerminalAsker::new(options);
-    let shown = runtime()?.block_on(answer_at(inbox, &question, &terminal, &person()));
+    let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
     match shown {
         Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),

@@ -1,9 +1,9 @@
 //! `askuser ask --via inbox`: the question is kept, and whoever asks waits for it, or comes back later.
 
-use super::{asker, holding, open, origin, parse, runtime, words};
+use super::{asker, at_the_terminal, done, holding, open, origin, parse, runtime, words};
 use crate::signals::Signals;
-use askuser::store::Store;
-use askuser::{AskError, Asker, Decision, Delivery, Request, RequestKey};
+use askuser::store::{Handle, Principal};
+use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
 use askuser_cli::ask_here::{self, Input};
 use askuser_cli::config::{Settings, Surface};
 use askuser_cli::failure::{self, Failure, exit};
@@ -16,7 +16,6 @@ use clap::ArgMatches;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::ask(), words)?;
@@ -26,7 +25,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     failure::outlive_file_size_limit();
     let set = source::question_set(&args, &settings).map_err(|rejected| result::rejected(rejected, &settings))?;
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
-    let request = Request::new(key(&args), set).with_origin(origin(from)).with_deadline(settings.timeout);
+    let request = Request::new(key(&args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
     let surfaces = Surfaces::of(&settings)?;
     if let Some(words) = surfaces.unmatched(&request) {
         failure::notice("askuser", &words);
@@ -43,12 +42,12 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return detach(&request, &settings);
     }
     let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
-    let inbox = open(&settings)?;
+    let store = open(&settings)?;
     let terminal = here.then(|| {
-        let options = Options { on_hold: holding(&inbox), ..terminal_options(&settings) };
+        let options = Options { on_hold: holding(&at_the_terminal(&store)), ..terminal_options(&settings) };
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
-    let asker = asker(&settings, inbox, terminal)?.telling(move |question| {
+    let asker = asker(&settings, store, terminal)?.on_waiting(move |question| {
         if !here {
             failure::notice("askuser", &words::how_to_answer(question));
         }
@@ -57,12 +56,12 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 }
 
 /// Names the question: by the key that was given, or else by this very process.
-fn key(args: &ArgMatches) -> RequestKey {
+fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     match args.get_one::<String>("key") {
-        Some(key) => RequestKey::new("askuser ask", key),
+        Some(key) => Ok(RequestKey::new("askuser ask", key)),
         None => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-            RequestKey::new(format!("ask-{}-{now:x}", std::process::id()), "ask")
+            let id = askuser_inbox::random_id().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+            Ok(RequestKey::new(format!("ask-{id}"), "ask"))
         }
     }
 }
@@ -70,38 +69,37 @@ fn key(args: &ArgMatches) -> RequestKey {
 /// Keeps the question and does not wait for it.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
     let asker = asker(settings, open(settings)?, None)?;
-    let question = asker.put(request).map_err(super::failed)?;
-    result::write(&format!("{}\n", question.id))?;
-    asker.inbox().store().detach(&question.id).map_err(super::failed)?;
+    let put = done(asker.keep(request, None))?;
+    result::write(&format!("{}\n", put.question.id))?;
+    done(put.attachment.detach())?;
     super::reach::wait_until_called();
     Ok(exit::DETACHED)
 }
 
-/// Waits until it is answered, here or anywhere. Whoever stops waiting takes nothing back.
+/// Waits until it is answered, here or anywhere. To stop waiting takes nothing back.
 fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
     let runtime = runtime()?;
     let delivered = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        tokio::select! {
-            delivered = asker.ask(request) => Ok(delivered),
-            _ = signals.next() => Err(still_waits(&*asker.inbox().store().clone(), request)),
-        }
+        Ok::<_, Failure>(tokio::select! {
+            delivered = asker.ask(request) => Some(delivered),
+            _ = signals.next() => None,
+        })
     })?;
+    let agent = store(&asker, request);
     let delivery = match delivered {
-        Ok(delivery) => delivery,
-        Err(AskError::Withdrawn) => {
-            let ended = asker.inbox().store().id_of(request.key()).ok().flatten();
-            let question = ended.and_then(|id| asker.inbox().store().get(&id).ok());
+        None | Some(Err(AskError::Signal(_))) => return Err(still_waits(&agent, request)),
+        Some(Ok(delivery)) => delivery,
+        Some(Err(AskError::Withdrawn)) => {
+            let question = done(agent.get(request.key())).ok();
             let by = question.and_then(|question| question.ending.map(|ending| words::ended(request.set(), &ending)));
             return Err(Failure::new(format!("the question {}", by.unwrap_or_else(|| "was withdrawn".into())))
                 .code(exit::ENDED_ELSEWHERE));
         }
-        Err(AskError::Interrupted) => {
-            let waits = still_waits(&*asker.inbox().store().clone(), request);
-            return Err(Failure { code: exit::INTERRUPTED, ..waits });
+        Some(Err(AskError::Interrupted)) => {
+            return Err(Failure { code: exit::INTERRUPTED, ..still_waits(&agent, request) });
         }
-        Err(AskError::Signal(_)) => return Err(still_waits(&*asker.inbox().store().clone(), request)),
-        Err(error) => return Err(Failure::new(error.chain())),
+        Some(Err(error)) => return Err(Failure::new(error.chain())),
     };
     hand_over(delivery, asker, request, settings)
 }
@@ -109,14 +107,20 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8,
 /// Prints what came of it; only then does it count as delivered. A file or a program takes it over before the prompt shows
 /// success; on a terminal it stands under the prompt.
 fn hand_over(delivery: Delivery, asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
+    let agent = store(&asker, request);
     if std::io::stdout().is_terminal() {
         let resolution = delivery.stored();
         drop(asker);
+        let _ = done(agent.flush());
         print(request.set(), &resolution, settings)?;
         return result::code(&resolution, settings);
     }
     match print(request.set(), delivery.resolution(), settings) {
-        Ok(()) => result::code(&delivery.stored(), settings),
+        Ok(()) => {
+            let resolution = delivery.stored();
+            let _ = done(agent.flush());
+            result::code(&resolution, settings)
+        }
         Err(failure) => {
             drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));
             Err(failure)
@@ -124,10 +128,15 @@ fn hand_over(delivery: Delivery, asker: InboxAsker, request: &Request, settings:
     }
 }
 
-/// Nobody waits any more; the question does.
-fn still_waits(store: &dyn Store, request: &Request) -> Failure {
-    let failure = match store.id_of(request.key()) {
-        Ok(Some(id)) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
+/// The store, as this asker uses it.
+fn store(asker: &InboxAsker, request: &Request) -> Handle {
+    asker.handle(Principal::agent(request.origin()))
+}
+
+/// This process waits no more; the question does.
+fn still_waits(store: &Handle, request: &Request) -> Failure {
+    let failure = match done(store.get(request.key())).map(|question| question.id) {
+        Ok(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
             .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` takes it back")),
         _ => Failure::new("stopped before the question was kept"),
     };

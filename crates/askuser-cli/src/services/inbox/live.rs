@@ -4,25 +4,21 @@
 mod view;
 
 use super::answer::at_the_prompt;
-use super::reach::focused_lists;
-use super::{failed, person, words};
+use super::{attempt, done, words};
 use askuser::prompt::Occasion;
-use askuser::store::{Filter, Recorded, StoreError, StoredQuestion};
+use askuser::store::{Change, Cursor, Filter, Handle, QuestionId, State, StoreError, StoredQuestion, Watched};
 use askuser::{Key, KeyCode, sanitize};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{Failure, exit};
-use askuser_cli::state_folder::inbox_file;
 use askuser_cli::surfaces::terminal_options;
-use askuser_inbox::{Inbox, Presence};
-use askuser_terminal::{Console, ConsoleEvent, Focus, Input};
+use askuser_terminal::{Console, ConsoleEvent, Focus, Input, Waker};
 use std::io;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
 use std::time::Duration;
 
 /// How often ages are shown anew.
 const TICK: Duration = Duration::from_secs(10);
-/// A change may be heard of before it can be seen.
-const SETTLE: Duration = Duration::from_millis(50);
 /// The longest text to filter by.
 const MAX_FILTER: usize = 200;
 
@@ -38,17 +34,21 @@ struct List {
     which: Which,
     filter: String,
     is_filtering: bool,
-    /// How many there are, which of them are loaded, and which one the cursor is on.
+    /// How many there are, and how many are before the one that the cursor is on.
     total: u64,
-    offset: u64,
+    before: u64,
+    /// Those on the screen, the row of the cursor, and its place in the list: that stays when rows come and go.
     rows: Vec<StoredQuestion>,
-    selected: u64,
+    row: usize,
+    place: Option<Cursor>,
     /// How many fit.
-    height: u64,
+    height: usize,
+    /// Something has happened since it was read.
+    is_stale: bool,
     /// Said once, until the next key.
     notice: Option<String>,
     /// The question that the next `w` withdraws.
-    withdrawing: Option<String>,
+    withdrawing: Option<QuestionId>,
 }
 
 impl List {
@@ -58,10 +58,12 @@ impl List {
             filter: String::new(),
             is_filtering: false,
             total: 0,
-            offset: 0,
+            before: 0,
             rows: Vec::new(),
-            selected: 0,
+            row: 0,
+            place: None,
             height: 1,
+            is_stale: false,
             notice: None,
             withdrawing: None,
         }
@@ -76,36 +78,69 @@ impl List {
     }
 
     fn current(&self) -> Option<&StoredQuestion> {
-        self.rows.get(usize::try_from(self.selected.checked_sub(self.offset)?).ok()?)
+        self.rows.get(self.row)
     }
 
-    /// Reads what is on the screen. The cursor stays on its question, wherever that has moved.
-    fn load(&mut self, inbox: &Inbox) -> Result<(), StoreError> {
-        let store = inbox.store();
-        store.expire()?;
-        self.total = store.count(&self.filter())?;
-        let cursor = self.current().map(|question| question.id.clone());
-        let filter = self.filter();
-        let page = |offset: u64, limit: u64| {
-            store.list(&Filter { offset, limit: Some(limit.min(1000) as u32), ..filter.clone() })
-        };
-        // What is gone above it moves it up, by about as much as fits on a screen.
-        if let Some(cursor) = cursor {
-            let start = self.selected.saturating_sub(self.height);
-            let near = page(start, 2 * self.height + 1)?;
-            if let Some(at) = near.iter().position(|question| question.id == cursor) {
-                self.selected = start + at as u64;
-            }
+    /// Reads what is on the screen. The cursor stays on its question, wherever that has moved; where that is gone, on the next.
+    fn load(&mut self, store: &Handle) -> Result<(), StoreError> {
+        pollster::block_on(async {
+            let (filter, height) = (self.filter(), self.height as u32);
+            // As many rows before the cursor as may be on the screen, then those from there on.
+            let above = match self.place {
+                Some(place) => store.list(&filter.clone().reversed().after(place).at_most(height)).await?.questions,
+                None => Vec::new(),
+            };
+            let start = above.get(self.height - 1).map(|first| first.cursor);
+            let near = Filter { after: start, ..filter.clone() }.at_most(2 * height + 1);
+            let near = store.list(&near).await?.questions;
+            let is_before = |question: &StoredQuestion| match (self.place, filter.latest_first) {
+                (None, _) => false,
+                (Some(place), false) => question.cursor < place,
+                (Some(place), true) => question.cursor > place,
+            };
+            let at = near.partition_point(is_before).min(near.len().saturating_sub(1));
+            let top = at
+                .saturating_sub(self.row)
+                .min(near.len().saturating_sub(self.height))
+                .max((at + 1).saturating_sub(self.height));
+            self.rows = near.into_iter().skip(top).take(self.height).collect();
+            self.row = at - top;
+            self.place = self.current().map(|question| question.cursor);
+            self.total = store.count(&filter).await?;
+            self.before = match self.place {
+                Some(place) => store.count(&filter.reversed().after(place)).await?,
+                None => 0,
+            };
+            Ok(())
+        })
+    }
+
+    /// Moves the cursor by so many rows, or to the end.
+    fn go(&mut self, rows: usize, down: bool, store: &Handle) -> Result<(), StoreError> {
+        let Some(place) = self.place else { return Ok(()) };
+        let filter = if down { self.filter() } else { self.filter().reversed() };
+        let passed = pollster::block_on(store.list(&filter.after(place).at_most(rows as u32)))?.questions;
+        if let Some(last) = passed.last() {
+            self.place = Some(last.cursor);
+            self.row = match down {
+                true => (self.row + passed.len()).min(self.height - 1),
+                false => self.row.saturating_sub(passed.len()),
+            };
         }
-        self.selected = self.selected.min(self.total.saturating_sub(1));
-        self.offset = self.offset.clamp((self.selected + 1).saturating_sub(self.height), self.selected);
-        self.rows = page(self.offset, self.height)?;
+        Ok(())
+    }
+
+    /// Moves the cursor to the last question.
+    fn go_to_end(&mut self, store: &Handle) -> Result<(), StoreError> {
+        let last = pollster::block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
+        self.place = last.first().map(|question| question.cursor);
+        self.row = self.height - 1;
         Ok(())
     }
 
     fn show(&mut self, which: Which) {
         self.which = which;
-        (self.selected, self.offset, self.rows) = (0, 0, Vec::new());
+        (self.row, self.place, self.rows) = (0, None, Vec::new());
     }
 }
 
@@ -116,13 +151,13 @@ enum Next {
     Leave,
 }
 
-pub(super) fn run(inbox: &Inbox, settings: &Settings) -> Result<u8, Failure> {
+pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     let mut list = List::new();
     loop {
-        match browse(inbox, settings, &mut list)? {
+        match browse(store, settings, &mut list)? {
             None => return Ok(exit::ANSWERED),
             // The terminal is the prompt's until it is answered or put aside.
-            Some(question) => match at_the_prompt(inbox, &question, settings, Occasion::Opened) {
+            Some(question) => match at_the_prompt(store, &question, settings, Occasion::Opened) {
                 Ok(_) => {}
                 Err(failure) if failure.code == exit::INTERRUPTED => {}
                 Err(failure) => list.notice = Some(failure.message),
@@ -132,48 +167,55 @@ pub(super) fn run(inbox: &Inbox, settings: &Settings) -> Result<u8, Failure> {
 }
 
 /// Shows the list until a question is opened, or the person leaves.
-fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<StoredQuestion>, Failure> {
+fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option<StoredQuestion>, Failure> {
     let broken = |error: io::Error| Failure::new(format!("the terminal failed: {error}")).code(exit::NOBODY_THERE);
     let options = terminal_options(settings);
     let mut console = Console::open(&options)
         .map_err(|error| Failure::new(format!("nobody can be asked: {error}")).code(exit::NOBODY_THERE))?;
-    let waker = console.waker();
-    let _watch = inbox.store().watch(Arc::new(move || waker.wake())).map_err(failed)?;
-    let mut seq = inbox.store().last_event().map_err(failed)?;
-    let (mut inputs, mut settle) = (Vec::new(), false);
-    // Whoever sees it here is not called elsewhere.
-    let focused = focused_lists(&inbox_file(settings)?);
-    let mut focus = Presence::of_this_process(&focused).ok();
+    let waker = Arc::new(WakeConsole(console.waker())).into();
+    let mut watch = done(store.watch(&Watched::All))?;
+    let mut inputs = Vec::new();
+    // A person who sees it here is not called elsewhere.
+    let mut focus = done(store.show_list()).ok();
     let next = loop {
         list.height = view::list_height(console.size());
-        if let Err(error) = list.load(inbox) {
+        if let Err(error) = list.load(store) {
             list.notice = Some(error.chain());
         }
-        let (lines, caret) = view::lines(list, &options.theme, console.size(), words::now_ms());
+        let (lines, caret) = view::lines(list, &options.theme, console.size());
         console.set_live(&lines, caret);
-        let timeout = if std::mem::take(&mut settle) { SETTLE } else { TICK };
-        match console.wait(Some(timeout), &mut inputs).map_err(broken)? {
-            ConsoleEvent::Woken => {
-                settle = true;
-                if let Some(new) = new_question(inbox, &mut seq) {
-                    // It may be further down than the screen shows.
-                    list.notice = Some(format!("New: {} asks: {}", words::who(&new), words::asked(&new)));
-                    if settings.notify {
-                        console.bell();
-                    }
-                }
+        let mut new = None;
+        while let Poll::Ready(change) = watch.poll_next(&mut Context::from_waker(&waker)) {
+            match change {
+                Change::Event(event) if event.state == State::Pending => new = Some(event.id),
+                Change::Event(_) | Change::Lagged => {}
+                Change::Disconnected(why) => return Err(super::failed(why)),
             }
+            list.is_stale = true;
+        }
+        if let Some(new) = new.and_then(|id| pollster::block_on(store.get(&id)).ok()).filter(|new| new.ending.is_none())
+        {
+            // It may be further down than the screen shows.
+            list.notice = Some(format!("New: {} asks: {}", words::who(&new), words::asked(&new)));
+            if settings.notify {
+                console.bell();
+            }
+        }
+        if std::mem::take(&mut list.is_stale) {
+            continue;
+        }
+        match console.wait(Some(TICK), &mut inputs).map_err(broken)? {
             ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break Next::Leave,
             _ => {}
         }
         let mut next = Next::Stay;
         for input in inputs.drain(..) {
             match input {
-                Input::Focus(Focus::Gained) if focus.is_none() => focus = Presence::of_this_process(&focused).ok(),
+                Input::Focus(Focus::Gained) if focus.is_none() => focus = done(store.show_list()).ok(),
                 Input::Focus(Focus::Lost) => focus = None,
                 _ => {}
             }
-            next = list.take(input, inbox);
+            next = list.take(input, store);
             if !matches!(next, Next::Stay) {
                 break;
             }
@@ -190,16 +232,17 @@ fn browse(inbox: &Inbox, settings: &Settings, list: &mut List) -> Result<Option<
     })
 }
 
-/// The last question that has come since.
-fn new_question(inbox: &Inbox, seq: &mut u64) -> Option<StoredQuestion> {
-    let stretch = inbox.store().events(*seq, 1000).ok()?;
-    *seq = stretch.events.last().map_or(*seq, |event| event.seq);
-    let new = stretch.events.iter().rfind(|event| event.state == askuser::store::State::Pending)?;
-    inbox.store().get(&new.id).ok().filter(|question| question.ending.is_none())
+/// Wakes the console when the store has something to tell.
+struct WakeConsole(Waker);
+
+impl Wake for WakeConsole {
+    fn wake(self: Arc<WakeConsole>) {
+        self.0.wake();
+    }
 }
 
 impl List {
-    fn take(&mut self, input: Input, inbox: &Inbox) -> Next {
+    fn take(&mut self, input: Input, store: &Handle) -> Next {
         self.notice = None;
         let withdrawing = self.withdrawing.take();
         let key = match input {
@@ -218,13 +261,16 @@ impl List {
             return Next::Stay;
         }
         let page = self.height.max(2) - 1;
+        let moved = match key.code {
+            KeyCode::Up | KeyCode::Char('k') => self.go(1, false, store),
+            KeyCode::Down | KeyCode::Char('j') => self.go(1, true, store),
+            KeyCode::PageUp => self.go(page, false, store),
+            KeyCode::PageDown => self.go(page, true, store),
+            KeyCode::End | KeyCode::Char('G') => self.go_to_end(store),
+            _ => Ok(()),
+        };
         match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(self.total.saturating_sub(1)),
-            KeyCode::PageUp => self.selected = self.selected.saturating_sub(page),
-            KeyCode::PageDown => self.selected = (self.selected + page).min(self.total.saturating_sub(1)),
-            KeyCode::Home | KeyCode::Char('g') => self.selected = 0,
-            KeyCode::End | KeyCode::Char('G') => self.selected = self.total.saturating_sub(1),
+            KeyCode::Home | KeyCode::Char('g') => self.show(self.which),
             KeyCode::Char('/') => self.is_filtering = true,
             KeyCode::Esc if !self.filter.is_empty() => {
                 self.filter.clear();
@@ -234,7 +280,7 @@ impl List {
                 Which::Waiting => Which::History,
                 Which::History => Which::Waiting,
             }),
-            KeyCode::Char('w') => self.withdraw(withdrawing, inbox),
+            KeyCode::Char('w') => self.withdraw(withdrawing, store),
             KeyCode::Char('q') => return Next::Leave,
             KeyCode::Enter => match self.current() {
                 Some(question) if question.ending.is_none() => return Next::Open(Box::new(question.clone())),
@@ -243,14 +289,14 @@ impl List {
             _ => {}
         }
         // The rows under the cursor are needed for the next key already.
-        if let Err(error) = self.load(inbox) {
+        if let Err(error) = moved.and_then(|()| self.load(store)) {
             self.notice = Some(error.chain());
         }
         Next::Stay
     }
 
     /// Asks once more, then takes the question under the cursor back.
-    fn withdraw(&mut self, asked: Option<String>, inbox: &Inbox) {
+    fn withdraw(&mut self, asked: Option<QuestionId>, store: &Handle) {
         let Some(question) = self.current().filter(|question| question.ending.is_none()).cloned() else { return };
         if asked.as_ref() != Some(&question.id) {
             self.notice =
@@ -258,12 +304,14 @@ impl List {
             self.withdrawing = Some(question.id);
             return;
         }
-        self.notice = Some(match inbox.store().withdraw(&question.id, &person()) {
-            Ok(Recorded::Won(_)) => format!("{} is withdrawn", question.id),
-            Ok(Recorded::Lost(ending)) => {
+        let withdrawn = attempt().map(|attempt| pollster::block_on(store.withdraw(&question.id, &attempt)));
+        self.notice = Some(match withdrawn {
+            Ok(Ok(_)) => format!("{} is withdrawn", question.id),
+            Ok(Err(StoreError::Ended(ending))) => {
                 format!("{} {}", question.id, words::ended(question.request.set(), &ending))
             }
-            Err(error) => error.chain(),
+            Ok(Err(error)) => error.chain(),
+            Err(failure) => failure.message,
         });
     }
 

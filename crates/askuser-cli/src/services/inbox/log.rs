@@ -1,8 +1,8 @@
 //! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
 
-use super::{failed, open_existing, parse, words};
-use askuser::sanitize;
+use super::{done, open_existing, parse, words};
 use askuser::store::{Ending, Filter, StoredQuestion};
+use askuser::{report, sanitize};
 use askuser_cli::config::duration;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::json::harmless;
@@ -10,6 +10,7 @@ use askuser_cli::result::write;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
+use std::time::Duration;
 
 /// How many questions are read at once.
 const PAGE: u32 = 500;
@@ -17,19 +18,19 @@ const PAGE: u32 = 500;
 pub(crate) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = parse(askuser_cli::args::log(), arguments)?;
     let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
-    let inbox = open_existing(&settings)?;
+    let store = open_existing(&settings)?;
     let from = args.get_one::<String>("from").cloned();
     let mut filter = Filter { since_ms, from, limit: Some(PAGE), ..Filter::default() };
     loop {
-        let page = inbox.store().list(&filter).map_err(failed)?;
-        for question in &page {
-            let line = if args.get_flag("json") { harmless(&words::json(question)) } else { line(question) };
+        let page = done(store.list(&filter))?;
+        for question in &page.questions {
+            let line = if args.get_flag("json") { harmless(&report::stored(question)) } else { line(question) };
             write(&format!("{line}\n"))?;
         }
-        if page.len() < PAGE as usize {
-            return Ok(exit::ANSWERED);
+        match page.next {
+            None => return Ok(exit::ANSWERED),
+            next => filter.after = next,
         }
-        filter.offset += u64::from(PAGE);
     }
 }
 
@@ -52,11 +53,12 @@ fn line(question: &StoredQuestion) -> String {
         quoted(question)
     );
     let Some(ending) = &question.ending else {
-        let waits = words::duration(words::now_ms().saturating_sub(question.asked_ms));
+        let waits = words::duration(question.age());
         let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
         return format!("{asked} → pending for {waits}{gone}");
     };
-    let after = ending.at_ms().map(|at| words::duration(at.saturating_sub(question.asked_ms))).unwrap_or_default();
+    let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
+    let after = after.unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
     let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "nobody".into());
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());

@@ -12,14 +12,14 @@ pub(crate) mod words;
 
 use crate::agent::announce::announced;
 
-use askuser::store::{Ending, Store, StoreError, StoredQuestion};
-use askuser::{Asker, Origin};
+use askuser::store::{Attempt, Ending, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
+use askuser::{Asker, Origin, Via};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::state_folder::{check_state_folder, inbox_file, state_folder};
 use askuser_cli::surfaces::Surfaces;
 use askuser_cli::usage;
-use askuser_inbox::{Inbox, InboxAsker, SqliteStore};
+use askuser_inbox::{InboxAsker, Location};
 use askuser_terminal::OnHold;
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
@@ -38,45 +38,67 @@ pub(crate) fn parse(
     Ok((args, settings))
 }
 
+/// Where the settings say that questions are kept.
+pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
+    match settings.store.as_ref().map(|store| Location::parse(store.as_os_str())) {
+        Some(location @ Location::Address(_)) => Ok(location),
+        _ => inbox_file(settings).map(Location::File),
+    }
+}
+
 /// The files of a store that is not in the state folder.
 pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
-    let Some(path) = settings.store.as_ref().and_then(|path| std::path::absolute(path).ok()) else { return Vec::new() };
-    let beside = |suffix: &str| {
-        let mut path = path.clone().into_os_string();
-        path.push(suffix);
-        PathBuf::from(path)
-    };
-    ["", "-wal", "-shm", "-bell", "-waiting"].map(beside).into()
+    settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files()).unwrap_or_default()
 }
 
 /// The store that the settings name.
-pub(crate) fn open(settings: &Settings) -> Result<Inbox, Failure> {
+pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }
-    let store = SqliteStore::open(&inbox_file(settings)?).map_err(failed)?;
-    Ok(Inbox::new(Arc::new(store)))
+    location(settings)?.open().map_err(failed)
 }
 
-/// The store that the settings name, for whoever does not ask. One that was named and is not there was misspelt, or nothing has
-/// been asked yet.
-fn open_existing(settings: &Settings) -> Result<Inbox, Failure> {
-    match &settings.store {
-        Some(path) if !path.exists() => Err(Failure::new(format!("there is no inbox at {}", path.display()))
-            .hint("the first question makes it; leave out --store for the usual one")),
-        _ => {
-            let inbox = open(settings)?;
-            // Nobody may have looked since a deadline passed.
-            inbox.store().expire().map_err(failed)?;
-            Ok(inbox)
-        }
+/// The store that the settings name, for a person at a shell. One that was named and is not there was misspelt, or nothing
+/// has been asked yet.
+fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
+    let location = location(settings)?;
+    if settings.store.is_some() && !location.exists() {
+        return Err(Failure::new(format!("there is no inbox at {location}"))
+            .hint("the first question makes it; leave out --store for the usual one"));
     }
+    Ok(Handle::new(open(settings)?, Principal::person(person(), Via::Inbox)))
+}
+
+/// Waits for the store, on a thread that has nothing else to do.
+pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+    pollster::block_on(call).map_err(failed)
+}
+
+/// The name of this very attempt to end a question.
+fn attempt() -> Result<Attempt, Failure> {
+    askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("no random numbers: {error}")))
+}
+
+/// The store of an agent whose settings name the inbox.
+pub(crate) fn store_beside(settings: &Settings, surfaces: &Surfaces) -> Result<Option<Arc<dyn Store>>, Failure> {
+    surfaces.uses_the_inbox().then(|| open(settings)).transpose()
+}
+
+/// Waits until everything is written that was said last: what was delivered, that this process waits no more.
+pub(crate) fn flush(store: Option<Arc<dyn Store>>) -> Result<(), Failure> {
+    store.map_or(Ok(()), |store| done(store.flush()))
 }
 
 /// Asks through the inbox, and at a surface beside it.
-pub(crate) fn asker(settings: &Settings, inbox: Inbox, beside: Option<Arc<dyn Asker>>) -> Result<InboxAsker, Failure> {
-    let reaching = reach::reaching(settings, &inbox_file(settings)?, &inbox, beside.is_some());
-    let asker = InboxAsker::new(inbox).answered_by(person()).reaching(reaching);
+pub(crate) fn asker(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    beside: Option<Arc<dyn Asker>>,
+) -> Result<InboxAsker, Failure> {
+    let asker = InboxAsker::new(store, person());
+    let notifier = reach::notifier(settings, &location(settings)?, &asker, beside.is_some());
+    let asker = asker.on_new(notifier);
     Ok(match beside {
         Some(surface) => asker.beside(surface),
         None => asker,
@@ -87,15 +109,14 @@ pub(crate) fn asker(settings: &Settings, inbox: Inbox, beside: Option<Arc<dyn As
 pub(crate) fn beside(
     settings: &Settings,
     surfaces: &Surfaces,
+    store: Option<Arc<dyn Store>>,
     here: Option<Arc<dyn Asker>>,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<Option<Arc<dyn Asker>>, Failure> {
-    if !surfaces.uses_the_inbox() {
-        return Ok(announced(settings.on_question.as_deref(), here));
-    }
+    let Some(store) = store else { return Ok(announced(settings.on_question.as_deref(), here)) };
     let here = here.filter(|_| surfaces.asks_at_the_terminal());
     let is_alone = here.is_none();
-    let asker = asker(settings, open(settings)?, here)?.telling(move |question| {
+    let asker = asker(settings, store, here)?.on_waiting(move |question| {
         if is_alone {
             tell(&words::how_to_answer(question));
         }
@@ -103,15 +124,16 @@ pub(crate) fn beside(
     Ok(Some(Arc::new(asker)))
 }
 
-/// Whoever stops the clock at a prompt stops it in the store too.
-pub(crate) fn holding(inbox: &Inbox) -> OnHold {
-    let store = inbox.store().clone();
-    OnHold::new(move |key| {
-        if let Ok(Some(id)) = store.id_of(key) {
-            // It times out all the same then, and the prompt says so.
-            let _ = store.hold(&id);
-        }
-    })
+/// The store, as the person at this terminal uses it.
+pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
+    Handle::new(store.clone(), Principal::person(person(), Via::Terminal))
+}
+
+/// A person who stops the clock at a prompt stops it in the store too. Where that fails it times out all the same, and the
+/// prompt says so.
+pub(crate) fn holding(person: &Handle) -> OnHold {
+    let person = person.clone();
+    OnHold::new(move |key| drop(person.hold(key)))
 }
 
 /// Who sits here, as far as the system knows.
@@ -169,18 +191,29 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 fn failed(error: StoreError) -> Failure {
     let failure = Failure::new(error.chain());
     match error {
-        StoreError::NoSuchQuestion(_) => {
+        StoreError::NotFound(_) => {
             failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended")
         }
-        StoreError::Ambiguous { .. } => failure.hint("give more of the id"),
         _ => failure,
     }
 }
 
-/// A question by what was given of its id.
-fn question(store: &dyn Store, args: &ArgMatches) -> Result<StoredQuestion, Failure> {
-    let id = args.get_one::<String>("id").map_or("", String::as_str);
-    store.get(id).map_err(failed)
+/// A question by its id, or by as much of it as names one question only.
+fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuestion, Failure> {
+    let given = args.get_one::<String>("id").map_or("", String::as_str);
+    let ids = match QuestionId::parse(given) {
+        Some(id) => vec![id],
+        None => done(store.resolve(given))?,
+    };
+    match &ids[..] {
+        [] => Err(failed(StoreError::NotFound(given.to_owned()))),
+        [id] => done(store.get(id)),
+        several => {
+            let several: Vec<&str> = several.iter().map(QuestionId::as_str).collect();
+            Err(Failure::new(format!("{given} is short for several questions: {}", several.join(", ")))
+                .hint("give more of the id"))
+        }
+    }
 }
 
 /// A question that ended otherwise than whoever is here wanted.

@@ -7,13 +7,11 @@
 use super::words;
 use crate::hook;
 use askuser::sanitize;
-use askuser::store::{Store, StoredQuestion};
+use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
+use askuser::{Inbox, Via};
 use askuser_cli::config::Settings;
-use askuser_cli::state_folder::reach_failure_file;
-use askuser_inbox::{Inbox, Presence};
-use serde_json::json;
+use askuser_inbox::{InboxAsker, Location};
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,18 +23,19 @@ const SHOWN_HERE: Duration = Duration::from_secs(30);
 static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// Calls the person as the settings say.
-pub(super) fn reaching(
+pub(super) fn notifier(
     settings: &Settings,
-    file: &Path,
-    inbox: &Inbox,
+    location: &Location,
+    asker: &InboxAsker,
     is_shown_here: bool,
 ) -> impl Fn(&StoredQuestion) + Send + Sync + use<> {
     let call = Call {
         command: settings.on_question.clone(),
         popup: settings.popup,
         notify: settings.notify,
-        file: file.to_owned(),
-        store: inbox.store().clone(),
+        location: location.to_string(),
+        // What the person would see, were they there.
+        person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
         is_shown_here,
     };
     let call = Arc::new(call);
@@ -60,38 +59,29 @@ fn lock() -> std::sync::MutexGuard<'static, usize> {
     LEAVING.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where live lists that have the focus say so.
-pub(super) fn focused_lists(store: &Path) -> PathBuf {
-    beside(store, "-focused")
-}
-
-fn beside(store: &Path, suffix: &str) -> PathBuf {
-    let mut name = store.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    store.with_file_name(name)
-}
-
 struct Call {
     command: Option<String>,
     popup: bool,
     notify: bool,
-    file: PathBuf,
-    store: Arc<dyn Store>,
+    location: String,
+    person: Handle,
     /// Whether a prompt of whoever asks shows it.
     is_shown_here: bool,
 }
 
 impl Call {
     fn out(&self, question: &StoredQuestion) {
-        if Presence::is_anybody(&focused_lists(&self.file)) {
+        if self.is_list_shown() {
             return self.left();
         }
-        let announced = self.command.as_ref().map(|command| hook::run(command, &question.request, Some(&question.id)));
+        let announced =
+            self.command.as_ref().map(|command| hook::run(command, &question.request, Some(question.id.as_str())));
         if self.is_shown_here {
             self.left();
             std::thread::sleep(SHOWN_HERE);
-            let is_over = self.store.get(&question.id).is_ok_and(|question| question.ending.is_some());
-            if is_over || Presence::is_anybody(&focused_lists(&self.file)) {
+            let question = pollster::block_on(self.person.get(&question.id));
+            let is_over = question.is_ok_and(|question| question.ending.is_some());
+            if is_over || self.is_list_shown() {
                 return;
             }
             *lock() += 1;
@@ -131,15 +121,19 @@ impl Call {
     }
 
     fn failed(&self, what: &str, why: &str) {
-        let note = json!({"at_ms": words::now_ms(), "what": what, "why": why});
-        let _ = std::fs::write(reach_failure_file(&self.file), note.to_string());
+        let failure = NotifierFailure { at_ms: 0, what: what.to_owned(), why: why.to_owned() };
+        let _ = pollster::block_on(self.person.note_failure(Some(&failure)));
+    }
+
+    fn is_list_shown(&self) -> bool {
+        pollster::block_on(self.person.is_list_shown()).unwrap_or(false)
     }
 
     /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
     fn popup(&self, question: &StoredQuestion) -> Option<Result<std::process::Child, String>> {
         let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
-        let prompt =
-            [program.as_os_str().to_str()?, "answer", &question.id, "--unbidden", "--store", self.file.to_str()?];
+        let id = question.id.as_str();
+        let prompt = [program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
         let mut command = if std::env::var_os("ZELLIJ").is_some() {
             let mut command = Command::new("zellij");
             command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);

@@ -1,8 +1,8 @@
 //! `askuser wait`: comes back to a question, and prints what came of it.
 
-use super::{ended_elsewhere, failed, open_existing, parse, question, runtime};
+use super::{done, ended_elsewhere, failed, open_existing, parse, question, runtime};
 use crate::signals::Signals;
-use askuser::store::Ending;
+use askuser::store::{Ending, Principal};
 use askuser_cli::config::duration;
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::{self, print};
@@ -18,38 +18,32 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
                 .ok_or_else(|| Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h")))?,
         ),
     };
-    let inbox = open_existing(&settings)?;
-    let store = inbox.store();
-    let question = question(&**store, &args)?;
+    let store = open_existing(&settings)?;
+    let question = question(&store, &args)?;
+    // Who waits for a question waits for the agent that asked it.
+    let store = store.by(Principal::agent(question.request.origin()));
     let id = &question.id;
     let ending = match question.ending.clone() {
         Some(ending) => ending,
-        None => {
-            store.attach(id).map_err(failed)?;
-            let ended = runtime()?.block_on(async {
-                let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-                let patience = tokio::time::sleep(patience.unwrap_or(Duration::from_secs(u64::from(u32::MAX))));
-                tokio::select! {
-                    ended = inbox.wait(id) => ended.map_err(failed).map(Some),
-                    () = patience => Ok(None),
-                    _ = signals.next() => Ok(None),
-                }
-            })?;
-            match ended {
-                Some(ending) => ending,
-                None => {
-                    let _ = store.detach(id);
-                    return Err(Failure::new(format!("not answered yet; {id} stays in the inbox")).code(exit::DETACHED));
-                }
-            }
-        }
+        None => runtime()?.block_on(async {
+            let attachment = store.attach(id).await.map_err(failed)?;
+            let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+            let patience = tokio::time::sleep(patience.unwrap_or(Duration::from_secs(u64::from(u32::MAX))));
+            let ended = tokio::select! {
+                ended = store.wait(id) => Some(ended.map_err(failed)?),
+                () = patience => None,
+                _ = signals.next() => None,
+            };
+            attachment.detach().await.map_err(failed)?;
+            ended.ok_or_else(|| Failure::new(format!("not answered yet; {id} stays in the inbox")).code(exit::DETACHED))
+        })?,
     };
     match &ending {
         Ending::Withdrawn { .. } => Err(ended_elsewhere(&question, &ending)),
         Ending::Resolved(resolution) => {
             print(question.request.set(), resolution, &settings)?;
             // Lost, it is delivered once more.
-            let _ = store.delivered(id);
+            let _ = done(store.delivered(id));
             result::code(resolution, &settings)
         }
     }

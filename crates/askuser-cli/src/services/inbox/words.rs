@@ -4,7 +4,7 @@ use askuser::store::{AskerPresence, Ending, StoredQuestion};
 use askuser::{Answer, QuestionSet, Status, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use serde_json::{Value, json};
+use std::time::Duration;
 
 /// How a question ended: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
 pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
@@ -110,8 +110,8 @@ fn zoned(ms: u64) -> Option<Zoned> {
 }
 
 /// How long: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
-pub(crate) fn duration(ms: u64) -> String {
-    let seconds = ms / 1000;
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds} s"),
@@ -125,50 +125,15 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
 }
 
-/// A question as scripts read it.
-pub(crate) fn json(question: &StoredQuestion) -> Value {
-    let request = &question.request;
-    let mut object = json!({
-        "id": question.id,
-        "state": question.state(),
-        "asked_ms": question.asked_ms,
-        "origin": request.origin(),
-        "questions": request.set().questions_json(),
-        "asker": match question.asker {
-            AskerPresence::Waits => json!({"waits": true}),
-            AskerPresence::Left(at) => json!({"waits": false, "left_ms": at}),
-            AskerPresence::Died(at) => json!({"waits": false, "gone_ms": at}),
-        },
-    });
-    let fields = [
-        ("context", request.context().map(|context| json!(context))),
-        ("expires_ms", question.expires_ms.map(Value::from)),
-        ("delivered_ms", question.delivered_ms.map(Value::from)),
-        ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
-        (
-            "withdrawn_by",
-            match &question.ending {
-                Some(Ending::Withdrawn { by, .. }) => Some(by.as_str().into()),
-                _ => None,
-            },
-        ),
-        ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            object[name] = value;
-        }
-    }
-    object
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_duration_has_two_units_at_most() {
-        let shown: Vec<String> = [999, 59_000, 61_000, 3_600_000, 11_100_000, 187_200_000].map(duration).into();
+        let shown: Vec<String> = [999, 59_000, 61_000, 3_600_000, 11_100_000, 187_200_000]
+            .map(|ms| duration(Duration::from_millis(ms)))
+            .into();
         assert_eq!(shown, ["0 s", "59 s", "1 min", "1 h 0 min", "3 h 5 min", "2 d 4 h"]);
     }
 }

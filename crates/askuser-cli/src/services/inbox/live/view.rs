@@ -14,26 +14,19 @@ const FRAME: usize = 2;
 const MAX_COLUMNS: usize = 160;
 
 /// How many rows of the list fit.
-pub(super) fn list_height((_, rows): (u16, u16)) -> u64 {
+pub(super) fn list_height((_, rows): (u16, u16)) -> usize {
     let room = usize::from(rows).saturating_sub(1 + FRAME);
     // The preview gets the larger half: it is what one decides by.
-    (room * 2 / 5).max(1) as u64
+    (room * 2 / 5).max(1)
 }
 
-pub(super) fn lines(
-    list: &List,
-    theme: &Theme,
-    size: (u16, u16),
-    now_ms: u64,
-) -> (Vec<Line<'static>>, Option<Position>) {
+pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'static>>, Option<Position>) {
     // The last column stays free: a terminal may wrap there.
     let columns = usize::from(size.0).saturating_sub(1).min(MAX_COLUMNS);
     let room = usize::from(size.1).saturating_sub(1);
     let mut lines = vec![title(list, theme, columns)];
     let rows = list.rows.iter().enumerate();
-    lines.extend(
-        rows.map(|(i, question)| row(question, list.offset + i as u64 == list.selected, theme, columns, now_ms)),
-    );
+    lines.extend(rows.map(|(i, question)| row(question, i == list.row, theme, columns)));
     if list.total == 0 {
         let nothing = match (list.filter.is_empty(), list.which) {
             (false, _) => "Nothing contains that.",
@@ -61,7 +54,7 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
         Which::Waiting => format!("{} waiting", list.total),
         Which::History => format!("history, {} ended", list.total),
     };
-    let at = if list.total > list.rows.len() as u64 { format!(", at {}", list.selected + 1) } else { String::new() };
+    let at = if list.total > list.rows.len() as u64 { format!(", at {}", list.before + 1) } else { String::new() };
     let filter =
         if list.filter.is_empty() { String::new() } else { format!(" · containing {}", sanitize::line(&list.filter)) };
     let words = truncate(&format!(" · {what}{at}{filter}"), columns.saturating_sub(5), theme);
@@ -69,10 +62,10 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     Line::from(vec![name, Span::styled(words, theme.style(Role::Text))])
 }
 
-fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usize, now_ms: u64) -> Line<'static> {
+fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usize) -> Line<'static> {
     let cursor = if is_selected { theme.signs.cursor } else { " " };
     let age = match &question.ending {
-        None => words::duration(now_ms.saturating_sub(question.asked_ms)),
+        None => words::duration(question.age()),
         Some(ending) => ending.at_ms().map(words::time).unwrap_or_default(),
     };
     let header = question.request.set().questions()[0].header();
@@ -119,7 +112,7 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
         }
     };
     let gone = words::presence(question).filter(|_| question.ending.is_none());
-    let by = [Some(question.id.clone()), Some(words::who(question)), Some(words::folder(question)), gone];
+    let by = [Some(question.id.to_string()), Some(words::who(question)), Some(words::folder(question)), gone];
     put(
         &mut lines,
         &by.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "),

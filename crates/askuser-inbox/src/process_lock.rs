@@ -1,30 +1,24 @@
-//! Who still waits: a process that waits holds a lock on a file of its own, which the system releases when it dies. No clock,
-//! no heartbeat, and a process id that is used again fools nobody.
+//! Which processes are there: one that uses a store holds a lock on a file of its own, which the system releases when it
+//! dies. No clock, no heartbeat, and a process id that is used again fools no reader.
 
+use crate::random_id;
 use askuser::store::StoreError;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A lock that says that this process is there, for one of the things it may be there for. Dropping it says that it is not.
-pub struct Presence {
+/// A lock that says that this process is there. Dropping it says that it is not.
+pub(crate) struct ProcessLock {
     name: String,
     path: PathBuf,
     _lock: File,
 }
 
-impl Presence {
-    /// Says that this process is there. `folder` holds the locks of all that are there for the same thing.
-    ///
-    /// # Errors
-    /// Where the lock cannot be made.
-    pub fn of_this_process(folder: &Path) -> Result<Presence, StoreError> {
-        // Several stores of one process, or a process id of another container, must not meet.
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let name = format!("{}-{since:x}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+impl ProcessLock {
+    /// Says that this process is there. `folder` holds the locks of all processes that use the same store.
+    pub(crate) fn take(folder: &Path) -> Result<ProcessLock, StoreError> {
+        let failed = |error: io::Error| StoreError::unavailable(format!("cannot lock in {}", folder.display()), error);
+        let name = random_id().map_err(failed)?;
         let path = folder.join(&name);
         let take = || {
             private_folder(folder)?;
@@ -32,52 +26,48 @@ impl Presence {
             lock.try_lock()?;
             Ok::<_, io::Error>(lock)
         };
-        let lock = take().map_err(|error| StoreError::broken(format!("cannot make {}", path.display()), error))?;
-        Ok(Presence { name, path, _lock: lock })
+        Ok(ProcessLock { _lock: take().map_err(failed)?, name, path })
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
-
-    /// Whether the process that has this name still lives. What one that died has left behind is removed.
-    pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
-        let path = folder.join(name);
-        let Ok(file) = File::open(&path) else { return false };
-        match file.try_lock_shared() {
-            Err(TryLockError::WouldBlock) => true,
-            // Where there are no locks, whoever has not said that they left is taken to be there.
-            Err(TryLockError::Error(_)) => true,
-            Ok(()) => {
-                let _ = fs::remove_file(&path);
-                false
-            }
-        }
-    }
 }
 
-impl Presence {
-    /// Whether any process is there.
-    pub fn is_anybody(folder: &Path) -> bool {
-        let Ok(entries) = fs::read_dir(folder) else { return false };
-        entries.flatten().any(|entry| entry.file_name().to_str().is_some_and(|name| Presence::is_alive(folder, name)))
-    }
-}
-
-impl std::fmt::Debug for Presence {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Presence").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Presence {
+impl Drop for ProcessLock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Where the locks are of the processes that wait for answers of a store.
-pub(crate) fn waiting(store: &Path) -> PathBuf {
+/// Whether the process that has this name still lives. The name comes out of a store: one that no lock of ours can have is
+/// that of no process, and leads nowhere.
+pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
+    let Some(path) = path_of(folder, name) else { return false };
+    let Ok(file) = File::open(&path) else { return false };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => true,
+        // Where there are no locks, a process that has not said that it left is taken to be there.
+        Err(TryLockError::Error(_)) => true,
+        Ok(()) => false,
+    }
+}
+
+/// Removes what a process that has died left behind.
+pub(crate) fn forget_dead(folder: &Path, name: &str) {
+    if let Some(path) = path_of(folder, name) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Locks have names of hexadecimal digits, with dashes in those of earlier versions.
+fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
+    let is_ours = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    (!name.is_empty() && name.bytes().all(is_ours)).then(|| folder.join(name))
+}
+
+/// Where the locks are of the processes that use a store.
+pub(crate) fn folder_of(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");
     store.with_file_name(name)
@@ -102,7 +92,7 @@ pub(crate) fn private_options() -> OpenOptions {
 /// Makes the store's file, for this user alone, where it does not exist; refuses one that others own or can write. What
 /// SQLite puts beside it takes over its mode.
 pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
-    let failed = |error: io::Error| StoreError::broken(format!("cannot open {}", path.display()), error);
+    let failed = |error: io::Error| StoreError::unavailable(format!("cannot open {}", path.display()), error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         private_folder(folder).map_err(failed)?;
     }

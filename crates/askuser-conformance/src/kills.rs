@@ -1,0 +1,235 @@
+//! Processes that are killed: nothing that was acknowledged is lost, nothing is answered or used twice, or by no person.
+//!
+//! Only a store that outlives a process can run this. Its tests have a program that does one [`work`] after the other, and
+//! give [`nothing_acknowledged_is_lost`] a way to start it.
+
+use crate::support::{AGENT, Dice, agent, attempt, choice, permission, person, request, wait};
+use askuser::store::{Claim, Filter, Handle, QuestionId, Series, State, Store};
+use askuser::{Purpose, Request};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Says something that must be heard even if this process is killed right after.
+///
+/// # Panics
+/// Where no process hears.
+pub fn say(words: &str) {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "\n@{words}").and_then(|()| stdout.flush()).expect("a process that listens");
+}
+
+/// What a process has said, without the words of the test harness around it.
+pub fn said(output: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(output);
+    text.lines().filter_map(|line| line.strip_prefix('@')).map(str::to_owned).collect()
+}
+
+/// Does a job with a store, most of them without end; `false` for a job that it does not know.
+///
+/// | job | does |
+/// |---|---|
+/// | `ask NAME` | asks, questions and permissions, and says what was kept |
+/// | `answer-all NAME` | answers what is pending, as this person, and says what counts |
+/// | `deliver-all` | follows the events, and takes what was answered |
+/// | `claim-all NAME` | uses what was permitted, and says what it won |
+/// | `wait JSON` | puts this request, `{"request": …, "series": …}`, says its id, and waits |
+///
+/// # Panics
+/// Where the store fails.
+pub fn work(store: Arc<dyn Store>, job: &str) -> bool {
+    let (job, argument) = job.split_once(' ').unwrap_or((job, ""));
+    let agent = Handle::new(store, agent(AGENT));
+    let person = agent.by(person(argument));
+    match job {
+        "ask" => ask(&agent, argument),
+        "answer-all" => answer_all(&person, argument),
+        "deliver-all" => deliver_all(&agent, &person),
+        "claim-all" => claim_all(&agent, &person, argument),
+        "wait" => wait_killed(&agent, argument),
+        _ => return false,
+    }
+    true
+}
+
+fn ask(agent: &Handle, name: &str) {
+    for i in 0.. {
+        let call = format!("{name}-{i}");
+        let request = if i % 2 == 0 { request(&call) } else { permission(&call) };
+        let put = wait(agent.put(&request, None)).expect("put");
+        say(&format!("kept {}", put.question.id));
+        drop(put);
+    }
+}
+
+fn answer_all(person: &Handle, name: &str) {
+    loop {
+        let page = wait(person.list(&Filter::pending().at_most(20))).expect("a list");
+        for question in page.questions {
+            let attempt = attempt(format!("{name} {}", question.id));
+            if wait(person.answer(&question.id, choice(0), &attempt)).is_ok() {
+                say(&format!("won {}", question.id));
+            }
+        }
+    }
+}
+
+/// Follows what happens, and does something with all that was answered.
+fn follow(reader: &Handle, mut act: impl FnMut(&QuestionId)) {
+    let mut last = 0;
+    loop {
+        for event in wait(reader.events(last, 100)).expect("events").events {
+            last = event.seq;
+            if event.state == State::Answered {
+                act(&event.id);
+            }
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn deliver_all(agent: &Handle, reader: &Handle) {
+    follow(reader, |id| {
+        if wait(reader.get(id)).expect("a question").request.key().purpose() == Purpose::Question {
+            wait(agent.delivered(id)).expect("delivered");
+            say(&format!("delivered {id}"));
+        }
+    });
+}
+
+fn claim_all(agent: &Handle, reader: &Handle, name: &str) {
+    follow(reader, |id| {
+        if wait(reader.get(id)).expect("a question").request.key().purpose() != Purpose::Permission {
+            return;
+        }
+        if wait(agent.claim(id, &attempt(format!("{name} {id}")))).expect("a claim") == Claim::Won {
+            say(&format!("claimed {id}"));
+        }
+    });
+}
+
+fn wait_killed(agent: &Handle, json: &str) {
+    let json: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let request: Request = serde_json::from_value(json["request"].clone()).expect("a request");
+    let text = |name: &str| json["series"][name].as_str().map(str::to_owned);
+    let series = text("name").zip(text("conversation")).map(|(name, conversation)| Series { name, conversation });
+    let agent = agent.by(askuser::store::Principal::agent(request.origin()));
+    let put = wait(agent.put(&request, series.as_ref())).expect("put");
+    say(&format!("kept {}", put.question.id));
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A process that works `wait` puts this request, waits for it, and is killed: [`Place::die_waiting`](crate::Place::die_waiting).
+///
+/// # Panics
+/// Where it says nothing.
+pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: Option<&Series>) -> QuestionId {
+    let series = series.map(|series| serde_json::json!({"name": series.name, "conversation": series.conversation}));
+    let job = format!("wait {}", serde_json::json!({"request": request, "series": series}));
+    let mut child = start(&job).stdout(Stdio::piped()).spawn().expect("a process");
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("its output")));
+    let id = lines.find_map(|line| QuestionId::parse(line.ok()?.strip_prefix("@kept ")?));
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has ended");
+    id.expect("it says what was kept")
+}
+
+/// What a process said until it was killed after this long.
+fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
+    let mut child = process.stdout(Stdio::piped()).spawn().expect("a process");
+    let mut stdout = child.stdout.take().expect("its output");
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stdout.read_to_end(&mut bytes);
+        bytes
+    });
+    std::thread::sleep(after);
+    child.kill().expect("it can be killed");
+    child.wait().expect("it has ended");
+    said(&reader.join().expect("its output"))
+}
+
+/// Kills askers, answerers and those that take the answers at random, for this long, and then looks at what is kept. What was
+/// tried is returned, in words.
+///
+/// # Panics
+/// Where something that was acknowledged is lost, or happened twice.
+pub fn nothing_acknowledged_is_lost(
+    time: Duration,
+    start: impl Fn(&str) -> Command,
+    reopen: impl Fn() -> Arc<dyn Store>,
+) -> String {
+    let (mut kept, mut delivered) = (BTreeSet::new(), BTreeSet::new());
+    let (mut won, mut claimed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
+    let (began, mut kills, mut dice) = (Instant::now(), 0, Dice::new(11));
+    while began.elapsed() < time {
+        let jobs = [
+            format!("ask {kills}"),
+            format!("answer-all a{kills}"),
+            format!("answer-all b{kills}"),
+            "deliver-all".into(),
+            format!("claim-all a{kills}"),
+            format!("claim-all b{kills}"),
+        ];
+        let runs: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                let (process, after) = (start(job), Duration::from_millis(20 + dice.below(400) as u64));
+                std::thread::spawn(move || killed_after(process, after))
+            })
+            .collect();
+        for run in runs {
+            kills += 1;
+            for line in run.join().expect("a run") {
+                let (what, id) = line.split_once(' ').expect("a word and an id");
+                match what {
+                    "kept" => assert!(kept.insert(id.to_owned()), "{id} was given twice"),
+                    "won" => *won.entry(id.to_owned()).or_default() += 1,
+                    "claimed" => *claimed.entry(id.to_owned()).or_default() += 1,
+                    _ => drop(delivered.insert(id.to_owned())),
+                }
+            }
+        }
+    }
+    let reader = Handle::new(reopen(), person("reader"));
+    let get = |id: &str| {
+        let id = QuestionId::parse(id).expect("an id");
+        wait(reader.get(&id)).unwrap_or_else(|error| panic!("{id} was acknowledged and is lost: {}", error.chain()))
+    };
+    kept.iter().for_each(|id| drop(get(id)));
+    for (id, times) in &won {
+        assert_eq!(*times, 1, "{id} was answered {times} times");
+        assert_eq!(get(id).state(), State::Answered, "{id} was acknowledged and is lost");
+    }
+    for (id, times) in &claimed {
+        assert_eq!(*times, 1, "{id} was used {times} times");
+        assert!(get(id).delivered_ms.is_some(), "{id} was used and is not used up");
+    }
+    let (mut ends, mut last) = (BTreeMap::<QuestionId, usize>::new(), 0);
+    loop {
+        let events = wait(reader.events(last, 1000)).expect("events").events;
+        let Some(end) = events.last() else { break };
+        last = end.seq;
+        for event in events.into_iter().filter(|event| event.state != State::Pending) {
+            let ending = get(event.id.as_str()).ending.expect("it has ended");
+            assert!(ending.by().is_some_and(|by| by.starts_with(['a', 'b'])), "{} was answered by no person", event.id);
+            *ends.entry(event.id).or_default() += 1;
+        }
+    }
+    assert!(ends.values().all(|times| *times == 1), "a question has ended twice");
+    let counts = [kept.len(), won.len(), delivered.len(), claimed.len()];
+    assert!(kills >= 20 && counts.iter().all(|count| *count > 0), "nothing was tried: {counts:?}");
+    format!(
+        "{kills} kills: {} questions acknowledged, {} answers acknowledged, {} answers in the store, {} delivered, {} \
+         permissions used; 0 lost, 0 answered or used twice, 0 answered by no person",
+        counts[0],
+        counts[1],
+        ends.len(),
+        counts[2],
+        counts[3],
+    )
+}

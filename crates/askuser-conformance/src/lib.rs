@@ -1,0 +1,148 @@
+//! What every store must do, as tests that any store runs; and a store in memory.
+//!
+//! A store's own tests say how to make a [`Place`], and get one test for each rule:
+//!
+//! ```
+//! # mod store { // as in the tests of a crate
+//! use askuser_conformance::{MemoryStore, conformance};
+//!
+//! conformance!(MemoryStore::new());
+//! # }
+//! ```
+//!
+//! A rule is a function that gets a fresh place and panics where the store breaks it. Stores that outlive a process run
+//! [`kills`] too, which needs a program to kill.
+
+pub mod asking;
+pub mod attachments;
+pub mod attempts;
+pub mod calls;
+pub mod claims;
+pub mod deadlines;
+pub mod drafts;
+pub mod events;
+pub mod kills;
+pub mod lists;
+mod memory;
+pub mod model;
+pub mod principals;
+pub mod races;
+pub mod series;
+mod support;
+pub mod waiting;
+
+pub use memory::{Fault, MemoryStore};
+pub use support::{Dice, until, wait};
+
+use askuser::Request;
+use askuser::store::{QuestionId, Series, Store};
+use std::sync::Arc;
+
+/// Where a store's questions are: new, empty, and its clock stands still unless it is set.
+pub trait Place: Send + Sync {
+    /// The store as one more process opens it.
+    fn open(&self) -> Arc<dyn Store>;
+
+    /// Sets the store's clock, in milliseconds since 1970.
+    fn set_time(&self, ms: u64);
+
+    /// A process puts this request, waits for it, and dies without a word.
+    fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
+
+    /// What the store itself finds wrong with what it keeps; nothing, if all is well.
+    fn damage(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// One test for each rule, in modules of their own; the expression makes a new [`Place`].
+#[macro_export]
+macro_rules! conformance {
+    ($place:expr) => {
+        $crate::conformance! { @ $place;
+            asking:
+                the_same_key_is_the_same_question_and_asking_again_changes_nothing,
+                the_same_key_with_another_question_is_an_error_that_shows_both,
+                a_question_is_found_by_its_id_in_any_case_and_by_its_key,
+                an_abbreviation_names_some_of_the_questions_that_begin_so;
+            attempts:
+                a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won,
+                an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere,
+                an_answer_to_another_question_is_refused_and_changes_nothing,
+                a_question_that_was_taken_back_takes_no_answer;
+            attachments:
+                whether_a_process_waits_has_left_or_has_died_is_seen,
+                one_of_two_waiters_that_leaves_does_not_speak_for_the_other,
+                a_list_is_shown_as_long_as_one_process_shows_it;
+            calls:
+                a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back,
+                calls_of_one_process_about_one_question_take_effect_in_their_order,
+                flushing_waits_for_every_call_that_was_made_before;
+            claims:
+                a_permission_is_used_once_and_the_same_attempt_has_used_it,
+                a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes_none_recent,
+                only_an_answered_permission_of_its_own_agent_is_used,
+                a_claim_counts_as_delivered_and_what_was_delivered_cannot_be_claimed;
+            deadlines:
+                time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_given,
+                a_clock_that_goes_back_ends_nothing_before_it_was_asked,
+                a_person_who_holds_the_clock_clears_the_deadline,
+                a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens,
+                the_longest_deadline_there_is_never_passes;
+            drafts:
+                a_draft_is_kept_for_its_person_at_every_surface,
+                a_draft_is_bounded_and_gone_with_its_question;
+            events:
+                concurrent_writers_never_make_a_smaller_number_visible_later,
+                a_reader_resumes_where_it_was_and_can_tell_a_gap,
+                a_watcher_hears_of_every_change_or_that_it_lagged,
+                a_watcher_hears_of_another_process_and_of_its_own_question_only,
+                what_a_watcher_hears_of_can_be_read;
+            lists:
+                pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go,
+                a_list_is_narrowed_by_state_age_and_agent,
+                words_are_those_that_a_person_reads_in_any_case,
+                a_list_holds_what_its_reader_sees;
+            model:
+                the_store_does_what_a_small_model_of_it_does;
+            principals:
+                every_principal_may_do_what_the_table_says_and_nothing_else,
+                no_file_and_no_rule_gives_permission_or_approves_a_plan,
+                the_store_says_who_answered_through_what_and_when,
+                what_no_principal_may_do_leaves_no_trace,
+                a_failed_notice_is_remembered_with_the_stores_time;
+            races:
+                every_question_has_one_winner_whom_all_losers_name,
+                an_answer_and_a_withdrawal_do_not_both_win,
+                of_many_claims_one_wins,
+                of_many_that_ask_the_same_one_is_new;
+            series:
+                a_call_finds_the_open_question_of_its_own_conversation,
+                a_call_shares_no_question_that_another_conversation_waits_for,
+                a_question_that_nothing_waits_for_is_taken_over,
+                a_pending_permission_is_never_shared,
+                an_answered_permission_serves_its_own_conversation_once_within_ten_minutes,
+                what_timed_out_or_was_taken_back_or_delivered_is_asked_anew,
+                a_known_key_comes_before_its_series,
+                a_series_is_not_shared_by_agents_or_by_other_questions;
+            waiting:
+                ten_thousand_wait_in_one_process_and_each_hears_of_its_own_question,
+                what_ended_before_is_heard_at_once,
+                waiting_for_what_does_not_exist_is_an_error,
+                two_wait_for_one_question_and_both_hear;
+        }
+    };
+    (@ $place:expr; $($module:ident: $($rule:ident),+;)+) => {$(
+        mod $module {
+            #[allow(unused_imports, reason = "what the expression needs")]
+            use super::*;
+
+            $(
+                #[test]
+                fn $rule() {
+                    $crate::$module::$rule(&$place);
+                }
+            )+
+        }
+    )+};
+}

@@ -1,0 +1,169 @@
+//! Lists: paged, narrowed, searched, and only what their reader sees.
+
+use crate::Place;
+use crate::support::{Stage, agent, by_agent, ok, person, request, set, wait};
+use askuser::input::QuestionInput;
+use askuser::store::{Cursor, Filter, Page, Principal, QuestionId};
+use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via};
+use std::collections::BTreeSet;
+
+/// Page after page, both ways, nothing that stays is left out and nothing comes twice, whatever comes and goes meanwhile.
+pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let (process, reader) = (stage.open(), stage.open().person("ada"));
+    let ids: Vec<QuestionId> = (0..40).map(|i| process.ask(&request(&i.to_string()))).collect();
+    let page = |filter: &Filter| ok(wait(reader.list(filter)));
+    let asked = |page: &Page| page.questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>();
+    // As it stands.
+    let all = page(&Filter::pending());
+    assert_eq!((asked(&all), all.next), (ids.clone(), None), "in the order of asking");
+    let latest = asked(&page(&Filter::pending().reversed().at_most(3)));
+    assert_eq!(latest, [39, 38, 37].map(|i| ids[i].clone()));
+    let exact = page(&Filter::pending().at_most(40));
+    assert_eq!((exact.questions.len(), exact.next), (40, None), "there is no page behind the last");
+    assert_eq!(page(&Filter::pending().at_most(0)).questions.len(), 0);
+    let behind = Filter::pending().after(all.questions[29].cursor);
+    assert_eq!(asked(&page(&behind)), ids[30..], "behind a place");
+    assert_eq!(ok(wait(reader.count(&behind.clone().at_most(1)))), 10, "from the place on, whatever the limit");
+    assert_eq!(ok(wait(reader.count(&behind.reversed()))), 29, "the other way");
+    for end in [Cursor(u64::MAX), Cursor(0)] {
+        let (forwards, backwards) = (Filter::pending().after(end), Filter::pending().reversed().after(end));
+        let (after, before) = (page(&forwards).questions.len(), page(&backwards).questions.len());
+        assert_eq!((after, before), if end == Cursor(0) { (40, 0) } else { (0, 40) }, "{end:?}");
+    }
+    // While questions go before and behind, and come.
+    for latest_first in [false, true] {
+        let mut filter = Filter { latest_first, limit: Some(4), ..Filter::pending() };
+        let (mut seen, mut gone, mut round) = (Vec::new(), BTreeSet::new(), 0);
+        let before: BTreeSet<QuestionId> = asked(&page(&Filter::pending())).into_iter().collect();
+        loop {
+            let next = page(&filter);
+            assert!(next.questions.len() <= 4);
+            seen.extend(asked(&next));
+            // One of those that were just seen, and one that comes later or was seen long ago.
+            let victims = [seen.last().cloned(), before.iter().nth(round * 7 % before.len()).cloned()];
+            for id in victims.into_iter().flatten().filter(|_| round % 2 == 0) {
+                if gone.insert(id.clone()) {
+                    process.answer(&id, 0, "ada");
+                }
+            }
+            process.ask(&request(&format!("{latest_first} {round}")));
+            round += 1;
+            assert!(round < 100, "a list ends");
+            let Some(cursor) = next.next.filter(|_| round < 12) else { break };
+            filter = filter.after(cursor);
+        }
+        let distinct: BTreeSet<&QuestionId> = seen.iter().collect();
+        assert_eq!(distinct.len(), seen.len(), "nothing comes twice");
+        let missing = before.iter().filter(|id| !gone.contains(*id) && !distinct.contains(id)).count();
+        assert!(missing == 0 || round == 12 && seen.len() >= 40, "{missing} of those that stayed were left out");
+    }
+}
+
+/// By whether it waits, by its age, and by the agent's name.
+pub fn a_list_is_narrowed_by_state_age_and_agent(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    for i in 0..10 {
+        stage.set_time(1_000 + i);
+        let agent = if i % 2 == 0 { "Claude-Code Ärger" } else { "codex" };
+        let id = process.ask(&by_agent(request(&i.to_string()), agent));
+        if i < 3 {
+            process.answer(&id, 0, "ada");
+        }
+    }
+    process.ask(&request("nameless").with_origin(Origin::default()));
+    let reader = process.person("ada");
+    let count = |filter: Filter| {
+        let (listed, counted) = (ok(wait(reader.list(&filter))).questions.len(), ok(wait(reader.count(&filter))));
+        assert_eq!(listed as u64, counted);
+        counted
+    };
+    let from = |name: &str| Filter { from: Some(name.into()), ..Filter::default() };
+    assert_eq!((count(from("claude")), count(from("ÄRGER")), count(from("ärger"))), (5, 5, 5), "in any case");
+    assert_eq!((count(from("%")), count(from("codex")), count(from(""))), (0, 5, 10));
+    assert_eq!(count(Filter { since_ms: Some(1_007), ..Filter::default() }), 4);
+    assert_eq!(count(Filter { since_ms: Some(u64::MAX), ..Filter::default() }), 0);
+    assert_eq!((count(Filter::pending()), count(Filter::ended()), count(Filter::default())), (8, 3, 11));
+    assert_eq!(count(Filter { since_ms: Some(1_002), from: Some("claude".into()), ..Filter::ended() }), 1);
+}
+
+fn spoken(call: &str, text: &str) -> Request {
+    let question = QuestionInput::new(text, "Straße")
+        .option_with_preview("Öl (Recommended)", "Says \"yes\" to all", "fn preview()")
+        .option("B", "The second");
+    let rules = Rules::strict();
+    let set = QuestionSet::new([question], &rules).expect("a valid question");
+    Request::new(RequestKey::new("session", call), set).with_origin(request("").origin().clone())
+}
+
+/// The words that a person reads, in any case and with any signs; not the JSON that they are kept in.
+pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    process.ask(&spoken("1", "Drop the \"main\" table? 100% of it, under_score, back\\slash, ДА"));
+    process.ask(&request("2").with_context(Context::command("rm -rf 'My Build'\necho \"DONE\"")));
+    process.ask(&Request::new(RequestKey::new("limits", "3"), set("Ξένος?")).with_origin(request("").origin().clone()));
+    let reader = process.person("ada");
+    let found = |text: &str| {
+        let filter = Filter { containing: Some(text.into()), ..Filter::pending() };
+        let (listed, counted) = (ok(wait(reader.list(&filter))).questions, ok(wait(reader.count(&filter))));
+        assert_eq!(listed.len() as u64, counted);
+        listed.iter().map(|question| question.request.key().call().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    for (text, calls) in [
+        ("drop THE", "1"),
+        ("\"main\"", "1"),
+        ("\"", "1 2"),
+        ("100%", "1"),
+        ("under_score", "1"),
+        ("underXscore", ""),
+        ("back\\slash", "1"),
+        ("да", "1"),
+        ("STRASSE", ""),
+        ("STRAßE", "1"),
+        ("öL", "1"),
+        ("says \"YES\"", "1"),
+        ("the second", "1 2 3"),
+        ("rm -RF 'my build'", "2"),
+        ("\"done\"", "2"),
+        ("PREVIEW()", "1"),
+        ("ΞΈΝΟΣ?", "3"),
+        ("", "1 2 3"),
+        // What only the record holds.
+        ("limits", ""),
+        ("multiSelect", ""),
+        ("session", ""),
+        ("rules", ""),
+        ("{", ""),
+    ] {
+        let expected = calls.to_owned();
+        assert!(found(text) == expected, "{text:?} is searched in what a person reads: {:?}", found(text));
+    }
+}
+
+/// People see what is for them, agents what is theirs.
+pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let (all, ada) = (process.ask(&request("1")), process.ask(&request("2").with_audience(["ada", "o'neil"])));
+    let bob = process.ask(&by_agent(request("3"), "another").with_audience(["bob"]));
+    let nameless = process.ask(&request("4").with_origin(Origin::default()));
+    let listed = |by| {
+        let handle = process.by(by);
+        let page = ok(wait(handle.list(&Filter::pending())));
+        assert_eq!(ok(wait(handle.count(&Filter::pending()))), page.questions.len() as u64);
+        page.questions.into_iter().map(|question| question.id).collect::<Vec<_>>()
+    };
+    let [all, ada, bob, nameless] = &[all, ada, bob, nameless];
+    let is_listed = |by: Principal, expected: &[&QuestionId]| {
+        assert_eq!(listed(by.clone()).iter().collect::<Vec<_>>(), expected, "what {by:?} sees");
+    };
+    is_listed(person("ada"), &[all, ada, nameless]);
+    is_listed(person("o'neil"), &[all, ada, nameless]);
+    is_listed(person("bob"), &[all, bob, nameless]);
+    // A part of a name is another name.
+    is_listed(person("AD"), &[all, nameless]);
+    is_listed(agent("tester"), &[all, ada]);
+    is_listed(agent("another"), &[bob]);
+    is_listed(Principal::agent(&Origin::default()), &[nameless]);
+    is_listed(Principal::person("", Via::Policy), &[all, ada, bob, nameless]);
+}

@@ -1,0 +1,244 @@
+//! What is kept: the questions, what has happened to them, and what waits for them.
+
+use super::fault::Fault;
+use crate::Dice;
+use askuser::store::{
+    Act, AskerPresence, Attempt, Draft, Ending, Events, NotifierFailure, Principal, QuestionId, State, StoreError,
+    StoreEvent, StoredQuestion, Watchers, Which,
+};
+use askuser::{Outcome, RequestKey, Via};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub(super) struct Data {
+    pub(super) now_ms: u64,
+    pub(super) fault: Option<Fault>,
+    pub(super) watchers: Watchers,
+    pub(super) failure: Option<NotifierFailure>,
+    /// In the order of asking.
+    pub(super) kept: Vec<Kept>,
+    pub(super) by_id: BTreeMap<QuestionId, usize>,
+    pub(super) by_key: HashMap<RequestKey, usize>,
+    pub(super) by_series: HashMap<String, Vec<usize>>,
+    /// When what is pending gives up.
+    pub(super) expiring: BTreeSet<(u64, usize)>,
+    /// What each attachment is to.
+    pub(super) attached: HashMap<u64, Attached>,
+    pub(super) attachments: u64,
+    pub(super) ids: Dice,
+    /// Events that are visible, by their numbers.
+    log: Vec<StoreEvent>,
+    /// Those that are not visible yet, where that comes later.
+    unseen: Option<Vec<StoreEvent>>,
+    last_number: u64,
+}
+
+/// A question, and what others need not know of it.
+pub(super) struct Kept {
+    pub(super) question: StoredQuestion,
+    pub(super) words: String,
+    pub(super) attempt: Option<Attempt>,
+    pub(super) claim: Option<Attempt>,
+    pub(super) conversation: Option<String>,
+    pub(super) drafts: HashMap<String, Draft>,
+    /// The processes that wait, by their attachments.
+    pub(super) waiters: HashMap<u64, u64>,
+}
+
+/// What a process is there for.
+pub(super) enum Attached {
+    Waiting(usize),
+    List { process: u64 },
+}
+
+impl Data {
+    pub(super) fn new(fault: Option<Fault>, is_late: bool) -> Data {
+        Data {
+            now_ms: 0,
+            fault,
+            watchers: Watchers::default(),
+            failure: None,
+            kept: Vec::new(),
+            by_id: BTreeMap::new(),
+            by_key: HashMap::new(),
+            by_series: HashMap::new(),
+            expiring: BTreeSet::new(),
+            attached: HashMap::new(),
+            attachments: 0,
+            ids: Dice::new(5),
+            log: Vec::new(),
+            unseen: is_late.then(Vec::new),
+            last_number: 0,
+        }
+    }
+
+    /// Whether the store makes this mistake.
+    pub(super) fn errs(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
+    }
+
+    /// A call begins, at this time: what is due ends first.
+    pub(super) fn begin(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        if self.errs(Fault::DeadlineIsIgnored) {
+            return;
+        }
+        while let Some((_, n)) = self.expiring.first().copied().filter(|(due, _)| *due <= now_ms) {
+            let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now_ms);
+            self.finish(n, Ending::Resolved(timed_out), None);
+        }
+    }
+
+    /// Where a question is.
+    pub(super) fn find(&self, which: &Which) -> Result<usize, StoreError> {
+        let found = match which {
+            Which::Id(id) => self.by_id.get(id),
+            Which::Key(key) => self.by_key.get(key),
+        };
+        found.copied().ok_or_else(|| StoreError::NotFound(which.to_string()))
+    }
+
+    pub(super) fn check(&self, by: &Principal, act: Act<'_>) -> Result<(), StoreError> {
+        if self.errs(Fault::PrincipalIsNotChecked) { Ok(()) } else { by.check(act) }
+    }
+
+    /// A question as it is read now.
+    pub(super) fn read(&self, n: usize) -> StoredQuestion {
+        let kept = &self.kept[n];
+        let mut question = kept.question.clone();
+        if question.ending.is_none() && !kept.waiters.is_empty() {
+            question.asker = AskerPresence::Waits;
+        }
+        question.read_ms = self.now_ms;
+        question
+    }
+
+    pub(super) fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+        let n = self.find(which)?;
+        self.check(by, Act::See(&self.kept[n].question.request))?;
+        Ok(self.read(n))
+    }
+
+    /// The question ends so.
+    pub(super) fn finish(&mut self, n: usize, ending: Ending, attempt: Option<Attempt>) {
+        let (state, at_ms) = (ending.state(), ending.at_ms().unwrap_or_default());
+        let keeps_drafts = self.errs(Fault::DraftOutlivesItsQuestion);
+        let kept = &mut self.kept[n];
+        if let Some(due) = kept.question.expires_ms.take() {
+            self.expiring.remove(&(due, n));
+        }
+        kept.question.ending = Some(ending);
+        kept.attempt = attempt;
+        if !keeps_drafts {
+            kept.drafts.clear();
+        }
+        self.event(n, state, at_ms);
+    }
+
+    /// Something has happened.
+    pub(super) fn event(&mut self, n: usize, state: State, at_ms: u64) {
+        let event = StoreEvent { seq: 0, id: self.kept[n].question.id.clone(), state, at_ms };
+        let is_numbered = self.errs(Fault::NumbersBeforeCommit);
+        match &mut self.unseen {
+            Some(unseen) if is_numbered => {
+                self.last_number += 1;
+                unseen.push(StoreEvent { seq: self.last_number, ..event });
+            }
+            Some(unseen) => unseen.push(event),
+            None => self.publish(event),
+        }
+    }
+
+    /// Makes one of the events visible that are not; `false` where there are none.
+    pub(super) fn publish_one(&mut self, dice: &mut Dice) -> bool {
+        let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return false };
+        // Any of them, but those of one question in their order.
+        let any = &unseen[dice.below(unseen.len())];
+        let earliest = unseen.iter().position(|event| event.id == any.id).unwrap_or_default();
+        let event = unseen.remove(earliest);
+        self.publish(event);
+        true
+    }
+
+    fn publish(&mut self, mut event: StoreEvent) {
+        if event.seq == 0 {
+            self.last_number += 1;
+            event.seq = self.last_number;
+        }
+        if !(self.errs(Fault::WatchersMissEvents) && event.seq.is_multiple_of(10)) {
+            self.watchers.tell(&event);
+        }
+        let place = self.log.partition_point(|earlier| earlier.seq < event.seq);
+        self.log.insert(place, event);
+    }
+
+    pub(super) fn events(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
+        self.check(by, Act::Follow)?;
+        let last = self.log.last().map_or(0, |event| event.seq);
+        let from = self.log.partition_point(|event| event.seq <= after);
+        let events = self.log[from..].iter().take(limit as usize).cloned().collect();
+        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold) })
+    }
+
+    /// A process waits for this question.
+    pub(super) fn wait_for(&mut self, n: usize, process: u64) -> u64 {
+        self.attachments += 1;
+        self.attached.insert(self.attachments, Attached::Waiting(n));
+        self.kept[n].waiters.insert(self.attachments, process);
+        self.attachments
+    }
+
+    pub(super) fn show_list(&mut self, process: u64) -> u64 {
+        self.attachments += 1;
+        self.attached.insert(self.attachments, Attached::List { process });
+        self.attachments
+    }
+
+    pub(super) fn is_list_shown(&self) -> bool {
+        self.attached.values().any(|attached| matches!(attached, Attached::List { .. }))
+    }
+
+    pub(super) fn detach(&mut self, attachment: u64) -> Result<(), StoreError> {
+        if let Some(Attached::Waiting(n)) = self.attached.remove(&attachment) {
+            let (now, detaches_all) = (self.now_ms, self.errs(Fault::DetachingDetachesAll));
+            let kept = &mut self.kept[n];
+            kept.waiters.remove(&attachment);
+            if detaches_all {
+                kept.waiters.clear();
+            }
+            if kept.waiters.is_empty() {
+                kept.question.asker = AskerPresence::Left(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// The asker has the answer: nothing waits for it any more.
+    pub(super) fn delivered_now(&mut self, n: usize) {
+        let kept = &mut self.kept[n];
+        kept.question.delivered_ms.get_or_insert(self.now_ms);
+        for attachment in std::mem::take(&mut kept.waiters).into_keys() {
+            self.attached.remove(&attachment);
+        }
+    }
+
+    /// A process has died.
+    pub(super) fn bury(&mut self, process: u64) {
+        if self.errs(Fault::DeadWaitersLive) {
+            return;
+        }
+        let now = self.now_ms;
+        let dead = |_: &u64, waiter: &mut u64| *waiter != process;
+        for kept in &mut self.kept {
+            let waited = !kept.waiters.is_empty();
+            kept.waiters.retain(dead);
+            if waited && kept.waiters.is_empty() {
+                kept.question.asker = AskerPresence::Died(now);
+            }
+        }
+        let kept = &self.kept;
+        self.attached.retain(|attachment, attached| match attached {
+            Attached::Waiting(n) => kept[*n].waiters.contains_key(attachment),
+            Attached::List { process: shows } => *shows != process,
+        });
+    }
+}

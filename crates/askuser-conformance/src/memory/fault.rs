@@ -1,0 +1,52 @@
+//! What can be wrong with a store, put into this one on purpose: so that the rules are known to notice it.
+
+/// A mistake that a store might make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they say what they are")]
+pub enum Fault {
+    /// A later answer replaces an earlier one, and both are told that they won.
+    TwoWinners,
+    /// The late attempt is told that its own ending was recorded first.
+    LoserIsNotToldTheWinner,
+    /// A repeated attempt counts as another one.
+    AttemptIsForgotten,
+    ClaimWinsTwice,
+    ClaimIsForgotten,
+    PermissionNeverLapses,
+    /// Events have their numbers before they are visible, and become visible in another order.
+    NumbersBeforeCommit,
+    /// Every tenth event is not told to watchers.
+    WatchersMissEvents,
+    GapIsNotTold,
+    /// Dropping the future of a call takes it back.
+    DroppedCallIsTakenBack,
+    /// Calls of one process overtake each other.
+    CallsOvertake,
+    PrincipalIsNotChecked,
+    /// Who answered is what the answer says.
+    ClaimDecidesWhoAnswered,
+    /// A question that another conversation waits for is open to a call.
+    SeriesIsShared,
+    /// A question of its series is never found.
+    SeriesIsNotFound,
+    /// A call attaches to the open question of its series although its own key is known.
+    SeriesComesBeforeTheKey,
+    KeyIsNotCompared,
+    MisfitIsRecorded,
+    DeadlineIsIgnored,
+    /// A passed deadline ends a question only when that very question is looked at.
+    DeadlineIsNotTold,
+    HeldClockRunsOn,
+    DraftIsEverybodys,
+    DraftOutlivesItsQuestion,
+    AudienceIsIgnored,
+    /// A place in a list is counted from its beginning.
+    CursorIsAnOffset,
+    /// The text of a filter is searched in the question's JSON.
+    JsonIsSearched,
+    CaseMatters,
+    /// To detach one waiter detaches all of the question.
+    DetachingDetachesAll,
+    DeadWaitersLive,
+    DeliveredBeforeTheEnd,
+}

@@ -1,0 +1,62 @@
+//! Lists, and what people abbreviate.
+
+use super::data::{Data, Kept};
+use super::fault::Fault;
+use askuser::store::{Cursor, Filter, Page, Principal, QuestionId};
+
+/// How many questions an ambiguous abbreviation lists.
+const CANDIDATES: usize = 6;
+
+impl Data {
+    pub(super) fn resolve(&self, by: &Principal, abbreviation: &str) -> Vec<QuestionId> {
+        let Data { by_id, kept, .. } = self;
+        let sees = |n: usize| by.sees(&kept[n].question.request);
+        let found = by_id.iter().filter(|(id, n)| id.as_str().starts_with(abbreviation) && sees(**n));
+        if abbreviation.is_empty() { Vec::new() } else { found.map(|(id, _)| id.clone()).take(CANDIDATES).collect() }
+    }
+
+    pub(super) fn count(&self, by: &Principal, filter: &Filter) -> u64 {
+        self.kept.iter().filter(|kept| self.is_listed(by, filter, kept)).count() as u64
+    }
+
+    pub(super) fn list(&self, by: &Principal, filter: &Filter) -> Page {
+        let mut all: Vec<usize> = (0..self.kept.len()).filter(|n| self.is_listed(by, filter, &self.kept[*n])).collect();
+        if filter.latest_first {
+            all.reverse();
+        }
+        let counts = self.errs(Fault::CursorIsAnOffset);
+        let skipped = match (filter.after, counts) {
+            (Some(Cursor(after)), true) => usize::try_from(after).unwrap_or(usize::MAX).min(all.len()),
+            _ => 0,
+        };
+        all.drain(..skipped);
+        let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+        let has_more = all.len() > limit;
+        all.truncate(limit);
+        let last = all.last().map(|n| match counts {
+            true => Cursor((skipped + all.len()) as u64),
+            false => self.kept[*n].question.cursor,
+        });
+        Page { questions: all.into_iter().map(|n| self.read(n)).collect(), next: last.filter(|_| has_more) }
+    }
+
+    fn is_listed(&self, by: &Principal, filter: &Filter, kept: &Kept) -> bool {
+        let (question, case) = (&kept.question, !self.errs(Fault::CaseMatters));
+        let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
+        let agent = question.request.origin().agent.as_deref();
+        let contains = |text: &String| match self.errs(Fault::JsonIsSearched) {
+            true => serde_json::json!(*question.request).to_string().to_lowercase().contains(&lower(text)),
+            false => kept.words.contains(&lower(text)),
+        };
+        let is_behind = |Cursor(after): Cursor| match filter.latest_first {
+            true => question.cursor.0 < after,
+            false => question.cursor.0 > after,
+        };
+        (self.errs(Fault::AudienceIsIgnored) || by.sees(&question.request))
+            && filter.pending.is_none_or(|pending| pending == question.ending.is_none())
+            && filter.since_ms.is_none_or(|since| question.asked_ms >= since)
+            && filter.from.as_ref().is_none_or(|from| agent.is_some_and(|agent| lower(agent).contains(&lower(from))))
+            && filter.containing.as_ref().is_none_or(contains)
+            && (self.errs(Fault::CursorIsAnOffset) || filter.after.is_none_or(is_behind))
+    }
+}

@@ -1,0 +1,330 @@
+//! A store in memory, for tests: of surfaces, and of the rules themselves.
+//!
+//! It tells the time that a test sets. [`MemoryStore::late`] makes one that carries calls out late, those of several processes
+//! in any order, and tells of events later still: what a server does on a bad day.
+
+mod asking;
+mod data;
+mod fault;
+mod late;
+mod listing;
+
+pub use fault::Fault;
+
+use crate::Place;
+use askuser::Request;
+use askuser::store::{
+    Act, Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Put,
+    QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+};
+use data::Data;
+use futures_channel::oneshot;
+use late::Late;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Questions in memory, as one process uses them; [`MemoryStore::other`] is another process with the same ones.
+#[derive(Clone)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+    process: Arc<Process>,
+}
+
+struct Process {
+    number: u64,
+    is_dead: AtomicBool,
+    loses_a_reply: AtomicBool,
+}
+
+struct Shared {
+    data: Mutex<Data>,
+    now_ms: AtomicU64,
+    processes: AtomicU64,
+    fault: Option<Fault>,
+    late: Option<Arc<Late>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(late) = &self.late {
+            late.close();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lost reply leaves behind.
+fn lost() -> StoreError {
+    StoreError::unknown("cannot use the store in memory", "the reply was lost")
+}
+
+impl Default for MemoryStore {
+    fn default() -> MemoryStore {
+        MemoryStore::new()
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> MemoryStore {
+        MemoryStore::made(None, false)
+    }
+
+    /// An empty store that carries calls out late, those of several processes in any order, and tells of events later still.
+    pub fn late() -> MemoryStore {
+        MemoryStore::made(None, true)
+    }
+
+    /// An empty store that makes this mistake; as a late one, where only those can make it.
+    pub fn faulty(fault: Fault) -> MemoryStore {
+        let is_late = matches!(
+            fault,
+            Fault::NumbersBeforeCommit | Fault::CallsOvertake | Fault::DroppedCallIsTakenBack | Fault::ClaimWinsTwice
+        );
+        MemoryStore::made(Some(fault), is_late)
+    }
+
+    fn made(fault: Option<Fault>, is_late: bool) -> MemoryStore {
+        let late = is_late.then(|| Arc::new(Late::new()));
+        let shared = Arc::new(Shared {
+            data: Mutex::new(Data::new(fault, is_late)),
+            now_ms: AtomicU64::new(1_000_000),
+            processes: AtomicU64::new(0),
+            fault,
+            late,
+        });
+        if let Some(late) = &shared.late {
+            late::start(late, Arc::downgrade(&shared));
+        }
+        MemoryStore::of(shared)
+    }
+
+    fn of(shared: Arc<Shared>) -> MemoryStore {
+        let number = shared.processes.fetch_add(1, Ordering::Relaxed);
+        let process = Process { number, is_dead: false.into(), loses_a_reply: false.into() };
+        MemoryStore { shared, process: Arc::new(process) }
+    }
+
+    /// The same questions, as another process uses them.
+    #[must_use]
+    pub fn other(&self) -> MemoryStore {
+        MemoryStore::of(self.shared.clone())
+    }
+
+    /// What time it is, in milliseconds since 1970.
+    pub fn now_ms(&self) -> u64 {
+        self.shared.now_ms.load(Ordering::Relaxed)
+    }
+
+    /// Sets the time, in milliseconds since 1970. What is due then ends, and watchers hear of it.
+    pub fn set_time(&self, ms: u64) {
+        self.shared.now_ms.store(ms, Ordering::Relaxed);
+        if self.shared.fault != Some(Fault::DeadlineIsNotTold) {
+            drop(self.call(|_| Ok(())));
+        }
+    }
+
+    /// Lets time pass.
+    pub fn advance(&self, time: Duration) {
+        self.set_time(self.now_ms() + u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    }
+
+    /// The next question that this process puts or ends, or the next permission that it claims, is kept so, and the reply is lost.
+    pub fn lose_the_next_reply(&self) {
+        self.process.loses_a_reply.store(true, Ordering::Relaxed);
+    }
+
+    /// This process dies without a word: its calls do nothing any more, and what waited there waits no longer.
+    pub fn die(&self) {
+        let number = self.process.number;
+        crate::wait(self.call(move |data| {
+            data.bury(number);
+            Ok(())
+        }))
+        .unwrap_or_default();
+        self.process.is_dead.store(true, Ordering::Relaxed);
+    }
+
+    /// Has something done: it is on its way when this returns.
+    fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Data) -> Result<T, StoreError> + Send + 'static,
+    ) -> Call<T> {
+        let process = &self.process;
+        if process.is_dead.load(Ordering::Relaxed) {
+            let dead = StoreError::unavailable("cannot use the store in memory", "this process has died");
+            return Box::pin(std::future::ready(Err(dead)));
+        }
+        let work = move |shared: &Shared| {
+            let now = shared.now_ms.load(Ordering::Relaxed);
+            let mut data = lock(&shared.data);
+            data.begin(now);
+            work(&mut data)
+        };
+        let Some(late) = &self.shared.late else {
+            return Box::pin(std::future::ready(work(&self.shared)));
+        };
+        let (reply, replied) = oneshot::channel();
+        late.add(
+            process.number,
+            Box::new(move |shared| {
+                if shared.fault == Some(Fault::DroppedCallIsTakenBack) && reply.is_canceled() {
+                    return;
+                }
+                let done = work(shared);
+                drop(reply.send(done));
+            }),
+        );
+        Box::pin(async move { replied.await.unwrap_or_else(|_| Err(lost())) })
+    }
+
+    /// A call whose reply can be lost.
+    fn losable<T: Send + 'static>(&self, call: Call<T>) -> Call<T> {
+        match self.process.loses_a_reply.swap(false, Ordering::Relaxed) {
+            true => Box::pin(async move { call.await.and_then(|_| Err(lost())) }),
+            false => call,
+        }
+    }
+
+    fn attachment(&self, waiter: u64) -> Attachment {
+        let store = self.clone();
+        Attachment::new(move || store.call(move |data| data.detach(waiter)))
+    }
+}
+
+impl Place for MemoryStore {
+    fn open(&self) -> Arc<dyn Store> {
+        Arc::new(self.other())
+    }
+
+    fn set_time(&self, ms: u64) {
+        MemoryStore::set_time(self, ms);
+    }
+
+    fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
+        let process = self.other();
+        let put = crate::wait(process.put(&Principal::agent(request.origin()), request, series));
+        let put = put.unwrap_or_else(|error| panic!("cannot put: {}", error.chain()));
+        process.die();
+        put.question.id
+    }
+}
+
+impl Store for MemoryStore {
+    fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
+        let (by, request, series, store) = (by.clone(), request.clone(), series.cloned(), self.clone());
+        self.losable(self.call(move |data| {
+            let (is_new, question, waiter) = data.put(store.process.number, &by, request, series.as_ref())?;
+            Ok(Put { is_new, question, attachment: store.attachment(waiter) })
+        }))
+    }
+
+    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion> {
+        let (by, which) = (by.clone(), which.clone());
+        self.call(move |data| data.get(&by, &which))
+    }
+
+    fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
+        let (by, abbreviation) = (by.clone(), abbreviation.to_ascii_lowercase());
+        self.call(move |data| Ok(data.resolve(&by, &abbreviation)))
+    }
+
+    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
+        let (by, which, end, attempt) = (by.clone(), which.clone(), end.clone(), attempt.clone());
+        self.losable(self.call(move |data| data.end(&by, &which, &end, attempt)))
+    }
+
+    fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
+        let (by, id, attempt) = (by.clone(), id.clone(), attempt.clone());
+        self.losable(self.call(move |data| data.claim(&by, &id, attempt)))
+    }
+
+    fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
+        let (by, id, store) = (by.clone(), id.clone(), self.clone());
+        self.call(move |data| Ok(store.attachment(data.attach(store.process.number, &by, &id)?)))
+    }
+
+    fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
+        let (by, id) = (by.clone(), id.clone());
+        self.call(move |data| data.delivered(&by, &id))
+    }
+
+    fn hold(&self, by: &Principal, which: &Which) -> Call<()> {
+        let (by, which) = (by.clone(), which.clone());
+        self.call(move |data| data.hold(&by, &which))
+    }
+
+    fn save_draft(&self, by: &Principal, id: &QuestionId, draft: &Draft) -> Call<()> {
+        let (by, id, draft) = (by.clone(), id.clone(), draft.clone());
+        self.call(move |data| data.save_draft(&by, &id, draft))
+    }
+
+    fn draft(&self, by: &Principal, id: &QuestionId) -> Call<Draft> {
+        let (by, id) = (by.clone(), id.clone());
+        self.call(move |data| data.draft(&by, &id))
+    }
+
+    fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
+        let (by, filter) = (by.clone(), filter.clone());
+        self.call(move |data| Ok(data.list(&by, &filter)))
+    }
+
+    fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
+        let (by, filter) = (by.clone(), filter.clone());
+        self.call(move |data| Ok(data.count(&by, &filter)))
+    }
+
+    fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
+        let by = by.clone();
+        self.call(move |data| data.events(&by, after, limit))
+    }
+
+    fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
+        let (by, what) = (by.clone(), what.clone());
+        self.call(move |data| {
+            match &what {
+                Watched::All => by.check(Act::Follow)?,
+                Watched::Question(id) => drop(data.get(&by, &id.into())?),
+            }
+            Ok(data.watchers.add(&what))
+        })
+    }
+
+    fn show_list(&self, by: &Principal) -> Call<Attachment> {
+        let (by, store) = (by.clone(), self.clone());
+        self.call(move |data| {
+            by.check(Act::Follow)?;
+            Ok(store.attachment(data.show_list(store.process.number)))
+        })
+    }
+
+    fn is_list_shown(&self, _: &Principal) -> Call<bool> {
+        self.call(|data| Ok(data.is_list_shown()))
+    }
+
+    fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
+        let failure = failure.cloned();
+        self.call(move |data| {
+            data.failure = failure.map(|failure| NotifierFailure { at_ms: data.now_ms, ..failure });
+            Ok(())
+        })
+    }
+
+    fn last_failure(&self, _: &Principal) -> Call<Option<NotifierFailure>> {
+        self.call(|data| Ok(data.failure.clone()))
+    }
+
+    fn flush(&self) -> Call<()> {
+        self.call(|_| Ok(()))
+    }
+}
+
+impl std::fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryStore").field("process", &self.process.number).finish_non_exhaustive()
+    }
+}

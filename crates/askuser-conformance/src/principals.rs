@@ -1,0 +1,174 @@
+//! Who may do what, and who is written down.
+
+use crate::Place;
+use crate::support::{Process, Stage, agent, by_agent, choice, new_attempt, ok, person, request, request_for, wait};
+use askuser::store::{
+    AskerPresence, Draft, End, Ending, Filter, NotifierFailure, Principal, QuestionId, State, StoreError, Watched,
+};
+use askuser::{Outcome, Purpose, Request, Via};
+use serde_json::{Map, Value};
+
+/// Something that can be done with a question; whether it was.
+type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
+
+const DEEDS: [Deed; 14] = [
+    ("ask", |process, by, request, _| wait(process.by(by.clone()).put(request, None)).map(drop)),
+    ("see", |process, by, _, id| wait(process.by(by.clone()).get(id)).map(drop)),
+    ("see by key", |process, by, request, _| wait(process.by(by.clone()).get(request.key())).map(drop)),
+    ("watch", |process, by, _, id| wait(process.by(by.clone()).watch(&Watched::Question(id.clone()))).map(drop)),
+    ("wait", |process, by, _, id| wait(process.by(by.clone()).attach(id)).map(drop)),
+    ("deliver", |process, by, _, id| wait(process.by(by.clone()).delivered(id))),
+    ("claim", |process, by, _, id| wait(process.by(by.clone()).claim(id, &new_attempt())).map(drop)),
+    ("hold", |process, by, _, id| wait(process.by(by.clone()).hold(id))),
+    ("draft", |process, by, _, id| wait(process.by(by.clone()).save_draft(id, &Draft::default()))),
+    ("read draft", |process, by, _, id| wait(process.by(by.clone()).draft(id)).map(drop)),
+    ("follow", |process, by, _, _| wait(process.by(by.clone()).watch(&Watched::All)).map(drop)),
+    ("read events", |process, by, _, _| wait(process.by(by.clone()).events(0, 1)).map(drop)),
+    ("answer", |process, by, _, id| wait(process.by(by.clone()).answer(id, choice(0), &new_attempt())).map(drop)),
+    ("withdraw", |process, by, _, id| wait(process.by(by.clone()).withdraw(id, &new_attempt())).map(drop)),
+];
+
+/// The table of principals, each line against each question.
+pub fn every_principal_may_do_what_the_table_says_and_nothing_else(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    let policy = || Principal::person("ada", Via::AnswersFile);
+    let mine = |purpose| request_for(purpose, "");
+    let for_ada = |purpose| request_for(purpose, "").with_audience(["ada"]);
+    let others = |purpose| by_agent(request_for(purpose, ""), "another");
+    let (people, agents) = (
+        ["see", "see by key", "watch", "hold", "draft", "read draft", "answer", "withdraw"],
+        ["ask", "see", "see by key", "watch", "wait", "deliver", "claim", "withdraw"],
+    );
+    let following: Vec<&str> = people.into_iter().chain(["follow", "read events"]).collect();
+    let (answers, sees) = (["see", "see by key", "watch", "answer"], ["see", "see by key", "watch"]);
+    type Make<'a> = &'a dyn Fn(Purpose) -> Request;
+    let table: [(&str, Principal, Make<'_>, Vec<&str>); 9] = [
+        ("a person and a question for everybody", person("ada"), &mine, following.clone()),
+        ("a person and a question for them", person("ada"), &for_ada, following.clone()),
+        ("a person and a question for others", person("bob"), &for_ada, vec!["follow", "read events"]),
+        ("a person at a web page", Principal::person("ada", Via::Web), &others, following),
+        ("an agent and its own", agent("tester"), &mine, agents.to_vec()),
+        ("an agent and another's", agent("tester"), &others, vec![]),
+        ("an agent without a name", Principal::agent(&Default::default()), &mine, vec![]),
+        ("a policy", policy(), &mine, answers.to_vec()),
+        ("a policy and a question for one person", policy(), &for_ada, answers.to_vec()),
+    ];
+    let mut number = 0;
+    for (who, by, make, allowed) in table {
+        for purpose in [Purpose::Question, Purpose::Permission, Purpose::Plan, Purpose::Choice] {
+            for (deed, act) in DEEDS {
+                number += 1;
+                let key = make(purpose).key().clone();
+                let key = askuser::RequestKey::new(format!("{number}"), "call").for_purpose(key.purpose());
+                let request = make(purpose);
+                let request = Request::new(key, request.set().clone())
+                    .with_origin(request.origin().clone())
+                    .with_audience(request.audience().to_vec());
+                let id = process.ask(&request);
+                if deed == "claim" {
+                    // Only what has an answer can be used.
+                    let name = request.audience().first().cloned().unwrap_or_else(|| "ada".into());
+                    process.answer(&id, 0, &name);
+                }
+                let is_allowed = match purpose {
+                    _ if deed == "claim" => allowed.contains(&deed) && purpose == Purpose::Permission,
+                    Purpose::Permission | Purpose::Plan if by == policy() => sees.contains(&deed),
+                    _ => allowed.contains(&deed),
+                };
+                let result = act(&process, &by, &request, &id);
+                let is_as_it_should = match &result {
+                    Ok(()) => is_allowed,
+                    Err(StoreError::Forbidden(why)) => !is_allowed && !why.is_empty(),
+                    Err(_) => false,
+                };
+                assert!(is_as_it_should, "{who}, {purpose:?}: may they {deed}? {result:?}");
+            }
+        }
+    }
+}
+
+/// Only a person's own choice permits, or approves a plan: no file, no rule, whatever it calls itself.
+pub fn no_file_and_no_rule_gives_permission_or_approves_a_plan(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    for (i, purpose) in [Purpose::Permission, Purpose::Plan].into_iter().enumerate() {
+        let id = process.ask(&request_for(purpose, &i.to_string()));
+        for via in [Via::AnswersFile, Via::Policy] {
+            for outcome in [choice(0), Outcome::declined(None), Outcome::cancelled()] {
+                let by = Principal::person("ada", via).on_device("phone");
+                let result = wait(process.by(by).answer(&id, outcome, &new_attempt()));
+                assert!(matches!(result, Err(StoreError::Forbidden(_))), "{via:?} settles no {purpose:?}: {result:?}");
+            }
+        }
+        assert_eq!(process.get(&id).state(), State::Pending);
+        let ending = process.answer(&id, 0, "ada");
+        assert!(ending.resolution().is_some_and(|resolution| resolution.is_a_persons()));
+    }
+}
+
+/// By, via, device and time are the store's to say, for every way there is; what an answer says of itself is kept beside.
+pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    for (i, via) in Via::ALL.into_iter().enumerate() {
+        stage.advance(1_000);
+        let id = process.ask(&request(&i.to_string()));
+        let says =
+            [("by", Value::from("root")), ("via", "terminal".into()), ("at_ms", 7.into()), ("device", "x".into())];
+        let claim: Map<String, Value> = says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let end = End::Resolve { outcome: choice(0), claim: claim.clone() };
+        let by = Principal::person("ada", via).on_device("phone");
+        let told = ok(wait(process.by(by).end(&id, &end, &new_attempt())));
+        let stored = stage.open().get(&id).ending;
+        assert_eq!(stored.as_ref(), Some(&told), "what was told is what is stored");
+        let Ending::Resolved(resolution) = told else { panic!("it was answered") };
+        assert_eq!(
+            (resolution.via(), resolution.at_ms()),
+            (Some(via), Some(stage.now())),
+            "the store says how and when"
+        );
+        assert_eq!(resolution.is_a_persons(), via.is_a_person());
+        let who = via.is_a_person().then_some(("ada", "phone"));
+        assert_eq!(resolution.by(), who.map(|(name, _)| name), "the store says who answered");
+        assert_eq!(resolution.device(), who.map(|(_, device)| device));
+        assert_eq!((resolution.claim(), resolution.outcome()), (Some(&claim), &choice(0)), "and keeps what it says");
+    }
+}
+
+/// What is refused changes nothing, and is heard of by no watcher.
+pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    let put = process.put(&request("1").with_audience(["ada"]));
+    let id = &put.question.id;
+    let stranger = [person("bob"), agent("another"), Principal::agent(&Default::default())];
+    for by in stranger {
+        for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !["follow", "read events"].contains(deed)) {
+            let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
+            assert!(matches!(result, Err(StoreError::Forbidden(_))), "may they {deed}? {result:?}");
+        }
+    }
+    assert!(matches!(wait(process.person("ada").put(&request("2"), None)), Err(StoreError::Forbidden(_))));
+    let question = process.get(id);
+    assert_eq!((question.state(), question.delivered_ms, question.asker), (State::Pending, None, AskerPresence::Waits));
+    assert_eq!(ok(wait(process.person("ada").count(&Filter::default()))), 1);
+    crate::until("that it was asked is visible", || !ok(wait(process.person("ada").events(0, 10))).events.is_empty());
+    ok(wait(process.agent().flush()));
+    assert_eq!(ok(wait(process.person("ada").events(0, 10))).events.len(), 1, "nothing but that it was asked");
+}
+
+/// A person who could not be called is remembered until they were, with the store's time.
+pub fn a_failed_notice_is_remembered_with_the_stores_time(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let (here, there) = (stage.open(), stage.open());
+    let last = || ok(wait(there.person("ada").last_failure()));
+    assert_eq!(last(), None);
+    let failure = |at_ms| NotifierFailure { at_ms, what: "on_question".into(), why: "no such command".into() };
+    ok(wait(here.agent().note_failure(Some(&failure(1)))));
+    stage.advance(5);
+    assert_eq!(last(), Some(failure(1_000_000)), "the store says when");
+    ok(wait(here.agent().note_failure(Some(&failure(2)))));
+    assert_eq!(last(), Some(failure(1_000_005)), "the last counts");
+    ok(wait(here.agent().note_failure(None)));
+    assert_eq!(last(), None);
+}

@@ -1,0 +1,238 @@
+//! What rules have in common: questions, people, waiting.
+
+use crate::Place;
+use askuser::input::QuestionInput;
+use askuser::store::{Attempt, Ending, Handle, Principal, Put, QuestionId, Series, Store, StoreError, StoredQuestion};
+use askuser::{Origin, Outcome, Purpose, QuestionSet, Request, RequestKey, Rules, Via};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// After this long a rule does not wait any more.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// Waits for a future on this thread.
+///
+/// # Panics
+/// Where it takes too long.
+pub fn wait<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let (began, mut future) = (Instant::now(), std::pin::pin!(future));
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let left = PATIENCE.checked_sub(began.elapsed()).unwrap_or_else(|| panic!("still waiting after {PATIENCE:?}"));
+        std::thread::park_timeout(left);
+    }
+}
+
+/// Waits until something is so.
+///
+/// # Panics
+/// Where it takes too long.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "not so after {PATIENCE:?}: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Numbers that look random and are the same every time.
+#[derive(Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// The numbers of this seed.
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    /// The next.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// One below this bound.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.number() % bound as u64) as usize
+    }
+}
+
+/// A question with two options.
+pub(crate) fn set(text: &str) -> QuestionSet {
+    let question = QuestionInput::new(text, "Pick").option("A", "The first").option("B", "The second");
+    QuestionSet::new([question], &Rules::strict()).expect("a valid question")
+}
+
+/// "Which one?", asked by the agent of these tests.
+pub(crate) fn request(call: &str) -> Request {
+    asked("Which one?", call)
+}
+
+pub(crate) fn asked(text: &str, call: &str) -> Request {
+    let origin = Origin::default().with_agent(AGENT).with_folder("/project");
+    Request::new(RequestKey::new("session", call), set(text)).with_origin(origin)
+}
+
+/// The same for another purpose.
+pub(crate) fn request_for(purpose: Purpose, call: &str) -> Request {
+    let origin = Origin::default().with_agent(AGENT).with_folder("/project");
+    Request::new(RequestKey::new("session", call).for_purpose(purpose), set("Which one?")).with_origin(origin)
+}
+
+pub(crate) fn permission(call: &str) -> Request {
+    request_for(Purpose::Permission, call)
+}
+
+/// The same, asked by this agent.
+pub(crate) fn by_agent(request: Request, agent: &str) -> Request {
+    request.with_origin(Origin::default().with_agent(agent))
+}
+
+/// An answer to "Which one?".
+pub(crate) fn choice(option: usize) -> Outcome {
+    let set = set("Which one?");
+    let answer = set.questions()[0].answer(&[option], None, None).expect("an option");
+    Outcome::answered(&set, vec![answer]).expect("every question")
+}
+
+pub(crate) fn attempt(name: impl Into<String>) -> Attempt {
+    Attempt::new(name)
+}
+
+/// An attempt that no other has the name of.
+pub(crate) fn new_attempt() -> Attempt {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    Attempt::new(format!("attempt {}", COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+pub(crate) fn series(conversation: &str) -> Series {
+    Series { name: "the same".into(), conversation: conversation.into() }
+}
+
+/// The agent of these tests.
+pub(crate) const AGENT: &str = "tester";
+
+pub(crate) fn person(name: &str) -> Principal {
+    Principal::person(name, Via::Inbox)
+}
+
+pub(crate) fn agent(name: &str) -> Principal {
+    Principal::agent(&Origin::default().with_agent(name))
+}
+
+/// When the clock stands at the beginning.
+pub(crate) const START: u64 = 1_000_000;
+
+/// A place, and its clock.
+pub(crate) struct Stage<'a> {
+    place: &'a dyn Place,
+    now: AtomicU64,
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn new(place: &'a dyn Place) -> Stage<'a> {
+        let stage = Stage { place, now: AtomicU64::new(0) };
+        stage.set_time(START);
+        stage
+    }
+
+    pub(crate) fn open(&self) -> Process {
+        Process(self.place.open())
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_time(&self, ms: u64) {
+        self.now.store(ms, Ordering::Relaxed);
+        self.place.set_time(ms);
+    }
+
+    pub(crate) fn advance(&self, ms: u64) {
+        self.set_time(self.now() + ms);
+    }
+
+    pub(crate) fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
+        self.place.die_waiting(request, series)
+    }
+
+    pub(crate) fn damage(&self) -> Vec<String> {
+        self.place.damage()
+    }
+}
+
+/// A store as one process has it.
+#[derive(Clone)]
+pub(crate) struct Process(Arc<dyn Store>);
+
+impl Process {
+    pub(crate) fn by(&self, principal: Principal) -> Handle {
+        Handle::new(self.0.clone(), principal)
+    }
+
+    pub(crate) fn agent(&self) -> Handle {
+        self.by(agent(AGENT))
+    }
+
+    pub(crate) fn person(&self, name: &str) -> Handle {
+        self.by(person(name))
+    }
+
+    /// Puts a request as its own agent.
+    pub(crate) fn put(&self, request: &Request) -> Put {
+        self.put_in(request, None)
+    }
+
+    pub(crate) fn put_in(&self, request: &Request, series: Option<&Series>) -> Put {
+        ok(wait(self.by(Principal::agent(request.origin())).put(request, series)))
+    }
+
+    /// Puts a request that is not waited for.
+    pub(crate) fn ask(&self, request: &Request) -> QuestionId {
+        let Put { question, attachment, .. } = self.put(request);
+        ok(wait(attachment.detach()));
+        question.id
+    }
+
+    /// A question as any reader gets it.
+    pub(crate) fn get(&self, id: &QuestionId) -> StoredQuestion {
+        ok(wait(self.by(Principal::person("", Via::Policy)).get(id)))
+    }
+
+    pub(crate) fn answer(&self, id: &QuestionId, option: usize, by: &str) -> Ending {
+        ok(wait(self.person(by).answer(id, choice(option), &new_attempt())))
+    }
+}
+
+/// What was to be done, done.
+pub(crate) fn ok<T>(result: Result<T, StoreError>) -> T {
+    result.unwrap_or_else(|error| panic!("the store failed: {}", error.chain()))
+}
+
+/// How it ended before.
+pub(crate) fn ended(result: Result<Ending, StoreError>) -> Ending {
+    match result {
+        Err(StoreError::Ended(ending)) => *ending,
+        other => panic!("it is told how it ended before, not {other:?}"),
+    }
+}
+
+pub(crate) fn is_forbidden<T>(result: Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::Forbidden(_)))
+}

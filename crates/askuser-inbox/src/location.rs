@@ -1,0 +1,70 @@
+//! Where a store is.
+
+use crate::SqliteStore;
+use askuser::store::{Store, StoreError};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where questions are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Location {
+    /// In a file of this machine.
+    File(PathBuf),
+    /// At a server.
+    Address(String),
+}
+
+impl Location {
+    /// What a setting says: an address has a scheme, everything else is a path.
+    pub fn parse(text: &OsStr) -> Location {
+        match text.to_str().filter(|text| text.contains("://")) {
+            Some(address) => Location::Address(address.to_owned()),
+            None => Location::File(text.into()),
+        }
+    }
+
+    /// Opens the store, or makes it.
+    ///
+    /// # Errors
+    /// Where it cannot be used.
+    pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        match self {
+            Location::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
+            Location::Address(address) => {
+                let why = "this version keeps questions in a file; give a path";
+                Err(StoreError::Forbidden(format!("store {address:?}: {why}")))
+            }
+        }
+    }
+
+    /// Whether there is a store, as far as that can be told without opening it.
+    pub fn exists(&self) -> bool {
+        match self {
+            Location::File(path) => path.exists(),
+            Location::Address(_) => true,
+        }
+    }
+
+    /// The files it consists of.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Location::File(path) = self else { return Vec::new() };
+        let Ok(path) = std::path::absolute(path) else { return Vec::new() };
+        let beside = |suffix: &str| {
+            let mut path = path.clone().into_os_string();
+            path.push(suffix);
+            PathBuf::from(path)
+        };
+        ["", "-wal", "-shm", "-bell", "-waiting"].map(beside).into()
+    }
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Location::File(path) => path.display().fmt(f),
+            Location::Address(address) => f.write_str(address),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a person does: ends a question, stops its clock, keeps a draft.
+
+use super::database::{Database, end_row, find};
+use super::fault::unwritable;
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, QuestionId, StoreError, Which};
+use rusqlite::{OptionalExtension, params};
+
+impl Database {
+    pub(super) fn end(
+        &mut self,
+        by: &Principal,
+        which: &Which,
+        end: &End,
+        attempt: &Attempt,
+    ) -> Result<Ending, StoreError> {
+        let now = self.now();
+        self.write(|tx, requests| {
+            let row = find(tx, requests, which, now)?;
+            by.check(Act::End(&row.question.request, end))?;
+            if let End::Resolve { outcome, .. } = end {
+                outcome.check(row.question.request.set()).map_err(StoreError::Misfit)?;
+            }
+            // A clock that was set back ends nothing before it was asked.
+            let ending = end.stamped(by, now.max(row.question.asked_ms));
+            match end_row(tx, row.n, &ending, Some(attempt))? {
+                true => Ok(ending),
+                false => match row.question.ending {
+                    Some(ending) if row.attempt.as_deref() == Some(attempt.as_str()) => Ok(ending),
+                    Some(ending) => Err(StoreError::ended(ending).into()),
+                    None => Err(StoreError::NotFound(which.to_string()).into()),
+                },
+            }
+        })
+    }
+
+    pub(super) fn hold(&mut self, by: &Principal, which: &Which) -> Result<(), StoreError> {
+        let now = self.now();
+        self.write(|tx, requests| {
+            let row = find(tx, requests, which, now)?;
+            by.check(Act::Consider(&row.question.request))?;
+            tx.execute("UPDATE question SET expires_ms = NULL WHERE n = ?1 AND state = 'pending'", [row.n])?;
+            Ok(())
+        })
+    }
+
+    pub(super) fn save_draft(&mut self, by: &Principal, id: &QuestionId, draft: &Draft) -> Result<(), StoreError> {
+        let (now, text) = (self.now(), serde_json::to_string(draft).map_err(unwritable)?);
+        if text.len() > MAX_DRAFT {
+            let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
+            return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
+        }
+        self.write_unsynced(|tx, requests| {
+            let row = find(tx, requests, &id.into(), now)?;
+            by.check(Act::Consider(&row.question.request))?;
+            let person = by.name().unwrap_or_default();
+            tx.execute("DELETE FROM person_draft WHERE question = ?1 AND person = ?2", params![row.n, person])?;
+            tx.execute("DELETE FROM draft WHERE question = ?1", [row.n])?;
+            if row.question.ending.is_none() && *draft != Draft::default() {
+                let insert = "INSERT INTO person_draft (question, person, answers) VALUES (?1, ?2, ?3)";
+                tx.execute(insert, params![row.n, person, text])?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn draft(&mut self, by: &Principal, id: &QuestionId) -> Result<Draft, StoreError> {
+        let now = self.now();
+        self.read(|database| {
+            let row = find(&database.connection, &mut database.requests, &id.into(), now)?;
+            by.check(Act::Consider(&row.question.request))?;
+            // Drafts of version 1 are of no particular person.
+            let text = database
+                .connection
+                .prepare_cached(
+                    "SELECT answers FROM person_draft WHERE question = ?1 AND person = ?2
+                     UNION ALL SELECT answers FROM draft WHERE question = ?1",
+                )?
+                .query_row(params![row.n, by.name().unwrap_or_default()], |row| row.get::<_, String>(0))
+                .optional()?;
+            // One that cannot be read is none.
+            Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! A filter as SQL.
+
+use askuser::store::{Filter, Principal, Scope};
+use rusqlite::Statement;
+
+/// The conditions of a list that this principal sees; their values are [`bind`]'s.
+pub(super) fn conditions(by: &Principal, filter: &Filter) -> String {
+    let mut conditions = vec![match by.scope() {
+        Scope::Everything => "1",
+        Scope::For(_) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
+        Scope::Of(_) => "agent IS ?1",
+    }];
+    match filter.pending {
+        Some(true) => conditions.push("state = 'pending'"),
+        Some(false) => conditions.push("state <> 'pending'"),
+        None => {}
+    }
+    if filter.since_ms.is_some() {
+        conditions.push("asked_ms >= ?2");
+    }
+    if filter.from.is_some() {
+        conditions.push("instr(lower_case(agent), ?3) > 0");
+    }
+    if filter.containing.is_some() {
+        // A program of an earlier version that still runs writes no words.
+        conditions.push("instr(coalesce(words, words_of(request)), ?4) > 0");
+    }
+    if filter.after.is_some() {
+        conditions.push(if filter.latest_first { "n < ?5" } else { "n > ?5" });
+    }
+    conditions.join(" AND ")
+}
+
+/// As SQLite counts, which is no further than this.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Parameters have numbers of their own, since not every one is used.
+pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, filter: &Filter) -> rusqlite::Result<()> {
+    match by.scope() {
+        Scope::Everything => {}
+        Scope::For(name) => statement.raw_bind_parameter(1, name)?,
+        Scope::Of(name) => statement.raw_bind_parameter(1, name)?,
+    }
+    if let Some(since) = filter.since_ms {
+        statement.raw_bind_parameter(2, signed(since))?;
+    }
+    if let Some(from) = &filter.from {
+        statement.raw_bind_parameter(3, from.to_lowercase())?;
+    }
+    if let Some(text) = &filter.containing {
+        statement.raw_bind_parameter(4, text.to_lowercase())?;
+    }
+    if let Some(after) = filter.after {
+        statement.raw_bind_parameter(5, signed(after.0))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What is in a store, and what has happened in it.
+
+use super::database::{Attached, Database, find, is_any_alive};
+use super::filter::{bind, conditions, signed};
+use super::row::{SELECT, StoredRow};
+use askuser::store::{
+    Act, Cursor, Events, Filter, NotifierFailure, Page, Principal, QuestionId, State, StoreError, StoreEvent,
+    StoredQuestion, Which,
+};
+use rusqlite::{OptionalExtension, params};
+
+/// How many questions an ambiguous abbreviation lists.
+const CANDIDATES: u32 = 6;
+
+impl Database {
+    pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+        let now = self.now();
+        let row = self.read(|database| find(&database.connection, &mut database.requests, which, now))?;
+        by.check(Act::See(&row.question.request))?;
+        Ok(self.seen(row))
+    }
+
+    pub(super) fn resolve(&mut self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
+        // Ids are hexadecimal: anything else names nothing, and is no pattern either.
+        if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(Vec::new());
+        }
+        let conditions = conditions(by, &Filter::default());
+        self.read(|database| {
+            let sql = format!(
+                "SELECT id FROM question WHERE {conditions} AND id >= ?2 AND id < ?2 || 'g' ORDER BY id LIMIT {CANDIDATES}"
+            );
+            let mut statement = database.connection.prepare_cached(&sql)?;
+            bind(&mut statement, by, &Filter::default())?;
+            statement.raw_bind_parameter(2, abbreviation.to_ascii_lowercase())?;
+            let (mut rows, mut found) = (statement.raw_query(), Vec::new());
+            while let Some(row) = rows.next()? {
+                found.extend(QuestionId::parse(&row.get::<_, String>(0)?));
+            }
+            Ok(found)
+        })
+    }
+
+    pub(super) fn list(&mut self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
+        let now = self.now();
+        let (rows, next) = self.read(|database| {
+            let order = if filter.latest_first { "DESC" } else { "ASC" };
+            let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, filter));
+            let mut statement = database.connection.prepare_cached(&sql)?;
+            bind(&mut statement, by, filter)?;
+            // One more than wanted tells whether there is another page.
+            statement.raw_bind_parameter(6, filter.limit.map_or(-1, |limit| i64::from(limit) + 1))?;
+            let (mut rows, mut found) = (statement.raw_query(), Vec::new());
+            let (mut read, mut last, mut next) = (0, None, None);
+            while let Some(row) = rows.next()? {
+                if filter.limit == Some(read) {
+                    next = last;
+                    break;
+                }
+                read += 1;
+                last = Some(Cursor(row.get::<_, i64>("n")?.unsigned_abs()));
+                // A question of a later version that cannot be rebuilt here must not hide the others.
+                found.extend(StoredRow::read(row, &mut database.requests, now).ok());
+            }
+            Ok((found, next))
+        })?;
+        Ok(Page { questions: rows.into_iter().map(|row| self.seen(row)).collect(), next })
+    }
+
+    pub(super) fn count(&mut self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
+        self.read(|database| {
+            let sql = format!("SELECT count(*) FROM question WHERE {}", conditions(by, filter));
+            let mut statement = database.connection.prepare_cached(&sql)?;
+            bind(&mut statement, by, filter)?;
+            let mut rows = statement.raw_query();
+            Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
+        })
+    }
+
+    pub(super) fn events_for(&mut self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
+        by.check(Act::Follow)?;
+        self.events(after, limit)
+    }
+
+    /// One transaction writes at a time, so that numbers become visible in their order.
+    pub(super) fn events(&mut self, after: u64, limit: u32) -> Result<Events, StoreError> {
+        self.read(|database| {
+            // Each in a query of its own: asked for both at once, SQLite reads the whole table.
+            let bounds = "SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0)";
+            let (first, last): (u64, u64) =
+                database.connection.prepare_cached(bounds)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let mut statement = database.connection.prepare_cached(
+                "SELECT event.seq, question.id, event.state, event.at_ms FROM event
+                 JOIN question ON question.n = event.question WHERE event.seq > ?1 ORDER BY event.seq",
+            )?;
+            let (mut rows, mut events) = (statement.query([signed(after)])?, Vec::new());
+            while events.len() < limit as usize
+                && let Some(row) = rows.next()?
+            {
+                // What cannot be read here must not hide what follows.
+                let id = QuestionId::parse(row.get_ref(1)?.as_str().unwrap_or_default());
+                let state = State::named(row.get_ref(2)?.as_str().unwrap_or_default());
+                if let (Some(id), Some(state)) = (id, state) {
+                    events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms: row.get(3)? });
+                }
+            }
+            Ok(Events { events, gap: after.saturating_add(1) < first || after > last })
+        })
+    }
+
+    pub(super) fn last_event(&mut self) -> Result<u64, StoreError> {
+        self.read(|database| {
+            let mut last = database.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?;
+            Ok(last.query_row([], |row| row.get(0))?)
+        })
+    }
+
+    pub(super) fn show_list(&mut self, by: &Principal) -> Result<String, StoreError> {
+        by.check(Act::Follow)?;
+        let (process, name) = (self.lock()?, self.random_id()?);
+        self.write_unsynced(|tx, _| {
+            tx.execute("INSERT INTO shown_list (id, process) VALUES (?1, ?2)", params![name, process])?;
+            Ok(())
+        })?;
+        self.attached.insert(name.clone(), Attached::List);
+        Ok(name)
+    }
+
+    pub(super) fn is_list_shown(&mut self) -> Result<bool, StoreError> {
+        let processes = self.read(|database| {
+            let mut statement = database.connection.prepare_cached("SELECT DISTINCT process FROM shown_list")?;
+            Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
+        })?;
+        Ok(is_any_alive(&self.locks, &processes))
+    }
+
+    pub(super) fn note_failure(&mut self, failure: Option<&NotifierFailure>) -> Result<(), StoreError> {
+        let now = self.now();
+        self.write_unsynced(|tx, _| {
+            tx.execute("DELETE FROM notifier_failure", [])?;
+            if let Some(failure) = failure {
+                let insert = "INSERT INTO notifier_failure (one, at_ms, what, why) VALUES (1, ?1, ?2, ?3)";
+                tx.execute(insert, params![now, failure.what, failure.why])?;
+            }
+            Ok(())
+        })
+    }
+
+    pub(super) fn last_failure(&mut self) -> Result<Option<NotifierFailure>, StoreError> {
+        self.read(|database| {
+            let failure = database.connection.query_row("SELECT at_ms, what, why FROM notifier_failure", [], |row| {
+                Ok(NotifierFailure { at_ms: row.get(0)?, what: row.get(1)?, why: row.get(2)? })
+            });
+            Ok(failure.optional()?)
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! A row of the table of questions.
+
+use super::fault::{Fault, unreadable};
+use askuser::store::{AskerPresence, Cursor, Ending, QuestionId, State, StoredQuestion};
+use askuser::{Request, reply};
+use rusqlite::Row;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) const SELECT: &str = "SELECT n, id, request, state, asked_ms, expires_ms, resolution, ended_by, ended_ms, \
+     answer_key, delivered_ms, asker, left_ms, asker_died, conversation, claim, \
+     (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n) AS waiters FROM question";
+
+/// A row, and what others need not know of it.
+pub(super) struct StoredRow {
+    pub(super) n: i64,
+    /// The attempt that ended it.
+    pub(super) attempt: Option<String>,
+    /// The attempt that used its permission.
+    pub(super) claim: Option<String>,
+    /// The conversation that asked it, or took it over.
+    pub(super) conversation: Option<String>,
+    /// The processes that wait, as far as the row knows.
+    pub(super) waiters: Vec<String>,
+    pub(super) question: StoredQuestion,
+}
+
+/// Requests never change, and to rebuild one is the larger part of reading a row: each is rebuilt once. By its id, which is
+/// never given again, unlike the number of a row.
+#[derive(Default)]
+pub(super) struct Requests(HashMap<QuestionId, Arc<Request>>);
+
+impl Requests {
+    /// How many are kept.
+    const MOST: usize = 1024;
+
+    pub(super) fn keep(&mut self, id: QuestionId, request: Arc<Request>) {
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.insert(id, request);
+    }
+
+    fn of(&mut self, id: &QuestionId, row: &Row<'_>) -> Result<Arc<Request>, Fault> {
+        if let Some(request) = self.0.get(id) {
+            return Ok(request.clone());
+        }
+        let text: String = row.get("request")?;
+        let request: Arc<Request> = Arc::new(serde_json::from_str(&text).map_err(unreadable)?);
+        self.keep(id.clone(), request.clone());
+        Ok(request)
+    }
+}
+
+impl StoredRow {
+    /// Reads a row; whether a process waits is not known yet.
+    pub(super) fn read(row: &Row<'_>, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, Fault> {
+        let n: i64 = row.get("n")?;
+        let id = row.get_ref("id")?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
+        let request = requests.of(&id, row)?;
+        let state = row.get_ref("state")?.as_str().unwrap_or_default();
+        let state = State::named(state).ok_or_else(|| unreadable(format!("unknown state {state:?}")))?;
+        let ending = match (state, row.get::<_, Option<String>>("resolution")?) {
+            (State::Pending, _) => None,
+            (State::Withdrawn, _) => Some(Ending::Withdrawn {
+                by: row.get::<_, Option<String>>("ended_by")?.unwrap_or_default(),
+                at_ms: row.get::<_, Option<u64>>("ended_ms")?.unwrap_or_default(),
+            }),
+            (_, Some(text)) => {
+                let value = serde_json::from_str(&text).map_err(unreadable)?;
+                Some(Ending::Resolved(reply::resolution(request.set(), &value).map_err(unreadable)?))
+            }
+            (state, None) => return Err(unreadable(format!("{} without a resolution", state.name()))),
+        };
+        let mut question = StoredQuestion::new(id, request, row.get("asked_ms")?, Cursor(n.unsigned_abs()));
+        let left = row.get::<_, Option<u64>>("left_ms")?.unwrap_or(question.asked_ms);
+        question.asker = match row.get("asker_died")? {
+            true => AskerPresence::Died(left),
+            false => AskerPresence::Left(left),
+        };
+        question.expires_ms = row.get("expires_ms")?;
+        question.delivered_ms = row.get("delivered_ms")?;
+        question.ending = ending;
+        question.read_ms = now_ms;
+        // A program of an earlier version that still waits says so in the row itself.
+        let waiters = [row.get::<_, Option<String>>("waiters")?, row.get("asker")?];
+        let waiters = waiters.iter().flatten().flat_map(|names| names.split(' ')).map(str::to_owned).collect();
+        Ok(StoredRow {
+            n,
+            attempt: row.get("answer_key")?,
+            claim: row.get("claim")?,
+            conversation: row.get("conversation")?,
+            waiters,
+            question,
+        })
+    }
+}

@@ -1,0 +1,176 @@
+//! The thread that owns a store's connection: it does what callers send, and tells watchers what has happened.
+//!
+//! Without watchers it sleeps until the next call. With watchers it looks whenever the file has changed, when a deadline is
+//! due, and once a minute, because a notice of a change can be lost and a question must not be.
+
+use super::database::Database;
+use crate::changes::{FileWatcher, SETTLE};
+use askuser::store::{Act, Principal, StoreError, Watch, Watched, Watchers};
+use futures_channel::oneshot;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How long the store is left alone at most while there are watchers.
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
+/// The same where the system cannot tell of changes, and how soon to look again when the store could not be read.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How many events are read at once.
+const BATCH: u32 = 1000;
+
+/// What the thread is sent.
+pub(super) enum Message {
+    /// Do this.
+    Call(Box<dyn FnOnce(&mut Database) + Send>),
+    /// Tell this principal what happens.
+    Watch { by: Principal, what: Watched, reply: oneshot::Sender<Result<Watch, StoreError>> },
+    /// The file may have changed.
+    Changed,
+    /// No caller is left.
+    Close,
+}
+
+pub(super) struct Thread {
+    database: Database,
+    messages: Receiver<Message>,
+    /// For the watcher of the file.
+    sender: Sender<Message>,
+    watchers: Watchers,
+    file_watcher: Option<FileWatcher>,
+    /// The last event that the watchers were told of.
+    told: u64,
+    /// Since when the store could not be read: watchers are told once it can, and not at once.
+    behind: Option<Instant>,
+    /// When to look again after a notice, in case the change was not visible yet.
+    settle: [Instant; SETTLE.len()],
+}
+
+impl Thread {
+    pub(super) fn new(database: Database, sender: Sender<Message>, messages: Receiver<Message>) -> Thread {
+        Thread {
+            database,
+            messages,
+            sender,
+            watchers: Watchers::default(),
+            file_watcher: None,
+            told: 0,
+            behind: None,
+            settle: SETTLE.map(|_| Instant::now()),
+        }
+    }
+
+    pub(super) fn start(mut self) -> io::Result<()> {
+        std::thread::Builder::new().name("askuser-store".into()).spawn(move || self.run()).map(drop)
+    }
+
+    fn run(&mut self) {
+        loop {
+            let message = match self.patience() {
+                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(patience) => self.messages.recv_timeout(patience),
+            };
+            let may_have_changed = match message {
+                Ok(Message::Call(work)) => {
+                    // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
+                    let database = &mut self.database;
+                    let _ = catch_unwind(AssertUnwindSafe(|| {
+                        database.expire_due();
+                        work(database);
+                    }));
+                    if self.database.take_read_failure() {
+                        self.behind.get_or_insert_with(Instant::now);
+                    }
+                    self.database.take_written()
+                }
+                Ok(Message::Watch { by, what, reply }) => {
+                    let _ = reply.send(self.watch(&by, what));
+                    false
+                }
+                Ok(Message::Changed) => {
+                    self.settle = SETTLE.map(|after| Instant::now() + after);
+                    if let Some(watcher) = &self.file_watcher {
+                        watcher.heard();
+                    }
+                    true
+                }
+                Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.database.expire_due();
+                    self.watchers.forget_closed();
+                    true
+                }
+            };
+            if self.watchers.is_empty() {
+                self.file_watcher = None;
+            } else if may_have_changed {
+                self.tell();
+            }
+        }
+    }
+
+    /// How long to wait for the next message; without watchers for as long as it takes.
+    fn patience(&mut self) -> Option<Duration> {
+        if self.watchers.is_empty() {
+            return None;
+        }
+        let poll = match self.behind.is_some() || self.file_watcher.is_none() {
+            true => RETRY_DELAY,
+            false => POLL_INTERVAL,
+        };
+        let due = self.database.next_due().unwrap_or(poll);
+        let now = Instant::now();
+        let settle = self.settle.iter().filter_map(|at| at.checked_duration_since(now)).min().unwrap_or(poll);
+        Some(poll.min(due).min(settle))
+    }
+
+    fn watch(&mut self, by: &Principal, what: Watched) -> Result<Watch, StoreError> {
+        match &what {
+            Watched::All => by.check(Act::Follow)?,
+            Watched::Question(id) => drop(self.database.get(by, &id.into())?),
+        }
+        // Those who are there already hear of what is past first.
+        self.tell();
+        if self.watchers.is_empty() {
+            self.file_watcher = FileWatcher::of(self.database.path(), {
+                let sender = self.sender.clone();
+                move || drop(sender.send(Message::Changed))
+            });
+            self.told = self.database.last_event()?;
+        }
+        Ok(self.watchers.add(&what))
+    }
+
+    /// Tells watchers what has happened since.
+    fn tell(&mut self) {
+        if self.watchers.is_empty() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
+            return;
+        }
+        match self.tell_events() {
+            Ok(()) => {}
+            // To try again is of no use.
+            Err(error @ StoreError::Damaged { .. }) => self.watchers.disconnect(&error),
+            Err(_) => self.behind = Some(Instant::now()),
+        }
+    }
+
+    fn tell_events(&mut self) -> Result<(), StoreError> {
+        loop {
+            let stretch = self.database.events(self.told, BATCH)?;
+            if stretch.gap || self.behind.is_some() {
+                self.told = self.database.last_event()?;
+                self.behind = None;
+                self.watchers.tell_lagged();
+                return Ok(());
+            }
+            let is_last = stretch.events.len() < BATCH as usize;
+            for event in stretch.events {
+                self.told = event.seq;
+                self.watchers.tell(&event);
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}

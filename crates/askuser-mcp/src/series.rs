@@ -1,0 +1,26 @@
+//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one.
+
+use askuser::store::Series;
+use askuser::{Context, Origin, Purpose, QuestionSet};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+/// The asker: one client in one folder, in any of its processes.
+pub(crate) fn session(origin: &Origin) -> String {
+    json!(["mcp", origin.agent, origin.folder, origin.host]).to_string()
+}
+
+/// The questions that are the same as this one.
+pub(crate) fn series(
+    session: &str,
+    conversation: &str,
+    set: &QuestionSet,
+    context: Option<&Context>,
+    purpose: Purpose,
+) -> Series {
+    // The order in which a model writes fields does not matter.
+    let mut asked = json!([set.input(), context]);
+    asked.sort_all_objects();
+    let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Series { name: json!([session, digest, purpose]).to_string(), conversation: conversation.to_owned() }
+}

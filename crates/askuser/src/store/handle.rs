@@ -1,0 +1,152 @@
+//! A store as one principal uses it.
+
+use super::{
+    Attempt, Call, Change, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Put,
+    QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+};
+use crate::outcome::Outcome;
+use crate::request::Request;
+use std::fmt;
+use std::sync::Arc;
+
+/// A store, and who uses it. See [`Store`] for what each call does.
+#[derive(Clone)]
+pub struct Handle {
+    store: Arc<dyn Store>,
+    principal: Principal,
+}
+
+macro_rules! forward {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
+        #[doc = concat!("[`Store::", stringify!($name), "`]")]
+        pub fn $name(&self, $($argument: $kind),*) -> Call<$output> {
+            self.store.$name(&self.principal, $($argument),*)
+        }
+    )*};
+}
+
+impl Handle {
+    /// This store, used by this principal.
+    pub fn new(store: Arc<dyn Store>, principal: Principal) -> Handle {
+        Handle { store, principal }
+    }
+
+    /// The same store, used by another one.
+    pub fn by(&self, principal: Principal) -> Handle {
+        Handle { store: self.store.clone(), principal }
+    }
+
+    /// Who uses it.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    forward! {
+        put(request: &Request, series: Option<&Series>) -> Put;
+        resolve(abbreviation: &str) -> Vec<QuestionId>;
+        claim(id: &QuestionId, attempt: &Attempt) -> Claim;
+        attach(id: &QuestionId) -> Attachment;
+        delivered(id: &QuestionId) -> ();
+        save_draft(id: &QuestionId, draft: &Draft) -> ();
+        draft(id: &QuestionId) -> Draft;
+        list(filter: &Filter) -> Page;
+        count(filter: &Filter) -> u64;
+        events(after: u64, limit: u32) -> Events;
+        watch(what: &Watched) -> Watch;
+        show_list() -> Attachment;
+        is_list_shown() -> bool;
+        note_failure(failure: Option<&NotifierFailure>) -> ();
+        last_failure() -> Option<NotifierFailure>;
+    }
+
+    /// [`Store::get`]
+    pub fn get(&self, which: impl Into<Which>) -> Call<StoredQuestion> {
+        self.store.get(&self.principal, &which.into())
+    }
+
+    /// [`Store::end`]
+    pub fn end(&self, which: impl Into<Which>, end: &End, attempt: &Attempt) -> Call<Ending> {
+        self.store.end(&self.principal, &which.into(), end, attempt)
+    }
+
+    /// [`Store::hold`]
+    pub fn hold(&self, which: impl Into<Which>) -> Call<()> {
+        self.store.hold(&self.principal, &which.into())
+    }
+
+    /// Ends a question with an outcome of this principal's.
+    pub fn answer(&self, which: impl Into<Which>, outcome: Outcome, attempt: &Attempt) -> Call<Ending> {
+        self.end(which, &outcome.into(), attempt)
+    }
+
+    /// Takes a question back.
+    pub fn withdraw(&self, which: impl Into<Which>, attempt: &Attempt) -> Call<Ending> {
+        self.end(which, &End::Withdraw, attempt)
+    }
+
+    /// Completes when the question has ended. Dropping it stops the waiting, and nothing else.
+    ///
+    /// # Errors
+    /// Where the store is gone, or there is no such question. A store that cannot be read for a while is waited for.
+    pub async fn wait(&self, id: &QuestionId) -> Result<Ending, StoreError> {
+        let mut watch = self.watch(&Watched::Question(id.clone())).await?;
+        loop {
+            match self.get(id).await {
+                Ok(StoredQuestion { ending: Some(ending), .. }) => return Ok(ending),
+                // It says that the watcher lagged once it can be read again.
+                Ok(_) | Err(StoreError::Unavailable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            if let Change::Disconnected(why) = watch.next().await {
+                return Err(why);
+            }
+        }
+    }
+
+    /// Completes when every call that was made before is done, by this handle or another.
+    pub fn flush(&self) -> Call<()> {
+        self.store.flush()
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("principal", &self.principal).finish_non_exhaustive()
+    }
+}
+
+/// Says that somebody is there: waits for an answer, looks at a list. Dropping it says that they are not.
+#[must_use = "dropping it says that nobody is there any more"]
+pub struct Attachment(Option<Box<dyn FnOnce() -> Call<()> + Send + Sync>>);
+
+impl Attachment {
+    /// An attachment that ends by making this call.
+    pub fn new(end: impl FnOnce() -> Call<()> + Send + Sync + 'static) -> Attachment {
+        Attachment(Some(Box::new(end)))
+    }
+
+    /// Ends it, and completes when the store knows.
+    ///
+    /// # Errors
+    /// Where the store cannot be written.
+    pub async fn detach(mut self) -> Result<(), StoreError> {
+        match self.0.take() {
+            Some(end) => end().await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            drop(end());
+        }
+    }
+}
+
+impl fmt::Debug for Attachment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Attachment")
+    }
+}

@@ -1,0 +1,128 @@
+//! Where questions wait for their person: the one seam to a file, a server or a database that keeps them.
+//!
+//! A question is put before a person sees it, and ends once. A final state absorbs: a later attempt is told how it ended, by
+//! whom, through what and when. What a caller writes decides nothing of that: a store is used through a [`Handle`] that is
+//! bound to a [`Principal`], and the store stamps who, through what and when.
+//!
+//! **A call is on its way when the method returns**; its future only waits for the reply. To drop the future takes nothing
+//! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
+//! process makes about one question take effect in the order in which it made them; those of several processes in any.
+
+mod error;
+mod handle;
+mod list;
+mod principal;
+mod question;
+mod series;
+mod watch;
+
+pub use error::StoreError;
+pub use handle::{Attachment, Handle};
+pub use list::{Cursor, Filter, Page, words};
+pub use principal::{Act, Principal, Scope};
+pub use question::{AskerPresence, Attempt, Claim, Draft, End, Ending, QuestionId, State, StoredQuestion, Which};
+pub use series::{Earlier, PERMISSION_LASTS, Series, lasts};
+pub use watch::{Change, Events, StoreEvent, Watch, WatchSender, Watched, Watchers};
+
+use crate::request::Request;
+use std::future::Future;
+use std::pin::Pin;
+
+/// A call that is on its way.
+pub type Call<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
+
+/// The longest draft that is kept, in bytes of JSON: four answers of the longest text that may be typed.
+pub const MAX_DRAFT: usize = 64 * 1024;
+
+/// Keeps questions until they are answered. What every store must do is what `askuser-conformance` tests.
+///
+/// Every method but [`Store::flush`] fails with [`StoreError::Forbidden`] where the principal may not do it, with
+/// [`StoreError::NotFound`] where there is no such question, and as the store itself does.
+pub trait Store: Send + Sync {
+    /// Keeps a request unless its key is known already, or its series has a question that is open to it
+    /// ([`Earlier::is_open`]), and says what is known of it. It is on the disk when this completes, and this caller is
+    /// attached to it.
+    ///
+    /// [`StoreError::OtherQuestion`] where the key names a different question.
+    fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put>;
+
+    /// A question.
+    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion>;
+
+    /// Some of the ids that begin so; all, if there are fewer than a handful. For people who abbreviate.
+    fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>>;
+
+    /// Ends a pending question, synced. Of all attempts one wins; the same attempt repeated gets the same ending.
+    ///
+    /// [`StoreError::Ended`] where another one was first; [`StoreError::Misfit`] where it is no outcome of the question.
+    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending>;
+
+    /// Uses up a permission that was given, synced, and counts it as delivered. Of all attempts one wins, and only until
+    /// [`PERMISSION_LASTS`] has passed; a claim that cannot be written is none.
+    fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim>;
+
+    /// Waits for the answer, until the attachment is dropped. How a store notices that a waiter has died is its own business.
+    fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment>;
+
+    /// The asker has the answer, and has stored it.
+    fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()>;
+
+    /// A person holds the clock: the question has no deadline any more.
+    fn hold(&self, by: &Principal, which: &Which) -> Call<()>;
+
+    /// Keeps what this person has typed and not sent; an empty draft forgets it. Bounded by [`MAX_DRAFT`], and gone with the
+    /// question.
+    fn save_draft(&self, by: &Principal, id: &QuestionId, draft: &Draft) -> Call<()>;
+
+    /// What this person has typed, at this surface or another, and not sent.
+    fn draft(&self, by: &Principal, id: &QuestionId) -> Call<Draft>;
+
+    /// Questions that the principal sees.
+    fn list(&self, by: &Principal, filter: &Filter) -> Call<Page>;
+
+    /// How many questions a list has, from its cursor on, whatever its limit.
+    fn count(&self, by: &Principal, filter: &Filter) -> Call<u64>;
+
+    /// What happened after this sequence number, the earliest first, at most `limit` of it.
+    fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events>;
+
+    /// What happens from now on, in this process or in another. A passed deadline is something that happens.
+    fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch>;
+
+    /// A list of questions is before a person's eyes, until the attachment is dropped.
+    fn show_list(&self, by: &Principal) -> Call<Attachment>;
+
+    /// Whether a list of questions is before a person's eyes.
+    fn is_list_shown(&self, by: &Principal) -> Call<bool>;
+
+    /// Remembers that calling a person to a question failed; `None` forgets it.
+    fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()>;
+
+    /// How calling a person to a question failed last.
+    fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>>;
+
+    /// Completes when every call that was made before is done.
+    fn flush(&self) -> Call<()>;
+}
+
+/// What is known of a request that was put.
+#[derive(Debug)]
+pub struct Put {
+    /// Whether it was not there before.
+    pub is_new: bool,
+    /// What is stored: pending, or ended already. Of a series it may be another request with the same questions.
+    pub question: StoredQuestion,
+    /// Says that the caller waits for it.
+    pub attachment: Attachment,
+}
+
+/// A person could not be called to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotifierFailure {
+    /// When, in milliseconds since 1970; the store says.
+    pub at_ms: u64,
+    /// What failed.
+    pub what: String,
+    /// How, in its own words.
+    pub why: String,
+}

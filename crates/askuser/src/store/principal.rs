@@ -1,0 +1,169 @@
+//! Who acts on a store, and what they may do. A store is never used by a bare call: it stamps its records with the principal,
+//! and refuses what that principal may not do.
+//!
+//! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock |
+//! |---|---|---|---|---|---|---|
+//! | a person | – | what is for them | what is for them | what is for them | – | yes |
+//! | an agent | its own | its own | – | its own | its own | – |
+//! | a policy | – | everything | plain questions | – | – | – |
+//!
+//! In a local file this is a record of honest programs; behind a server it is a wall.
+
+use super::{End, StoreError};
+use crate::outcome::{Outcome, Status};
+use crate::request::{Origin, Purpose, Request};
+use crate::resolution::{Resolution, Via};
+
+/// Who acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    Person { name: String, via: Via, device: Option<String> },
+    Agent { name: Option<String> },
+    Policy { via: Via },
+}
+
+/// What a principal is about to do.
+#[derive(Clone, Copy, Debug)]
+pub enum Act<'a> {
+    /// Put this request.
+    Ask(&'a Request),
+    /// Read this question.
+    See(&'a Request),
+    /// End this question so.
+    End(&'a Request, &'a End),
+    /// Wait for this question, take its answer, use its permission.
+    Use(&'a Request),
+    /// Keep a draft of an answer to this question, or stop its clock.
+    Consider(&'a Request),
+    /// Follow everything that happens.
+    Follow,
+}
+
+impl Principal {
+    /// A person at the surface that this says. Where no person is asked at such a surface, it is a policy that acts.
+    pub fn person(name: impl Into<String>, via: Via) -> Principal {
+        Principal(match via.is_a_person() {
+            true => Kind::Person { name: name.into(), via, device: None },
+            false => Kind::Policy { via },
+        })
+    }
+
+    /// An agent that asks from there.
+    pub fn agent(origin: &Origin) -> Principal {
+        Principal(Kind::Agent { name: origin.agent.clone() })
+    }
+
+    /// The same person at this device.
+    pub fn on_device(self, device: impl Into<String>) -> Principal {
+        Principal(match self.0 {
+            Kind::Person { name, via, .. } => Kind::Person { name, via, device: Some(device.into()) },
+            other => other,
+        })
+    }
+
+    /// Their name, where they have one.
+    pub fn name(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Person { name, .. } => Some(name),
+            Kind::Agent { name } => name.as_deref(),
+            Kind::Policy { .. } => None,
+        }
+    }
+
+    /// Whether a person acts.
+    pub fn is_a_person(&self) -> bool {
+        matches!(self.0, Kind::Person { .. })
+    }
+
+    /// Which questions they see; a list holds no others.
+    pub fn scope(&self) -> Scope<'_> {
+        match &self.0 {
+            Kind::Person { name, .. } => Scope::For(name),
+            Kind::Agent { name } => Scope::Of(name.as_deref()),
+            Kind::Policy { .. } => Scope::Everything,
+        }
+    }
+
+    /// Refuses what they may not do. Every store asks this, with the question as it is stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Forbidden`], with the reason.
+    pub fn check(&self, act: Act<'_>) -> Result<(), StoreError> {
+        let forbidden = |why: &str| Err(StoreError::Forbidden(why.to_owned()));
+        match (&self.0, act) {
+            (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => match self.sees(request)
+            {
+                true => Ok(()),
+                false => forbidden("it is a question of another agent"),
+            },
+            (Kind::Agent { .. }, Act::End(request, End::Withdraw)) => match self.sees(request) {
+                true => Ok(()),
+                false => forbidden("an agent withdraws its own questions only"),
+            },
+            (Kind::Agent { .. }, Act::End(_, End::Resolve { .. })) => forbidden("an agent cannot answer"),
+            (Kind::Agent { .. }, Act::Consider(_)) => forbidden("only a person drafts an answer or stops the clock"),
+            (Kind::Agent { .. }, Act::Follow) => forbidden("an agent follows its own questions only"),
+            (_, Act::End(_, End::Resolve { outcome, .. }))
+                if matches!(outcome.status(), Status::TimedOut | Status::Unavailable { .. }) =>
+            {
+                forbidden("that time ran out, or no person was reached, is no answer")
+            }
+            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => match request.key().purpose() {
+                Purpose::Permission | Purpose::Plan => {
+                    forbidden("only a person gives permission or approves a plan, no file and no rule")
+                }
+                _ => Ok(()),
+            },
+            (Kind::Policy { .. }, Act::See(_)) => Ok(()),
+            (Kind::Policy { .. }, _) => forbidden("a policy answers, and does nothing else"),
+            (Kind::Person { .. }, Act::Ask(_) | Act::Use(_)) => forbidden("a person answers; an agent asks and waits"),
+            (Kind::Person { .. }, Act::See(request) | Act::End(request, _) | Act::Consider(request)) => {
+                match self.sees(request) {
+                    true => Ok(()),
+                    false => forbidden("the question is for somebody else"),
+                }
+            }
+            (Kind::Person { .. }, Act::Follow) => Ok(()),
+        }
+    }
+
+    /// Whether a question is theirs, or for them.
+    pub fn sees(&self, request: &Request) -> bool {
+        match self.scope() {
+            Scope::Everything => true,
+            Scope::For(name) => request.audience().is_empty() || request.audience().iter().any(|one| one == name),
+            Scope::Of(name) => request.origin().agent.as_deref() == name,
+        }
+    }
+
+    /// An outcome with their provenance: what the store records.
+    pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
+        let resolution = match &self.0 {
+            Kind::Person { name, via, device } => {
+                let resolution = Resolution::new(outcome, *via).with_by(name);
+                match device {
+                    Some(device) => resolution.with_device(device),
+                    None => resolution,
+                }
+            }
+            Kind::Policy { via } => Resolution::new(outcome, *via),
+            // Refused before it comes to this; it would be nobody's answer.
+            Kind::Agent { .. } => Resolution::unavailable("an agent cannot answer"),
+        };
+        resolution.with_time(at_ms)
+    }
+}
+
+/// Which questions a principal sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// All there are.
+    Everything,
+    /// Those that are for everybody, or for this person.
+    For(&'a str),
+    /// Those of this agent.
+    Of(Option<&'a str>),
+}

@@ -1,0 +1,371 @@
+//! A question as it is kept, and how it ends.
+
+use super::{Cursor, Principal};
+use crate::outcome::{Answer, Outcome, Status};
+use crate::request::{Request, RequestKey};
+use crate::resolution::Resolution;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Names a question in its store: whole, never abbreviated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct QuestionId(String);
+
+impl QuestionId {
+    /// How long an id may be.
+    const MAX: usize = 32;
+    /// The shortest there is.
+    const MIN: usize = 12;
+
+    /// An id as it is written, in any case; `None` for a text that is none, an abbreviation for instance.
+    pub fn parse(text: &str) -> Option<QuestionId> {
+        let is_id = (Self::MIN..=Self::MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then(|| QuestionId(text.to_ascii_lowercase()))
+    }
+
+    /// As it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// How a question is named: by its store, or by its asker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one with this id.
+    Id(QuestionId),
+    /// The one that was put with this key.
+    Key(RequestKey),
+}
+
+impl From<&QuestionId> for Which {
+    fn from(id: &QuestionId) -> Which {
+        Which::Id(id.clone())
+    }
+}
+
+impl From<&RequestKey> for Which {
+    fn from(key: &RequestKey) -> Which {
+        Which::Key(key.clone())
+    }
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Which::Id(id) => id.fmt(f),
+            Which::Key(key) => key.fmt(f),
+        }
+    }
+}
+
+/// Names one attempt to end a question, or to use a permission. The same attempt repeated, after a reply was lost, gets the
+/// same result; no two attempts have the same name, so make it random.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt(String);
+
+impl Attempt {
+    /// The attempt of this name.
+    pub fn new(name: impl Into<String>) -> Attempt {
+        Attempt(name.into())
+    }
+
+    /// Its name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How somebody wants to end a question. Who that is, through what and when is not for them to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With an outcome.
+    Resolve {
+        /// What came of asking.
+        outcome: Outcome,
+        /// What the answer says of itself: kept, and decides nothing.
+        claim: Map<String, Value>,
+    },
+    /// Take it back.
+    Withdraw,
+}
+
+impl End {
+    /// The ending that is recorded for this principal at this time.
+    pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
+        match self {
+            End::Resolve { outcome, claim } => {
+                Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_claim(claim.clone()))
+            }
+            End::Withdraw => {
+                Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
+            }
+        }
+    }
+}
+
+impl From<Outcome> for End {
+    fn from(outcome: Outcome) -> End {
+        End::Resolve { outcome, claim: Map::new() }
+    }
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With a resolution.
+    Resolved(Resolution),
+    /// It was taken back.
+    Withdrawn {
+        /// By whom, as they say.
+        by: String,
+        /// When, in milliseconds since 1970.
+        at_ms: u64,
+    },
+}
+
+impl Ending {
+    /// The state it leaves.
+    pub fn state(&self) -> State {
+        match self {
+            Ending::Withdrawn { .. } => State::Withdrawn,
+            Ending::Resolved(resolution) => match resolution.outcome().status() {
+                Status::Answered => State::Answered,
+                Status::Cancelled | Status::Unavailable { .. } => State::Cancelled,
+                Status::Declined { .. } => State::Declined,
+                Status::Discuss { .. } => State::Discuss,
+                Status::TimedOut => State::TimedOut,
+            },
+        }
+    }
+
+    /// When, in milliseconds since 1970, where that is known.
+    pub fn at_ms(&self) -> Option<u64> {
+        match self {
+            Ending::Resolved(resolution) => resolution.at_ms(),
+            Ending::Withdrawn { at_ms, .. } => Some(*at_ms),
+        }
+    }
+
+    /// Who ended it, as far as that is known.
+    pub fn by(&self) -> Option<&str> {
+        match self {
+            Ending::Resolved(resolution) => resolution.by(),
+            Ending::Withdrawn { by, .. } => Some(by),
+        }
+    }
+
+    /// The resolution, unless it was taken back.
+    pub fn resolution(&self) -> Option<&Resolution> {
+        match self {
+            Ending::Resolved(resolution) => Some(resolution),
+            Ending::Withdrawn { .. } => None,
+        }
+    }
+}
+
+/// Where a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "they are the statuses of an outcome, and two more")]
+pub enum State {
+    /// Waits for its person.
+    Pending,
+    Answered,
+    Cancelled,
+    Declined,
+    Discuss,
+    TimedOut,
+    /// Taken back before anybody answered.
+    Withdrawn,
+}
+
+impl State {
+    /// Every state there is.
+    pub const ALL: [State; 7] = [
+        State::Pending,
+        State::Answered,
+        State::Cancelled,
+        State::Declined,
+        State::Discuss,
+        State::TimedOut,
+        State::Withdrawn,
+    ];
+
+    /// The name as JSON spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Pending => "pending",
+            State::Answered => "answered",
+            State::Cancelled => "cancelled",
+            State::Declined => "declined",
+            State::Discuss => "discuss",
+            State::TimedOut => "timed_out",
+            State::Withdrawn => "withdrawn",
+        }
+    }
+
+    /// The state of this name.
+    pub fn named(name: &str) -> Option<State> {
+        State::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A question as it is kept. Times are the store's, in milliseconds since 1970.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoredQuestion {
+    /// Names it.
+    pub id: QuestionId,
+    /// What is asked.
+    pub request: Arc<Request>,
+    /// When it was put.
+    pub asked_ms: u64,
+    /// When it gives up.
+    pub expires_ms: Option<u64>,
+    /// How it ended; `None` while it is pending.
+    pub ending: Option<Ending>,
+    /// When the asker got the answer.
+    pub delivered_ms: Option<u64>,
+    /// Whether the asker still waits for the answer.
+    pub asker: AskerPresence,
+    /// When this was read.
+    pub read_ms: u64,
+    /// Its place in a list.
+    pub cursor: Cursor,
+}
+
+impl StoredQuestion {
+    /// A question that was just put.
+    pub fn new(id: QuestionId, request: Arc<Request>, asked_ms: u64, cursor: Cursor) -> StoredQuestion {
+        // Databases count no further.
+        let latest = i64::MAX.unsigned_abs();
+        let expires = |deadline| asked_ms.saturating_add(milliseconds(deadline)).min(latest);
+        let expires_ms = request.deadline().map(expires);
+        StoredQuestion {
+            id,
+            request,
+            asked_ms,
+            expires_ms,
+            ending: None,
+            delivered_ms: None,
+            asker: AskerPresence::Left(asked_ms),
+            read_ms: asked_ms,
+            cursor,
+        }
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> State {
+        self.ending.as_ref().map_or(State::Pending, Ending::state)
+    }
+
+    /// How long it may still be answered; `None` for as long as it takes.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.expires_ms.map(|at| Duration::from_millis(at.saturating_sub(self.read_ms)))
+    }
+
+    /// How long ago it was asked.
+    pub fn age(&self) -> Duration {
+        Duration::from_millis(self.read_ms.saturating_sub(self.asked_ms))
+    }
+}
+
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Whether the asker still waits. The question is there either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskerPresence {
+    /// A process waits for the answer.
+    Waits,
+    /// It stopped waiting then, in milliseconds since 1970.
+    Left(u64),
+    /// It died; this is when that was noticed, in milliseconds since 1970.
+    Died(u64),
+}
+
+/// What a person has typed and not sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Draft(pub Vec<Answer>);
+
+/// What became of the wish to use a permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is this attempt's, and no other's.
+    Won,
+    /// It has been used, at this time in milliseconds since 1970.
+    Used(u64),
+    /// It was given too long ago.
+    Lapsed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resolution::Via;
+
+    #[test]
+    fn every_state_is_listed_and_spelled_as_serde_spells_it() {
+        for state in State::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
+            assert_eq!(State::named(state.name()), Some(state));
+        }
+    }
+
+    #[test]
+    fn an_ending_says_how_when_and_by_whom() {
+        for (status, state) in [
+            (Status::Answered, State::Answered),
+            (Status::Cancelled, State::Cancelled),
+            (Status::Unavailable { reason: "gone".into() }, State::Cancelled),
+            (Status::Declined { reason: None }, State::Declined),
+            (Status::Discuss { message: None }, State::Discuss),
+            (Status::TimedOut, State::TimedOut),
+        ] {
+            let resolution = Outcome::of(status, Vec::new()).through(Via::Web).with_by("ada").with_time(7);
+            let ending = Ending::Resolved(resolution.clone());
+            assert_eq!((ending.state(), ending.at_ms(), ending.by()), (state, Some(7), Some("ada")));
+            assert_eq!(ending.resolution(), Some(&resolution));
+        }
+        let withdrawn = Ending::Withdrawn { by: "bob".into(), at_ms: 8 };
+        assert_eq!((withdrawn.state(), withdrawn.at_ms()), (State::Withdrawn, Some(8)));
+        assert_eq!((withdrawn.by(), withdrawn.resolution()), (Some("bob"), None));
+    }
+
+    #[test]
+    fn an_id_is_whole_and_hexadecimal() {
+        assert_eq!(QuestionId::parse("3F2A9C0D11AA").unwrap().as_str(), "3f2a9c0d11aa");
+        for none in ["", "3f2a9c0d11a", "3f2a9c0d11ag", "3f2a9c0d11aa ", "../../x/y/z/a", &"a".repeat(33)] {
+            assert_eq!(QuestionId::parse(none), None, "{none:?}");
+        }
+    }
+
+    #[test]
+    fn the_principal_decides_who_answered_and_not_the_answer() {
+        let claim = Map::from_iter([("by".to_owned(), Value::from("root"))]);
+        let end = End::Resolve { outcome: Outcome::cancelled(), claim: claim.clone() };
+        let ada = Principal::person("ada", Via::Web).on_device("phone");
+        let Ending::Resolved(resolution) = end.stamped(&ada, 7) else { panic!("an outcome") };
+        assert_eq!((resolution.by(), resolution.via(), resolution.at_ms()), (Some("ada"), Some(Via::Web), Some(7)));
+        assert_eq!((resolution.device(), resolution.claim()), (Some("phone"), Some(&claim)));
+        let file = Principal::person("ada", Via::AnswersFile);
+        let Ending::Resolved(resolution) = end.stamped(&file, 7) else { panic!("an outcome") };
+        assert_eq!(
+            (resolution.by(), resolution.is_a_persons()),
+            (None, false),
+            "a file is no person, whoever names it"
+        );
+    }
+}

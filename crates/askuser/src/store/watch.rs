@@ -1,0 +1,238 @@
+//! What happens in a store, as it happens.
+
+use super::{QuestionId, State, StoreError};
+use serde::Serialize;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+/// Something that happened to a question. Events are only ever added.
+///
+/// They become visible in the order of their numbers: a reader that has seen one never finds a smaller number later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StoreEvent {
+    /// Grows, and never repeats in a store.
+    pub seq: u64,
+    /// The question.
+    pub id: QuestionId,
+    /// The state it took.
+    pub state: State,
+    /// When, in milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// A stretch of events.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    /// The earliest first.
+    pub events: Vec<StoreEvent>,
+    /// Whether some are missing between the number asked for and the first of these: a follower reads everything anew.
+    pub gap: bool,
+}
+
+/// What to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// Everything.
+    All,
+    /// One question.
+    Question(QuestionId),
+}
+
+/// What a watcher hears.
+#[derive(Debug)]
+pub enum Change {
+    /// This happened.
+    Event(StoreEvent),
+    /// More happened than was kept for a slow watcher, or the store could not be read for a while: look at everything anew.
+    Lagged,
+    /// The store is gone, and nothing more is heard.
+    Disconnected(StoreError),
+}
+
+/// A stream of changes, from the moment it was made. Dropping it ends the watching.
+pub struct Watch {
+    queue: Arc<Mutex<Queue>>,
+}
+
+struct Queue {
+    changes: VecDeque<Change>,
+    waker: Option<Waker>,
+}
+
+/// How many changes are kept for a watcher that does not look.
+const CAPACITY: usize = 1024;
+
+impl Watch {
+    /// A watch, and the end by which its store tells it.
+    pub fn new() -> (WatchSender, Watch) {
+        let queue = Arc::new(Mutex::new(Queue { changes: VecDeque::new(), waker: None }));
+        (WatchSender(Arc::downgrade(&queue)), Watch { queue })
+    }
+
+    /// The next change.
+    pub async fn next(&mut self) -> Change {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The next change, if there is one; the task is woken when there is.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Change> {
+        let mut queue = lock(&self.queue);
+        match queue.changes.pop_front() {
+            Some(change) => Poll::Ready(change),
+            None => {
+                queue.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// Tells a [`Watch`] what happens.
+#[derive(Clone, Debug)]
+pub struct WatchSender(Weak<Mutex<Queue>>);
+
+impl WatchSender {
+    /// Tells it; `false` once it was dropped. It never waits: of more than a watcher keeps it learns that it lagged.
+    pub fn send(&self, change: Change) -> bool {
+        let Some(queue) = self.0.upgrade() else { return false };
+        let waker = {
+            let mut queue = lock(&queue);
+            if queue.changes.len() >= CAPACITY {
+                queue.changes.clear();
+                queue.changes.push_back(Change::Lagged);
+            }
+            queue.changes.push_back(change);
+            queue.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        true
+    }
+
+    /// Whether the watch was dropped.
+    pub fn is_closed(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+/// The watchers of a store: which of them is told of what.
+#[derive(Debug, Default)]
+pub struct Watchers {
+    all: Vec<WatchSender>,
+    /// Most wait for one question each: however many there are, an event finds its own.
+    of_one: HashMap<QuestionId, Vec<WatchSender>>,
+    /// How many were added since those that were dropped were forgotten.
+    added: usize,
+}
+
+impl Watchers {
+    /// Whether there are none, as far as that was noticed: one that was dropped is noticed when it is to be told something.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty() && self.of_one.is_empty()
+    }
+
+    /// One more, that hears of this.
+    pub fn add(&mut self, what: &Watched) -> Watch {
+        self.added += 1;
+        if self.added > 2 * (CAPACITY + self.all.len() + self.of_one.len()) {
+            self.forget_closed();
+        }
+        let (sender, watch) = Watch::new();
+        match what {
+            Watched::All => self.all.push(sender),
+            Watched::Question(id) => self.of_one.entry(id.clone()).or_default().push(sender),
+        }
+        watch
+    }
+
+    /// Tells those that watch this question.
+    pub fn tell(&mut self, event: &StoreEvent) {
+        self.all.retain(|watcher| watcher.send(Change::Event(event.clone())));
+        if let Some(watchers) = self.of_one.get_mut(&event.id) {
+            watchers.retain(|watcher| watcher.send(Change::Event(event.clone())));
+            if watchers.is_empty() {
+                self.of_one.remove(&event.id);
+            }
+        }
+    }
+
+    /// Tells all of them to look at everything anew.
+    pub fn tell_lagged(&mut self) {
+        self.keep(|watcher| watcher.send(Change::Lagged));
+    }
+
+    /// Tells all of them that the store is gone, and why.
+    pub fn disconnect(&mut self, why: &StoreError) {
+        let why = why.chain();
+        self.keep(|watcher| {
+            let why = StoreError::damaged("cannot wait for the answer", why.clone());
+            watcher.send(Change::Disconnected(why))
+        });
+        *self = Watchers::default();
+    }
+
+    /// Forgets those that were dropped.
+    pub fn forget_closed(&mut self) {
+        self.added = 0;
+        self.keep(|watcher| !watcher.is_closed());
+    }
+
+    fn keep(&mut self, keep: impl Fn(&WatchSender) -> bool) {
+        self.all.retain(&keep);
+        self.of_one.retain(|_, watchers| {
+            watchers.retain(&keep);
+            !watchers.is_empty()
+        });
+    }
+}
+
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("changes", &self.changes.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn next(watch: &mut Watch) -> Option<Change> {
+        match watch.poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(change) => Some(change),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_watcher_that_does_not_look_is_told_that_it_lagged_and_hears_the_latest() {
+        let (sender, mut watch) = Watch::new();
+        let event =
+            |seq| StoreEvent { seq, id: QuestionId::parse("0123456789ab").unwrap(), state: State::Pending, at_ms: 0 };
+        for seq in 1..=CAPACITY as u64 {
+            assert!(sender.send(Change::Event(event(seq))));
+        }
+        assert!(matches!(next(&mut watch), Some(Change::Event(event)) if event.seq == 1), "nothing is missing yet");
+        for seq in 0..2 {
+            sender.send(Change::Event(event(CAPACITY as u64 + 1 + seq)));
+        }
+        assert!(matches!(next(&mut watch), Some(Change::Lagged)));
+        assert!(matches!(next(&mut watch), Some(Change::Event(event)) if event.seq == CAPACITY as u64 + 2));
+        assert!(next(&mut watch).is_none());
+        drop(watch);
+        assert!(sender.is_closed() && !sender.send(Change::Lagged));
+    }
+}
