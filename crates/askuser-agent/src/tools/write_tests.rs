@@ -185,3 +185,17 @@ async fn what_was_stopped_before_it_was_written_is_not_written_later() {
     cancel.cancel();
     assert!(change.apply(&test.context, &cancel).is_err() && !test.path("a").exists());
 }
+
+#[tokio::test]
+async fn what_is_saved_while_a_file_is_written_is_not_replaced() {
+    let test = TestFolder::new().with_file("old", "old");
+    for (path, meanwhile) in [("old", "saved meanwhile"), ("new", "made meanwhile")] {
+        let change = plan(&call(&Write::default(), json!({"path": path, "content": "x"})), &test.context).unwrap();
+        std::fs::write(test.path(path), meanwhile).unwrap();
+        let refused = change.apply(&test.context, &CancellationToken::new()).unwrap_err();
+        let expected =
+            format!("{path} was changed by another program meanwhile; nothing was written. Read it again first.");
+        assert_eq!((refused, test.text(path).as_str()), (ToolResult::error(expected), meanwhile));
+    }
+    assert_eq!(names(&test, "."), ["new", "old"]);
+}
