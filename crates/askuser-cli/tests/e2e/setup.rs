@@ -203,3 +203,90 @@ fn one_client_that_cannot_be_set_up_does_not_keep_the_others_from_it() {
         assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn what_a_program_saves_while_its_user_reads_the_change_is_not_overwritten() {
+    let saved = "{\n    \"theme\": \"dark\"\n}\n";
+    for args in [&["gemini"][..], &["gemini", "--remove"]] {
+        let stage = stage();
+        if args.contains(&"--remove") {
+            assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+        }
+        let mut terminal = init(&stage, args);
+        terminal.wait_for("Gemini CLI?");
+        // As a program saves that has the server by now and something else changed.
+        let saved = if args.contains(&"--remove") { gemini(&stage).replace("\"x\"", "\"y\"") } else { saved.into() };
+        fs::write(stage.path("new"), &saved).unwrap();
+        fs::rename(stage.path("new"), stage.path("home/.gemini/settings.json")).unwrap();
+        terminal.keys("1");
+        let ended = terminal.finish();
+        assert_eq!((ended.code, gemini(&stage)), (Some(2), saved), "{}", ended.stderr);
+        assert!(ended.stderr.contains("has changed meanwhile, and was left as it is"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_file_that_appears_while_its_user_reads_the_change_is_not_overwritten() {
+    let stage = stage();
+    let mut terminal = init(&stage, &["qwen"]);
+    terminal.wait_for("Add askuser to Qwen Code?");
+    let stage = stage.file("home/.qwen/settings.json", "{\"theirs\": 1}");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!(
+        (ended.code, stage.read("home/.qwen/settings.json").as_str()),
+        (Some(2), "{\"theirs\": 1}"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn several_at_once_lose_no_record_of_each_other() {
+    let stage = stage();
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    let all_at_once = |args: &[&str]| {
+        let started: Vec<_> = askuser_cli::args::CLIENTS
+            .iter()
+            .map(|client| (client, stage.spawn(&[&["init", client, "--yes"], args].concat())))
+            .collect();
+        for (client, process) in started {
+            let ended = process.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{client}: {}", String::from_utf8_lossy(&ended.stderr));
+        }
+    };
+    all_at_once(&[]);
+    let record: Value = serde_json::from_str(&stage.read("state/askuser/setup.json")).unwrap();
+    assert_eq!(record.as_object().unwrap().len(), askuser_cli::args::CLIENTS.len(), "{record}");
+    all_at_once(&["--remove"]);
+    assert_eq!(stage.read("state/askuser/setup.json"), "{}");
+    let files: Vec<_> = files_below(&stage.path("home"));
+    assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn several_for_the_same_client_add_it_once_and_it_can_be_undone() {
+    let stage = stage();
+    let started: Vec<_> = (0..6).map(|_| stage.spawn(&["init", "gemini", "--yes"])).collect();
+    for process in started {
+        let ended = process.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    assert_eq!(gemini(&stage).matches("\"askuser\"").count(), 2, "the name and the command: {}", gemini(&stage));
+    assert_eq!(stage.run(&["init", "gemini", "--remove", "--yes"]).code, Some(0));
+    assert_eq!(gemini(&stage), GEMINI);
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn what_undoes_a_change_is_there_where_the_file_could_not_be_written_and_says_nothing_false() {
+    let stage = stage();
+    let file = stage.path("home/.gemini/settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(2));
+    assert_eq!(stage.read("state/askuser/setup.json"), "{}");
+}
