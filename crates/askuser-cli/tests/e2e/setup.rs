@@ -290,3 +290,62 @@ fn what_undoes_a_change_is_there_where_the_file_could_not_be_written_and_says_no
     assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(2));
     assert_eq!(stage.read("state/askuser/setup.json"), "{}");
 }
+
+/// A project that others wrote.
+fn project() -> Stage {
+    let stage = stage();
+    fs::create_dir(stage.path(".git")).unwrap();
+    stage
+}
+
+#[test]
+fn a_projects_link_does_not_lead_to_a_file_of_the_users() {
+    let stage = project();
+    symlink(stage.path("home/.gemini"), stage.path(".gemini")).unwrap();
+    symlink("home/.gemini/settings.json", stage.path(".mcp.json")).unwrap();
+    for (client, expected) in
+        [("gemini", ".gemini is a link, must be a folder"), ("claude", ".mcp.json is a link, must be a regular file")]
+    {
+        for args in [&["--yes"][..], &["--yes", "--remove"], &["--print"]] {
+            let ended = stage.run(&[&["init", client, "--project"], args].concat());
+            assert_eq!((ended.code, gemini(&stage).as_str()), (Some(2), GEMINI), "{}", ended.stderr);
+            assert!(ended.stderr.contains(expected) && ended.stdout.is_empty(), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_waited_for_nor_read_without_end() {
+    let stage = project();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, stage.path(".mcp.json"), mode).unwrap();
+    symlink("/dev/zero", stage.path("opencode.json")).unwrap();
+    fs::create_dir(stage.path(".cursor")).unwrap();
+    fs::File::create(stage.path(".cursor/mcp.json")).unwrap().set_len(1 << 36).unwrap();
+    for (client, expected) in [
+        ("claude", ".mcp.json is a pipe, must be a regular file"),
+        ("opencode", "opencode.json is a link, must be a regular file"),
+        ("cursor", ".cursor/mcp.json is longer than 67108864 bytes"),
+    ] {
+        let ended = stage.run(&["init", client, "--project", "--yes"]);
+        assert!(ended.code == Some(2) && ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    // A link of the user's own leads where it leads, but not to what is no file.
+    let stage = stage.clone();
+    fs::remove_file(stage.path("home/.gemini/settings.json")).unwrap();
+    symlink("/dev/zero", stage.path("home/.gemini/settings.json")).unwrap();
+    let ended = stage.run(&["init", "gemini", "--yes"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("is a device, must be a regular file"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_question_names_the_file_that_is_changed_and_not_its_link_alone() {
+    let stage = stage().size(120, 40);
+    let (link, real) = (stage.path("home/.gemini/settings.json"), stage.path("home/dotfiles.json"));
+    fs::rename(&link, &real).unwrap();
+    symlink("../dotfiles.json", &link).unwrap();
+    let mut terminal = init(&stage, &["gemini"]);
+    terminal.wait_for("+++ ~/.gemini/settings.json -> ~/dotfiles.json");
+    terminal.keys("2");
+    terminal.finish();
+}

@@ -1,10 +1,23 @@
 //! A configuration file of another program: read as a whole, changed as a whole or not at all, and never over what that
 //! program saves at the same moment.
 
+use askuser_agent::regular_file::{self, Links};
 use askuser_agent::shared_file::{self, Original, Update, UpdateError};
 use askuser_cli::failure::{Failure, reason};
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// More than any client keeps in such a file.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner<'a> {
+    /// The user's: their links lead where they lead.
+    User,
+    /// That of the project in this folder, which others wrote: a link in it might lead to any file of the user's.
+    Project(&'a Path),
+}
 
 /// A file as it was found.
 pub(super) struct File {
@@ -23,18 +36,32 @@ impl File {
     /// Reads it; one that is not there is empty.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no text.
-    pub(super) fn read(path: &Path) -> Result<File, Failure> {
-        let failed = |error: io::Error| Failure::new(format!("cannot read {}: {}", path.display(), reason(&error)));
-        let real = match path.symlink_metadata() {
-            Ok(_) => path.canonicalize().map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Failure::new(format!("{} is a link that leads nowhere", path.display())),
-                _ => failed(error),
-            })?,
-            Err(_) => path.to_owned(),
+    /// Where it cannot be read, is no regular file, or no text.
+    pub(super) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
+                Failure::new(format!("{} {error}", path.display()))
+            }
+            _ => Failure::new(format!("cannot read {}: {}", path.display(), reason(&error))),
         };
-        let original = match std::fs::read(&real) {
-            Ok(bytes) => Some(Original { bytes, metadata: real.metadata().map_err(failed)? }),
+        let links = match owner {
+            Owner::User => Links::Follow,
+            Owner::Project(root) => {
+                check_folders(root, path)?;
+                Links::Refuse
+            }
+        };
+        let real = match owner {
+            Owner::User if path.symlink_metadata().is_ok() => {
+                path.canonicalize().map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Failure::new(format!("{} is a link that leads nowhere", path.display())),
+                    _ => failed(error),
+                })?
+            }
+            _ => path.to_owned(),
+        };
+        let original = match regular_file::read(&real, links, MAX_BYTES) {
+            Ok(bytes) => Some(Original { bytes, metadata: real.symlink_metadata().map_err(failed)? }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
@@ -115,5 +142,14 @@ impl File {
 fn remove_empty(folders: &[PathBuf]) {
     for folder in folders.iter().rev() {
         let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// Whether no link stands between a project's folder and one of its files.
+fn check_folders(root: &Path, file: &Path) -> Result<(), Failure> {
+    let inside = file.ancestors().skip(1).take_while(|folder| *folder != root);
+    match inside.into_iter().find(|folder| folder.is_symlink()) {
+        Some(link) => Err(Failure::new(format!("{} is a link, must be a folder", link.display()))),
+        None => Ok(()),
     }
 }

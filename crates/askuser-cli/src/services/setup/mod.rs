@@ -22,7 +22,7 @@ use askuser_cli::state_folder::state_folder;
 use askuser_cli::usage;
 use clap::ArgMatches;
 use clients::{Client, Home, SERVER};
-use file::File;
+use file::{File, Owner};
 use format::Entry;
 use serde_json::{Map, Value};
 use server_command::Programs;
@@ -114,7 +114,7 @@ impl Setup<'_> {
     fn read(&self, client: &Client) -> Result<(PathBuf, File), Failure> {
         if !self.args.get_flag("project") {
             let path = client.user_file(&self.home);
-            let file = File::read(&path)?;
+            let file = File::read(&path, Owner::User)?;
             return Ok((path, file));
         }
         let folder = std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
@@ -122,7 +122,7 @@ impl Setup<'_> {
         let path = client
             .project_file(&root)
             .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))?;
-        let file = File::read(&path)?;
+        let file = File::read(&path, Owner::Project(&root))?;
         Ok((path, file))
     }
 
@@ -179,7 +179,10 @@ impl Setup<'_> {
     /// What a client's file is called, and what has to change in it.
     fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
         let (path, file) = self.read(client)?;
-        let shown = self.home.shown(&path);
+        let shown = match file.path == path {
+            true => self.home.shown(&path),
+            false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
+        };
         let planned = match self.args.get_flag("remove") {
             true => removal(client, file, changes)?,
             false => addition(client, file, changes, &self.server(client)?)?,
