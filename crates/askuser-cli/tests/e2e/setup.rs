@@ -349,3 +349,83 @@ fn the_question_names_the_file_that_is_changed_and_not_its_link_alone() {
     terminal.keys("2");
     terminal.finish();
 }
+
+#[test]
+fn the_byte_order_mark_of_a_file_stays_and_comes_back() {
+    let stage = stage();
+    let marked = format!("\u{feff}{GEMINI}");
+    let stage = stage.file("home/.gemini/settings.json", &marked);
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let changed = gemini(&stage);
+    assert!(changed.starts_with("\u{feff}{\n    // mine") && changed.contains("askuser"), "{changed:?}");
+    assert_eq!(stage.run(&["init", "gemini", "--remove", "--yes"]).code, Some(0));
+    assert_eq!(gemini(&stage), marked);
+}
+
+#[test]
+fn what_was_in_the_files_of_others_is_kept_for_their_user_alone() {
+    let stage = stage();
+    let secret = "{\"mcpServers\": {\"askuser\": {\"command\": \"mine\", \"env\": {\"KEY\": \"sesame\"}}}}\n";
+    let stage = stage.file("home/.gemini/settings.json", secret);
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let mode = |name: &str| stage.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let modes = ["state/askuser", "state/askuser/setup.json", "state/askuser/setup.lock"].map(mode);
+    assert_eq!(modes, [0o700, 0o600, 0o600], "{modes:?}");
+}
+
+#[test]
+fn yes_without_names_changes_nothing_and_names_the_clients() {
+    let stage = stage().env("PATH", "/usr/bin:/bin");
+    fs::create_dir_all(stage.path("home/.qwen")).unwrap();
+    for args in [&["init", "--yes"][..], &["init", "--yes", "--remove"]] {
+        let ended = stage.spawn(args).wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!((ended.status.code(), gemini(&stage).as_str()), (Some(2), GEMINI), "{stderr}");
+        assert!(!stage.path("home/.qwen/settings.json").exists(), "{stderr}");
+        let expected = match args.contains(&"--remove") {
+            true => "no client here is set up",
+            false => "these would be asked about: gemini qwen",
+        };
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+}
+
+#[test]
+fn doctor_does_not_call_a_server_working_that_is_not() {
+    let reply =
+        |result: &str| format!("read hello; read ready; read list; echo '{{\"id\":2,\"result\":{result}}}'; cat");
+    let servers = [
+        ("exit 0".to_owned(), "its server ends without an answer"),
+        (reply("{\"tools\":[{\"name\":\"Other\"}]}"), "its server does not offer AskUserQuestion"),
+        (reply("{\"tools\":[{\"name\":\"AskUserQuestion\"}]}"), "the server starts and offers AskUserQuestion"),
+    ];
+    for (script, expected) in servers {
+        let server = serde_json::json!({"mcpServers": {"askuser": {"command": "sh", "args": ["-c", script]}}});
+        let stage = stage().file("home/.gemini/settings.json", server.to_string());
+        let told = stage.run(&["doctor"]).stdout;
+        assert!(told.lines().any(|line| line.starts_with("gemini  ") && line.contains(expected)), "{told}");
+    }
+    let server = "{\"mcpServers\": {\"askuser\": {\"command\": \"/nowhere/askuser\", \"args\": [\"mcp\"]}}}";
+    let stage = stage().file("home/.gemini/settings.json", server);
+    let told = stage.run(&["doctor"]).stdout;
+    assert!(told.contains("gemini        set up, but /nowhere/askuser does not start: "), "{told}");
+}
+
+#[test]
+fn programs_in_relative_folders_of_path_are_none() {
+    let stage = stage();
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    for name in ["bin/gemini", "bin/askuser", "gemini"] {
+        let stage = stage.clone().file(name, "#!/bin/sh\n");
+        fs::set_permissions(stage.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let found = |path: &str| {
+        let ended = stage.clone().env("PATH", path).spawn(&["init", "--print"]).wait_with_output().unwrap();
+        String::from_utf8(ended.stdout).unwrap().contains(".gemini/settings.json")
+    };
+    let absolute = stage.path("bin").display().to_string();
+    assert!(found(&format!("/usr/bin:/bin:{absolute}")));
+    for path in ["bin:/usr/bin:/bin", "./bin:/usr/bin", ".:/usr/bin", ":/usr/bin"] {
+        assert!(!found(path), "{path}");
+    }
+}
