@@ -2,7 +2,8 @@
 //! temporary file in the same folder and synced, the file is renamed over the old one, and the folder is synced.
 //!
 //! A symbolic link is replaced, not followed; other hard links of the old file keep the old content. Concurrent writers
-//! do not mix, the last one wins: a lock against lost updates is up to the caller.
+//! do not mix, the last one wins: for files of askuser's own, whose writers hold a lock. For those of others there is
+//! [`shared_file`](crate::shared_file).
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -51,26 +52,38 @@ pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) ->
 }
 
 /// Replaces the content of `name` in an open folder.
-pub(crate) fn replace_in(
-    folder: &Dir,
-    name: &OsStr,
-    content: &[u8],
-    permissions: FilePermissions<'_>,
-) -> io::Result<()> {
-    let (temporary, file) = create_temporary(folder, permissions)?;
-    let renamed = fill(file, content, permissions).and_then(|()| folder.rename(&temporary, folder, name));
-    if renamed.is_err() {
+fn replace_in(folder: &Dir, name: &OsStr, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
+    let temporary = prepare(folder, content, permissions)?;
+    if let Err(error) = folder.rename(&temporary, folder, name) {
         // The first error is the one to report.
         let _ = folder.remove_file(&temporary);
-        return renamed;
+        return Err(error);
     }
-    // The new content is in place, so a file system that cannot sync a folder is no failure.
-    #[cfg(unix)]
-    let _ = folder.open(".").and_then(|folder| folder.sync_all());
+    sync(folder);
     Ok(())
 }
 
-fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -> io::Result<(String, File)> {
+/// Makes a temporary file with this content, on the disk, and returns its name.
+pub(crate) fn prepare(folder: &Dir, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<String> {
+    let (temporary, file) = create_temporary(folder, permissions)?;
+    match fill(file, content, permissions) {
+        Ok(()) => Ok(temporary),
+        Err(error) => {
+            let _ = folder.remove_file(&temporary);
+            Err(error)
+        }
+    }
+}
+
+/// Syncs a folder whose names have changed. The new content is in place, so a file system that cannot do that is no failure.
+pub(crate) fn sync(folder: &Dir) {
+    #[cfg(unix)]
+    let _ = folder.open(".").and_then(|folder| folder.sync_all());
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
+pub(crate) fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -> io::Result<(String, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -61,6 +61,7 @@ pub mod regular_file;
 mod script;
 mod secrets;
 mod shared;
+pub mod shared_file;
 mod tool;
 mod tool_input;
 pub mod tools;

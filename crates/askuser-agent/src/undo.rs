@@ -5,6 +5,7 @@
 //! change is not seen here and cannot be taken back.
 
 use crate::regular_file::{self, Links};
+use crate::shared_file::{Original, Update, UpdateError};
 use crate::tools::{ConfinedPath, Opened, file_change};
 use crate::transcript::{Transcript, TranscriptError, make_private, private};
 use serde::{Deserialize, Serialize};
@@ -175,15 +176,10 @@ impl UndoLog {
         let before = self.before(edit).map_err(|error| failed(error.to_string()))?;
         let now = file_change::load(&edit.path).map_err(|rejected| UndoError::Unusable(rejected.output))?;
         let bytes_now = now.as_ref().map(|now| now.bytes.as_slice());
-        if bytes_now.is_none_or(|bytes| digest(bytes) != edit.after) {
+        let Some(now) = now.as_ref().filter(|now| digest(&now.bytes) == edit.after) else {
             return Ok((bytes_now == before.as_deref()).then_some(UndoneState::Unchanged));
-        }
-        let restored = match &before {
-            Some(bytes) => edit.path.replace(bytes, now.as_ref().map(|now| &now.metadata)),
-            None => edit.path.remove(),
         };
-        restored.map_err(|error| failed(error.to_string()))?;
-        Ok(Some(if before.is_some() { UndoneState::Restored } else { UndoneState::Removed }))
+        restore(&edit.path, now, before.as_deref()).map_err(|error| failed(error.to_string()))
     }
 
     /// What the edits that have not been taken back have changed, file by file.
@@ -268,6 +264,19 @@ impl UndoLog {
             Ok(_) => Err(io::Error::other("what the edit replaced is damaged")),
             Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),
         }
+    }
+}
+
+/// Puts back what was there before; `None` if the file has changed since it was looked at.
+fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result<Option<UndoneState>, UpdateError> {
+    let (update, state) = match before {
+        Some(bytes) => (Update::Replace(now, bytes), UndoneState::Restored),
+        None => (Update::Remove(now), UndoneState::Removed),
+    };
+    match path.update(update) {
+        Ok(()) => Ok(Some(state)),
+        Err(UpdateError::ChangedMeanwhile) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

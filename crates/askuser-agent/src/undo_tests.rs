@@ -72,6 +72,19 @@ async fn what_changed_since_is_not_overwritten() {
     assert!(!test.path("a").exists(), "who deleted it meant that");
 }
 
+#[test]
+fn what_is_saved_while_an_edit_is_taken_back_is_not_overwritten() {
+    let test = TestFolder::new().with_file("a", "two");
+    let path = ConfinedPath::inside(&test.context.cwd, "a");
+    for before in [Some(&b"one"[..]), None] {
+        let now = file_change::load(&path).unwrap().unwrap();
+        std::fs::write(test.path("a"), "saved meanwhile").unwrap();
+        assert_eq!(restore(&path, &now, before).unwrap(), None);
+        assert_eq!(test.text("a"), "saved meanwhile");
+        std::fs::write(test.path("a"), "two").unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_taken_back() {
     let (test, transcript) = kept();

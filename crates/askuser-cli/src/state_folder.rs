@@ -3,6 +3,7 @@
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::ownership::check_writers;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,18 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             Failure::new("there is no folder to keep anything in: neither XDG_STATE_HOME nor HOME is an absolute path")
         })
+}
+
+/// Makes a folder that is nobody else's business, with those above it.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Where the inbox is that the settings name.
@@ -68,32 +81,39 @@ pub fn check_state_folder(state: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Why it is not to be trusted.
-#[cfg(unix)]
 pub fn trusted(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        metadata => check_access(&metadata?, 0o022, "writable"),
+    }
+}
+
+/// Whether nobody but this user can read or write it: a secret.
+///
+/// # Errors
+/// Why others may know it.
+pub fn for_this_user_alone(metadata: &Metadata) -> io::Result<()> {
+    check_access(metadata, 0o077, "readable")
+}
+
+#[cfg(unix)]
+fn check_access(metadata: &Metadata, refused: u32, what: &str) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = match path.metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        metadata => metadata?,
-    };
     let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
     if owner != us {
         return Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")));
     }
-    match metadata.mode() & 0o022 {
+    match metadata.mode() & refused {
         0 => Ok(()),
         _ => Err(io::Error::other(format!(
-            "has mode {:03o}, must not be writable by the group or by others",
+            "has mode {:03o}, must not be {what} by the group or by others",
             metadata.mode() & 0o777
         ))),
     }
 }
 
-/// Whether nobody but this user can have written it.
-///
-/// # Errors
-/// Never here.
 #[cfg(not(unix))]
-pub fn trusted(_: &Path) -> io::Result<()> {
+fn check_access(_: &Metadata, _: u32, _: &str) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,5 +1,9 @@
-//! What a person saw when they were asked, by call: they agreed to that and to nothing else.
+//! What a person saw when they were asked, by call: the change of a file that was this then. They agreed to that and to
+//! nothing else, wherever in the file it has changed since.
 
+use super::file_change;
+use crate::shared_file::Original;
+use crate::tool::ToolResult;
 use askuser::RequestKey;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,18 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Older ones are dropped: so many calls never wait for permission at the same time, and each may hold a file.
 const MAX_CALLS: usize = 16;
 
-/// What was shown for each call.
-#[derive(Clone, Debug)]
-pub(super) struct Agreed<T>(Arc<Mutex<VecDeque<(RequestKey, T)>>>);
+/// What each call was shown to change.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agreed(Arc<Mutex<VecDeque<(RequestKey, Shown)>>>);
 
-impl<T> Default for Agreed<T> {
-    fn default() -> Agreed<T> {
-        Agreed(Arc::default())
-    }
-}
+/// The content of the file that a diff was made from; `None` where there was none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown(Option<Vec<u8>>);
 
-impl<T> Agreed<T> {
-    pub(super) fn remember(&self, call: RequestKey, shown: T) {
+impl Agreed {
+    pub(super) fn remember(&self, call: RequestKey, original: Option<&Original>) {
+        let shown = Shown(original.map(|original| original.bytes.clone()));
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.retain(|(other, _)| *other != call);
         calls.push_back((call, shown));
@@ -28,14 +31,24 @@ impl<T> Agreed<T> {
     }
 
     /// Takes what was shown; `None` if nobody was asked.
-    pub(super) fn take(&self, call: &RequestKey) -> Option<T> {
+    pub(super) fn take(&self, call: &RequestKey) -> Option<Shown> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = calls.iter().position(|(other, _)| other == call)?;
         calls.remove(index).map(|(_, shown)| shown)
     }
 }
 
-#[cfg(test)]
+impl Shown {
+    /// Refuses to change a file that is not what was shown.
+    pub(super) fn check(&self, now: Option<&Original>, path: &str) -> Result<(), ToolResult> {
+        match self.0.as_ref() == now.map(|now| &now.bytes) {
+            true => Ok(()),
+            false => Err(file_change::changed_meanwhile(path)),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -43,22 +56,30 @@ mod tests {
         RequestKey::new("session", call.to_string())
     }
 
+    fn original(content: &str) -> Original {
+        Original { bytes: content.into(), metadata: std::fs::metadata("/").unwrap() }
+    }
+
+    fn shown(content: &str) -> Option<Shown> {
+        Some(Shown(Some(content.into())))
+    }
+
     #[test]
     fn what_was_shown_for_one_call_is_not_forgotten_for_another() {
         let agreed = Agreed::default();
-        agreed.remember(key(1), "one");
-        agreed.remember(key(2), "two");
-        agreed.remember(key(1), "one, shown again");
-        assert_eq!(agreed.take(&key(2)), Some("two"));
-        assert_eq!(agreed.take(&key(1)), Some("one, shown again"));
+        agreed.remember(key(1), Some(&original("one")));
+        agreed.remember(key(2), Some(&original("two")));
+        agreed.remember(key(1), Some(&original("one, shown again")));
+        assert_eq!(agreed.take(&key(2)), shown("two"));
+        assert_eq!(agreed.take(&key(1)), shown("one, shown again"));
         assert_eq!(agreed.take(&key(1)), None);
     }
 
     #[test]
     fn only_the_last_calls_are_remembered() {
         let agreed = Agreed::default();
-        (0..=MAX_CALLS + 1).for_each(|call| agreed.remember(key(call), call));
-        let kept: Vec<usize> = (0..=MAX_CALLS + 1).filter_map(|call| agreed.take(&key(call))).collect();
+        (0..=MAX_CALLS + 1).for_each(|call| agreed.remember(key(call), None));
+        let kept: Vec<usize> = (0..=MAX_CALLS + 1).filter(|call| agreed.take(&key(*call)).is_some()).collect();
         assert_eq!(kept, (2..=MAX_CALLS + 1).collect::<Vec<_>>());
     }
 }

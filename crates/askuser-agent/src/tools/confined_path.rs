@@ -6,11 +6,11 @@
 
 use super::folder::{Folder, Opened};
 use crate::message::ToolCall;
+use crate::shared_file::{Update, UpdateError};
 use crate::tool::{ToolContext, ToolResult};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::Metadata;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -113,20 +113,15 @@ impl ConfinedPath {
         Ok((folder, last.map(OsStr::to_owned)))
     }
 
-    /// Replaces the content of the file, all of it or nothing, and makes its folders if need be. A file that was there keeps
-    /// its permission bits.
-    pub(crate) fn replace(&self, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
-        match self.open_parent(MissingFolders::Create)? {
-            (folder, Some(name)) => folder.replace(&name, content, old),
-            (_, None) => Err(io::ErrorKind::IsADirectory.into()),
-        }
-    }
-
-    /// Removes the file.
-    pub(crate) fn remove(&self) -> io::Result<()> {
-        match self.open_parent(MissingFolders::Fail)? {
-            (folder, Some(name)) => folder.remove(&name),
-            (_, None) => Err(io::ErrorKind::IsADirectory.into()),
+    /// Changes the file, all of it or nothing, unless another program has changed it meanwhile. A new one gets its folders.
+    pub(crate) fn update(&self, update: Update<'_>) -> Result<(), UpdateError> {
+        let missing = match update {
+            Update::Create(_) => MissingFolders::Create,
+            Update::Replace(..) | Update::Remove(_) => MissingFolders::Fail,
+        };
+        match self.open_parent(missing)? {
+            (folder, Some(name)) => folder.update(&name, update),
+            (_, None) => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
 //! mark, which models do not see, are adapted to the file.
 
-use super::agreed::Agreed;
+use super::agreed::{Agreed, Shown};
 use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
@@ -15,8 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// Replaces a string in a file.
 #[derive(Clone, Debug, Default)]
 pub struct Edit {
-    /// How many places are changed.
-    agreed: Agreed<usize>,
+    agreed: Agreed,
 }
 
 const NAME: &str = "Edit";
@@ -45,8 +44,8 @@ impl Tool for Edit {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let plan = plan(call, context)?;
-        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.count);
+        let plan = plan(call, context, None)?;
+        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.change.original.as_ref());
         Ok(plan.change.consent(NAME, plan.new, context))
     }
 
@@ -69,15 +68,9 @@ impl Edit {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, ToolResult> {
         let _lock = file_change::change_lock();
-        let Plan { change, count, .. } = plan(call, context)?;
-        let shown = change.path.display();
         let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
-        if let Some(agreed) = agreed.filter(|agreed| *agreed != count) {
-            return Err(ToolResult::error(format!(
-                "{shown} was changed by someone else after permission was asked: old_string is in it {count} times, was \
-                 {agreed}; nothing was done. Read it again first."
-            )));
-        }
+        let Plan { change, count, .. } = plan(call, context, agreed.as_ref())?;
+        let shown = change.path.display();
         change.apply(context, cancel)?;
         let output = format!("Edited {shown} ({count} replacement{}).", s(count));
         Ok(change.result(NAME, output))
@@ -98,7 +91,8 @@ struct Plan<'a> {
     count: usize,
 }
 
-fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolResult> {
+/// The change that a call makes, of a file that is still what was shown, if something was.
+fn plan<'a>(call: &'a ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Plan<'a>, ToolResult> {
     let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
@@ -115,7 +109,9 @@ fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolR
         }
     }
     let shown = path.display();
-    let Some(original) = file_change::load(&path)? else {
+    let original = file_change::load(&path)?;
+    agreed.map_or(Ok(()), |agreed| agreed.check(original.as_ref(), &shown))?;
+    let Some(original) = original else {
         return Err(ToolResult::error(format!("{shown} does not exist; nothing was done. Write makes new files.")));
     };
     let Ok(text) = std::str::from_utf8(&original.bytes) else {

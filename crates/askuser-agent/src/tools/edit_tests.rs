@@ -159,35 +159,36 @@ fn nobody_is_asked_about_an_edit_that_does_not_apply() {
     assert!(test.consent(&Edit::default(), input("two", "2")).is_err());
 }
 
+/// What a person agreed to is the diff that they saw, of the file that it was made from.
 #[tokio::test]
-async fn an_edit_that_applies_no_more_after_consent_changes_nothing() {
-    let test = TestFolder::new().with_file("file", "one");
-    test.consent(&Edit::default(), input("one", "1")).unwrap();
-    let test = test.with_file("file", "one one");
-    assert!(!test.run(&Edit::default(), input("one", "1")).await.success);
-    assert_eq!(test.text("file"), "one one");
+async fn an_edit_of_a_file_that_has_changed_since_it_was_shown_changes_nothing() {
+    let once = input("one", "1");
+    let all = json!({"path": "file", "old_string": "one", "new_string": "1", "replace_all": true});
+    for (input, meanwhile) in [
+        // Elsewhere in the file, in the place that changes, in more places, in as many others, in none any more.
+        (&once, "one\ntwo\nthree changed\n"),
+        (&once, "(one)\ntwo\nthree\n"),
+        (&once, "one\none\n"),
+        (&all, "two\nthree\none\n"),
+        (&all, "two\nthree\n"),
+    ] {
+        let test = TestFolder::new().with_file("file", "one\ntwo\nthree\n");
+        let tool = Edit::default();
+        test.consent(&tool, input.clone()).unwrap();
+        let test = test.with_file("file", meanwhile);
+        let expected = "file was changed by another program meanwhile; nothing was written. Read it again first.";
+        assert_eq!(test.run(&tool, input.clone()).await, ToolResult::error(expected), "{meanwhile:?}");
+        assert_eq!(test.text("file"), meanwhile);
+    }
 }
 
 #[tokio::test]
-async fn an_edit_that_still_applies_keeps_what_somebody_else_changed() {
+async fn an_agreed_edit_is_made() {
     let test = TestFolder::new().with_file("file", "one two");
-    test.consent(&Edit::default(), input("one", "1")).unwrap();
-    let test = test.with_file("file", "one TWO");
-    assert!(test.run(&Edit::default(), input("one", "1")).await.success);
-    assert_eq!(test.text("file"), "1 TWO");
-}
-
-#[tokio::test]
-async fn an_edit_that_would_change_more_places_than_the_person_agreed_to_changes_nothing() {
-    let test = TestFolder::new().with_file("file", "one two one");
     let tool = Edit::default();
-    let input = json!({"path": "file", "old_string": "one", "new_string": "1", "replace_all": true});
-    test.consent(&tool, input.clone()).unwrap();
-    let test = test.with_file("file", "one two one one");
-    let result = test.run(&tool, input).await;
-    let expected = "file was changed by someone else after permission was asked: old_string is in it 3 times, was 2";
-    assert!(!result.success && result.output.starts_with(expected), "{}", result.output);
-    assert_eq!(test.text("file"), "one two one one");
+    test.consent(&tool, input("one", "1")).unwrap();
+    assert!(test.run(&tool, input("one", "1")).await.success);
+    assert_eq!(test.text("file"), "1 two");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A change of a file: its old and new content, the diff that the user approves, and the write.
 //!
 //! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between. A
-//! lock serialises the changes of this process, so that none is lost between reading and writing.
+//! lock serialises the changes of this process, so that none is lost between reading and writing; other programs lose
+//! nothing either ([`shared_file`](crate::shared_file)).
 
 use super::confined_path::{self, ConfinedPath, RootKind};
 use super::folder::Opened;
@@ -10,12 +11,12 @@ use super::sensitive;
 use crate::command_prefix::Prefixes;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
+use crate::shared_file::{Original, Update, UpdateError};
 use crate::tool::{Consent, ToolContext, ToolResult};
 use crate::undo::UndoLog;
 use askuser::{Context, sanitize};
 use serde_json::json;
 use similar::{ChangeTag, TextDiff};
-use std::fs::Metadata;
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,12 +31,6 @@ const MAX_DIFF_CHARS: usize = 100_000;
 const MAX_LINE_CHARS: usize = 2_000;
 /// After this time the diff is less minimal, but still correct.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A file before it is changed.
-pub(crate) struct Original {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) metadata: Metadata,
-}
 
 /// A change that can be applied.
 pub(crate) struct Change {
@@ -113,6 +108,13 @@ pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> 
     Ok(Some(Original { bytes, metadata }))
 }
 
+/// What the model reads where a file is not what a change was made from any more.
+pub(crate) fn changed_meanwhile(shown: &str) -> ToolResult {
+    ToolResult::error(format!(
+        "{shown} was changed by another program meanwhile; nothing was written. Read it again first."
+    ))
+}
+
 /// Held from reading a file until it is written.
 pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
@@ -147,12 +149,16 @@ impl Change {
             let message = format!("/undo cannot take this edit of {shown} back: {error}");
             context.emit(AgentEvent::Notice { message });
         }
-        self.path.replace(new, original.map(|original| &original.metadata)).map_err(|error| {
+        let update = original.map_or(Update::Create(new), |original| Update::Replace(original, new));
+        self.path.update(update).map_err(|error| {
             if let (Some(log), Some(Ok(number))) = (&log, kept) {
                 // Otherwise it is found to be as it was.
                 let _ = log.mark_undone(number);
             }
-            confined_path::path_error(&shown, "cannot be written", &error)
+            match error {
+                UpdateError::ChangedMeanwhile => changed_meanwhile(&shown),
+                error => ToolResult::error(format!("{shown}: cannot be written: {error}")),
+            }
         })
     }
 

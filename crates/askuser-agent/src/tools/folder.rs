@@ -4,7 +4,7 @@
 //! cap-std would by itself follow links that stay inside a root. Names are opened one at a time without following any,
 //! since a link inside the root could lead to a file for which the user has not been asked, such as one in `.git`.
 
-use crate::atomic_file::{self, FilePermissions};
+use crate::shared_file::{self, Update, UpdateError};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -89,13 +89,8 @@ impl Folder {
         Ok((entries.into_iter().collect(), count))
     }
 
-    /// Removes the file `name`.
-    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
-        self.0.remove_file(name)
-    }
-
-    /// Replaces the content of `name`, all of it or nothing. A file that was there keeps its permission bits.
-    pub(crate) fn replace(&self, name: &OsStr, content: &[u8], old: Option<&Metadata>) -> io::Result<()> {
-        atomic_file::replace_in(&self.0, name, content, old.map_or(FilePermissions::Default, FilePermissions::LikeOld))
+    /// Changes the file `name`, all of it or nothing, unless another program has changed it meanwhile.
+    pub(crate) fn update(&self, name: &OsStr, update: Update<'_>) -> Result<(), UpdateError> {
+        shared_file::update_in(&self.0, name, update)
     }
 }

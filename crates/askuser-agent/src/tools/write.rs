@@ -1,6 +1,6 @@
 //! Write: creates a file, or replaces its whole content.
 
-use super::agreed::Agreed;
+use super::agreed::{Agreed, Shown};
 use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
@@ -14,8 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// Writes a file.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
-    /// The content that is replaced, if there is a file.
-    agreed: Agreed<Option<Vec<u8>>>,
+    agreed: Agreed,
 }
 
 const NAME: &str = "Write";
@@ -44,9 +43,8 @@ impl Tool for Write {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let change = plan(call, context)?;
-        let replaced = change.original.as_ref().map(|original| original.bytes.clone());
-        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), replaced);
+        let change = plan(call, context, None)?;
+        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), change.original.as_ref());
         Ok(change.consent(NAME, &change.new_content, context))
     }
 
@@ -69,15 +67,9 @@ impl Write {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, ToolResult> {
         let _lock = file_change::change_lock();
-        let change = plan(call, context)?;
-        let shown = change.path.display();
         let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
-        let replaced = change.original.as_ref().map(|original| &original.bytes);
-        if agreed.is_some_and(|agreed| agreed.as_ref() != replaced) {
-            return Err(ToolResult::error(format!(
-                "{shown} was changed by someone else after permission was asked; nothing was written. Read it again first."
-            )));
-        }
+        let change = plan(call, context, agreed.as_ref())?;
+        let shown = change.path.display();
         change.apply(context, cancel)?;
         let lines = change.new_content.lines().count();
         let did = if change.original.is_some() { "Replaced" } else { "Created" };
@@ -85,7 +77,8 @@ impl Write {
     }
 }
 
-fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
+/// The change that a call makes, of a file that is still what was shown, if something was.
+fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Change, ToolResult> {
     let Input { path, content } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     if content.len() > file_change::MAX_CONTENT {
@@ -93,6 +86,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
         return Err(call.invalid_input("content", &fact, &limit));
     }
     let original = file_change::load(&path)?;
+    agreed.map_or(Ok(()), |shown| shown.check(original.as_ref(), &path.display()))?;
     if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {
         let shown = path.display();
         let same = format!("{shown} already has exactly this content; nothing was written.");

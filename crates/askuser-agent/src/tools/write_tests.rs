@@ -138,7 +138,7 @@ async fn what_somebody_wrote_while_the_person_thought_is_not_replaced() {
     test.consent(&tool, input.clone()).unwrap();
     let test = test.with_file("file", "theirs");
     let result = test.run(&tool, input).await;
-    assert!(result.output.starts_with("file was changed by someone else after permission was asked"));
+    assert!(result.output.starts_with("file was changed by another program meanwhile; nothing was written"));
     assert!(!result.success);
     assert_eq!(test.text("file"), "theirs");
 }
@@ -180,8 +180,23 @@ async fn writing_does_not_hold_up_the_runtime() {
 #[tokio::test]
 async fn what_was_stopped_before_it_was_written_is_not_written_later() {
     let test = TestFolder::new();
-    let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context).unwrap();
+    let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context, None).unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
     assert!(change.apply(&test.context, &cancel).is_err() && !test.path("a").exists());
+}
+
+#[tokio::test]
+async fn what_is_saved_while_a_file_is_written_is_not_replaced() {
+    let test = TestFolder::new().with_file("old", "old");
+    for (path, meanwhile) in [("old", "saved meanwhile"), ("new", "made meanwhile")] {
+        let change =
+            plan(&call(&Write::default(), json!({"path": path, "content": "x"})), &test.context, None).unwrap();
+        std::fs::write(test.path(path), meanwhile).unwrap();
+        let refused = change.apply(&test.context, &CancellationToken::new()).unwrap_err();
+        let expected =
+            format!("{path} was changed by another program meanwhile; nothing was written. Read it again first.");
+        assert_eq!((refused, test.text(path).as_str()), (ToolResult::error(expected), meanwhile));
+    }
+    assert_eq!(names(&test, "."), ["new", "old"]);
 }

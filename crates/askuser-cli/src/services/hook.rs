@@ -4,12 +4,23 @@ use askuser::Request;
 use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// What a pipe holds.
 const PIPE: usize = if cfg!(target_os = "linux") { 64 << 10 } else { 16 << 10 };
 /// The longest complaint that is kept.
-const MAX_COMPLAINT: u64 = 2_000;
+const MAX_COMPLAINT: usize = 2_000;
+/// How long it may run. What waits for the answer itself belongs into the background.
+const LIMIT: Duration = Duration::from_secs(5 * 60);
+/// How long it may take to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often it is looked after: most notifiers end at once.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// Away from our terminal: its keys belong to whoever answers the question.
 fn shell() -> Command {
@@ -35,15 +46,24 @@ fn shell() -> Command {
     shell
 }
 
-/// A command that runs beside us.
-pub(crate) struct Running(Child);
+/// A command that runs beside us, and is looked after whether anybody waits for its end or not.
+pub(crate) struct Running(Receiver<Result<(), String>>);
 
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
-/// first header and text in the environment; from the inbox its id too, to answer it by.
+/// first header and text in the environment; from the inbox its id too, to answer it by. Where it takes too long, it is ended
+/// with its process group; what it has put into the background before it ended is left alone.
 ///
 /// # Errors
 /// Why it could not be started.
 pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
+    let child = start(command, request, inbox_id)?;
+    let (ended, end) = mpsc::channel();
+    let looking_after = move || drop(ended.send(end_of(child, LIMIT)));
+    std::thread::Builder::new().spawn(looking_after).map_err(|error| error.to_string())?;
+    Ok(Running(end))
+}
+
+fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Child, String> {
     let question = &request.set().questions()[0];
     let mut child = shell()
         .arg(command)
@@ -72,7 +92,7 @@ pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> R
             std::thread::spawn(move || drop(stdin.write_all(&later)));
         }
     }
-    Ok(Running(child))
+    Ok(child)
 }
 
 /// A text that the command may hand on as an argument. Many programs take `@path` and `<path` for the content of a file, and `-x`
@@ -89,19 +109,76 @@ impl Running {
     ///
     /// # Errors
     /// How it failed, in its own words.
-    pub(crate) fn wait(mut self) -> Result<(), String> {
-        let mut complaint = Vec::new();
-        if let Some(stderr) = self.0.stderr.take() {
-            let mut stderr = stderr.take(MAX_COMPLAINT);
-            let _ = stderr.read_to_end(&mut complaint);
-            // The rest is nobody's, and must not block it.
-            let _ = std::io::copy(stderr.get_mut(), &mut std::io::sink());
+    pub(crate) fn wait(self) -> Result<(), String> {
+        self.0.recv().unwrap_or_else(|lost| Err(lost.to_string()))
+    }
+}
+
+/// Waits for the end of a command, or brings it about.
+fn end_of(mut child: Child, limit: Duration) -> Result<(), String> {
+    let complaint = Complaint::of(child.stderr.take());
+    let deadline = Instant::now() + limit;
+    let mut pause = FIRST_LOOK;
+    let status = loop {
+        match child.try_wait().map_err(|error| error.to_string())? {
+            Some(status) => break status,
+            None if Instant::now() >= deadline => {
+                end(child);
+                return Err(format!("ended, since it took longer than {} seconds", limit.as_secs()));
+            }
+            None => std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now()))),
         }
-        match self.0.wait() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("{status}: {}", String::from_utf8_lossy(&complaint).trim())),
-            Err(error) => Err(error.to_string()),
+        pause = (2 * pause).min(LAST_LOOK);
+    };
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{status}: {}", complaint.text().trim())),
+    }
+}
+
+/// Ends a command that nobody has waited for yet, so that its process group is its own.
+fn end(mut child: Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        use rustix::process::{Signal, kill_process_group};
+        let _ = kill_process_group(group, Signal::TERM);
+        std::thread::sleep(GRACE);
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// What a command says on standard error: its beginning is kept, the rest is read so that it blocks nothing.
+struct Complaint {
+    kept: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Complaint {
+    fn of(stderr: Option<ChildStderr>) -> Complaint {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let keeping = kept.clone();
+        let reader = stderr.map(|mut stderr| {
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = stderr.read(&mut bytes) {
+                    let mut kept = keeping.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = MAX_COMPLAINT - kept.len();
+                    kept.extend_from_slice(&bytes[..count.min(room)]);
+                }
+            })
+        });
+        Complaint { kept, reader }
+    }
+
+    /// What it has said, once it has ended. A process in the background may go on for as long as it likes.
+    fn text(&self) -> String {
+        let deadline = Instant::now() + LAST_LOOK;
+        while self.reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < deadline {
+            std::thread::sleep(FIRST_LOOK);
         }
+        String::from_utf8_lossy(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 }
 
@@ -155,5 +232,58 @@ mod tests {
             format!("printf '%s|' \"$ASKUSER_QUESTION\" \"$ASKUSER_HEADER\" > {}/out", folder.path().display());
         run(&command, &request("@b"), None).unwrap().wait().unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("out")).unwrap(), " @b| @/etc|");
+    }
+
+    /// The processes whose ids a command has written down.
+    fn are_running(file: &Path) -> Vec<bool> {
+        let ids = fs::read_to_string(file).unwrap();
+        let is_running = |id: &str| {
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            // Who inherits it need not take note of its end.
+            stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+        };
+        ids.split_whitespace().map(is_running).collect()
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended_with_its_whole_group_and_that_is_its_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = folder.path().join("ids");
+        let path = ids.display();
+        // One that ignores SIGTERM, in the background, and the shell itself, which does not.
+        let ignoring = format!("(trap '' TERM; sleep 1000 & echo $! >> {path}; wait) &");
+        let command = format!("{ignoring} trap 'echo told > {path}.term; exit' TERM; echo $$ >> {path}; wait");
+        let child = start(&command, &request("a"), None).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while fs::read_to_string(&ids).unwrap_or_default().lines().count() < 2 {
+            assert!(Instant::now() < deadline, "it was never run");
+            std::thread::sleep(FIRST_LOOK);
+        }
+        assert_eq!(are_running(&ids), [true, true]);
+        let failure = end_of(child, Duration::ZERO).unwrap_err();
+        assert_eq!(failure, "ended, since it took longer than 0 seconds");
+        assert_eq!(fs::read_to_string(folder.path().join("ids.term")).unwrap(), "told\n", "it could not tidy up");
+        while are_running(&ids) != [false, false] {
+            assert!(Instant::now() < deadline, "it goes on");
+            std::thread::sleep(FIRST_LOOK);
+        }
+    }
+
+    #[test]
+    fn what_a_command_puts_into_the_background_is_neither_waited_for_nor_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = folder.path().join("ids");
+        let command = format!("sleep 1000 & echo $! > {}; echo failed >&2; exit 3", ids.display());
+        let failure = run(&command, &request("a"), None).unwrap().wait().unwrap_err();
+        assert_eq!((failure.as_str(), are_running(&ids)), ("exit status: 3: failed", vec![true]));
+        let id = fs::read_to_string(&ids).unwrap().trim().parse().ok().and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(id.unwrap(), rustix::process::Signal::KILL).unwrap();
+    }
+
+    #[test]
+    fn a_command_that_complains_without_end_is_not_blocked_by_it() {
+        let failure = run("yes | head -c 200000 >&2; exit 1", &request("a"), None);
+        let failure = failure.unwrap().wait().unwrap_err();
+        assert!(failure.starts_with("exit status: 1: y\ny") && failure.len() < 2_100, "{}", failure.len());
     }
 }

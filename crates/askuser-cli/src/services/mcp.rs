@@ -1,6 +1,7 @@
 //! `askuser mcp`: other people's agents ask through our inbox.
 
 mod log;
+mod secret;
 
 use crate::inbox::{asker, done, open, origin, runtime};
 use crate::signals::Signals;
@@ -8,15 +9,13 @@ use askuser::store::{Handle, Principal, Put, Series};
 use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Request, RequestKey, Rules};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
-use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
+use askuser_cli::state_folder::state_folder;
 use askuser_cli::surfaces::Surfaces;
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, Options, Server};
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -25,8 +24,6 @@ use tokio_util::sync::CancellationToken;
 const STATE_KEY: &str = "mcp-state.key";
 /// What clients over HTTP show.
 const HTTP_TOKEN: &str = "mcp-http.token";
-/// How long a secret is, before it is spelled out.
-const SECRET_BYTES: usize = 32;
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = crate::inbox::parse(askuser_cli::args::mcp(), words)?;
@@ -71,7 +68,7 @@ fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Serve
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
     options.approve = approve;
-    options.state_key = match secret(STATE_KEY) {
+    options.state_key = match secret::of(STATE_KEY) {
         Ok(key) => Some(key.into_bytes()),
         Err(failure) => {
             failure::notice("askuser", &failure.message);
@@ -86,7 +83,7 @@ fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Serve
 async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
     let file = state_folder()?.join(HTTP_TOKEN);
     let is_new = !file.exists();
-    let token = secret(HTTP_TOKEN)?;
+    let token = secret::of(HTTP_TOKEN)?;
     let failed = |error: io::Error| Failure::new(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -98,49 +95,6 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
         failure::notice("askuser", &format!("the token, shown this once: {token}"));
     }
     askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
-}
-
-/// A secret of this user's that outlives the process: made once, and readable by nobody else.
-fn secret(name: &str) -> Result<String, Failure> {
-    let state = state_folder()?;
-    check_state_folder(&state)?;
-    let path = state.join(name);
-    let failed = |error: io::Error| Failure::new(format!("cannot use {}: {error}", path.display()));
-    let known = || fs::read_to_string(&path).ok().filter(|secret| secret.len() == 2 * SECRET_BYTES);
-    trusted(&path).map_err(failed)?;
-    if known().is_none() {
-        make_secret(&path).map_err(failed)?;
-    }
-    known().ok_or_else(|| Failure::new(format!("{} is damaged; remove it", path.display())))
-}
-
-/// It appears whole or not at all; whoever makes it first has made it for all.
-fn make_secret(path: &Path) -> io::Result<()> {
-    let mut secret = [0; SECRET_BYTES];
-    getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let mut ours = path.as_os_str().to_owned();
-    ours.push(format!(".{}", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    if let Some(folder) = path.parent() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
-    }
-    let mut file = options.open(&ours)?;
-    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-    file.write_all(secret.as_bytes())?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&ours, path);
-    fs::remove_file(&ours)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may

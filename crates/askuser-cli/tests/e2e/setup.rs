@@ -203,3 +203,229 @@ fn one_client_that_cannot_be_set_up_does_not_keep_the_others_from_it() {
         assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn what_a_program_saves_while_its_user_reads_the_change_is_not_overwritten() {
+    let saved = "{\n    \"theme\": \"dark\"\n}\n";
+    for args in [&["gemini"][..], &["gemini", "--remove"]] {
+        let stage = stage();
+        if args.contains(&"--remove") {
+            assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+        }
+        let mut terminal = init(&stage, args);
+        terminal.wait_for("Gemini CLI?");
+        // As a program saves that has the server by now and something else changed.
+        let saved = if args.contains(&"--remove") { gemini(&stage).replace("\"x\"", "\"y\"") } else { saved.into() };
+        fs::write(stage.path("new"), &saved).unwrap();
+        fs::rename(stage.path("new"), stage.path("home/.gemini/settings.json")).unwrap();
+        terminal.keys("1");
+        let ended = terminal.finish();
+        assert_eq!((ended.code, gemini(&stage)), (Some(2), saved), "{}", ended.stderr);
+        assert!(ended.stderr.contains("has changed meanwhile, and was left as it is"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_file_that_appears_while_its_user_reads_the_change_is_not_overwritten() {
+    let stage = stage();
+    let mut terminal = init(&stage, &["qwen"]);
+    terminal.wait_for("Add askuser to Qwen Code?");
+    let stage = stage.file("home/.qwen/settings.json", "{\"theirs\": 1}");
+    terminal.keys("1");
+    let ended = terminal.finish();
+    assert_eq!(
+        (ended.code, stage.read("home/.qwen/settings.json").as_str()),
+        (Some(2), "{\"theirs\": 1}"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn several_at_once_lose_no_record_of_each_other() {
+    let stage = stage();
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    let all_at_once = |args: &[&str]| {
+        let started: Vec<_> = askuser_cli::args::CLIENTS
+            .iter()
+            .map(|client| (client, stage.spawn(&[&["init", client, "--yes"], args].concat())))
+            .collect();
+        for (client, process) in started {
+            let ended = process.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{client}: {}", String::from_utf8_lossy(&ended.stderr));
+        }
+    };
+    all_at_once(&[]);
+    let record: Value = serde_json::from_str(&stage.read("state/askuser/setup.json")).unwrap();
+    assert_eq!(record.as_object().unwrap().len(), askuser_cli::args::CLIENTS.len(), "{record}");
+    all_at_once(&["--remove"]);
+    assert_eq!(stage.read("state/askuser/setup.json"), "{}");
+    let files: Vec<_> = files_below(&stage.path("home"));
+    assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn several_for_the_same_client_add_it_once_and_it_can_be_undone() {
+    let stage = stage();
+    let started: Vec<_> = (0..6).map(|_| stage.spawn(&["init", "gemini", "--yes"])).collect();
+    for process in started {
+        let ended = process.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    assert_eq!(gemini(&stage).matches("\"askuser\"").count(), 2, "the name and the command: {}", gemini(&stage));
+    assert_eq!(stage.run(&["init", "gemini", "--remove", "--yes"]).code, Some(0));
+    assert_eq!(gemini(&stage), GEMINI);
+}
+
+fn files_below(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn what_undoes_a_change_is_there_where_the_file_could_not_be_written_and_says_nothing_false() {
+    let stage = stage();
+    let file = stage.path("home/.gemini/settings.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(2));
+    assert_eq!(stage.read("state/askuser/setup.json"), "{}");
+}
+
+/// A project that others wrote.
+fn project() -> Stage {
+    let stage = stage();
+    fs::create_dir(stage.path(".git")).unwrap();
+    stage
+}
+
+#[test]
+fn a_projects_link_does_not_lead_to_a_file_of_the_users() {
+    let stage = project();
+    symlink(stage.path("home/.gemini"), stage.path(".gemini")).unwrap();
+    symlink("home/.gemini/settings.json", stage.path(".mcp.json")).unwrap();
+    for (client, expected) in
+        [("gemini", ".gemini is a link, must be a folder"), ("claude", ".mcp.json is a link, must be a regular file")]
+    {
+        for args in [&["--yes"][..], &["--yes", "--remove"], &["--print"]] {
+            let ended = stage.run(&[&["init", client, "--project"], args].concat());
+            assert_eq!((ended.code, gemini(&stage).as_str()), (Some(2), GEMINI), "{}", ended.stderr);
+            assert!(ended.stderr.contains(expected) && ended.stdout.is_empty(), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_neither_waited_for_nor_read_without_end() {
+    let stage = project();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, stage.path(".mcp.json"), mode).unwrap();
+    symlink("/dev/zero", stage.path("opencode.json")).unwrap();
+    fs::create_dir(stage.path(".cursor")).unwrap();
+    fs::File::create(stage.path(".cursor/mcp.json")).unwrap().set_len(1 << 36).unwrap();
+    for (client, expected) in [
+        ("claude", ".mcp.json is a pipe, must be a regular file"),
+        ("opencode", "opencode.json is a link, must be a regular file"),
+        ("cursor", ".cursor/mcp.json is longer than 67108864 bytes"),
+    ] {
+        let ended = stage.run(&["init", client, "--project", "--yes"]);
+        assert!(ended.code == Some(2) && ended.stderr.contains(expected), "{}", ended.stderr);
+    }
+    // A link of the user's own leads where it leads, but not to what is no file.
+    let stage = stage.clone();
+    fs::remove_file(stage.path("home/.gemini/settings.json")).unwrap();
+    symlink("/dev/zero", stage.path("home/.gemini/settings.json")).unwrap();
+    let ended = stage.run(&["init", "gemini", "--yes"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("is a device, must be a regular file"), "{}", ended.stderr);
+}
+
+#[test]
+fn the_question_names_the_file_that_is_changed_and_not_its_link_alone() {
+    let stage = stage().size(120, 40);
+    let (link, real) = (stage.path("home/.gemini/settings.json"), stage.path("home/dotfiles.json"));
+    fs::rename(&link, &real).unwrap();
+    symlink("../dotfiles.json", &link).unwrap();
+    let mut terminal = init(&stage, &["gemini"]);
+    terminal.wait_for("+++ ~/.gemini/settings.json -> ~/dotfiles.json");
+    terminal.keys("2");
+    terminal.finish();
+}
+
+#[test]
+fn the_byte_order_mark_of_a_file_stays_and_comes_back() {
+    let stage = stage();
+    let marked = format!("\u{feff}{GEMINI}");
+    let stage = stage.file("home/.gemini/settings.json", &marked);
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let changed = gemini(&stage);
+    assert!(changed.starts_with("\u{feff}{\n    // mine") && changed.contains("askuser"), "{changed:?}");
+    assert_eq!(stage.run(&["init", "gemini", "--remove", "--yes"]).code, Some(0));
+    assert_eq!(gemini(&stage), marked);
+}
+
+#[test]
+fn what_was_in_the_files_of_others_is_kept_for_their_user_alone() {
+    let stage = stage();
+    let secret = "{\"mcpServers\": {\"askuser\": {\"command\": \"mine\", \"env\": {\"KEY\": \"sesame\"}}}}\n";
+    let stage = stage.file("home/.gemini/settings.json", secret);
+    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
+    let mode = |name: &str| stage.path(name).metadata().unwrap().permissions().mode() & 0o777;
+    let modes = ["state/askuser", "state/askuser/setup.json", "state/askuser/setup.lock"].map(mode);
+    assert_eq!(modes, [0o700, 0o600, 0o600], "{modes:?}");
+}
+
+#[test]
+fn yes_without_names_changes_nothing_and_names_the_clients() {
+    let stage = stage().env("PATH", "/usr/bin:/bin");
+    fs::create_dir_all(stage.path("home/.qwen")).unwrap();
+    for args in [&["init", "--yes"][..], &["init", "--yes", "--remove"]] {
+        let ended = stage.spawn(args).wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!((ended.status.code(), gemini(&stage).as_str()), (Some(2), GEMINI), "{stderr}");
+        assert!(!stage.path("home/.qwen/settings.json").exists(), "{stderr}");
+        let expected = match args.contains(&"--remove") {
+            true => "no client here is set up",
+            false => "these would be asked about: gemini qwen",
+        };
+        assert!(stderr.contains(expected), "{stderr}");
+    }
+}
+
+#[test]
+fn doctor_does_not_call_a_server_working_that_is_not() {
+    let reply =
+        |result: &str| format!("read hello; read ready; read list; echo '{{\"id\":2,\"result\":{result}}}'; cat");
+    let servers = [
+        ("exit 0".to_owned(), "its server ends without an answer"),
+        (reply("{\"tools\":[{\"name\":\"Other\"}]}"), "its server does not offer AskUserQuestion"),
+        (reply("{\"tools\":[{\"name\":\"AskUserQuestion\"}]}"), "the server starts and offers AskUserQuestion"),
+    ];
+    for (script, expected) in servers {
+        let server = serde_json::json!({"mcpServers": {"askuser": {"command": "sh", "args": ["-c", script]}}});
+        let stage = stage().file("home/.gemini/settings.json", server.to_string());
+        let told = stage.run(&["doctor"]).stdout;
+        assert!(told.lines().any(|line| line.starts_with("gemini  ") && line.contains(expected)), "{told}");
+    }
+    let server = "{\"mcpServers\": {\"askuser\": {\"command\": \"/nowhere/askuser\", \"args\": [\"mcp\"]}}}";
+    let stage = stage().file("home/.gemini/settings.json", server);
+    let told = stage.run(&["doctor"]).stdout;
+    assert!(told.contains("gemini        set up, but /nowhere/askuser does not start: "), "{told}");
+}
+
+#[test]
+fn programs_in_relative_folders_of_path_are_none() {
+    let stage = stage();
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    for name in ["bin/gemini", "bin/askuser", "gemini"] {
+        let stage = stage.clone().file(name, "#!/bin/sh\n");
+        fs::set_permissions(stage.path(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let found = |path: &str| {
+        let ended = stage.clone().env("PATH", path).spawn(&["init", "--print"]).wait_with_output().unwrap();
+        String::from_utf8(ended.stdout).unwrap().contains(".gemini/settings.json")
+    };
+    let absolute = stage.path("bin").display().to_string();
+    assert!(found(&format!("/usr/bin:/bin:{absolute}")));
+    for path in ["bin:/usr/bin:/bin", "./bin:/usr/bin", ".:/usr/bin", ":/usr/bin"] {
+        assert!(!found(path), "{path}");
+    }
+}

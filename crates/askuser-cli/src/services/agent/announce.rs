@@ -16,10 +16,8 @@ impl Asker for Announced {
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        if let Ok(running) = hook::run(&self.command, request, None) {
-            // Somebody has to wait for it in the end.
-            std::thread::spawn(move || running.wait());
-        }
+        // What becomes of it is of no interest here.
+        let _ = hook::run(&self.command, request, None);
         self.person.ask(request)
     }
 

@@ -22,13 +22,13 @@ use askuser_cli::state_folder::state_folder;
 use askuser_cli::usage;
 use clap::ArgMatches;
 use clients::{Client, Home, SERVER};
-use file::File;
+use file::{File, Owner};
 use format::Entry;
 use serde_json::{Map, Value};
 use server_command::Programs;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use undo::{Changes, Splice};
+use undo::{Changes, LockedChanges, Splice};
 
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = askuser_cli::args::init().name("askuser").bin_name("askuser init");
@@ -89,9 +89,8 @@ impl Setup<'_> {
         }
         let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
         let is_set_up = |client: &&Client| {
-            let path = self.path(client);
-            path.and_then(|path| File::read(&path))
-                .is_ok_and(|file| matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))))
+            let file = self.read(client);
+            file.is_ok_and(|(_, file)| matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))))
         };
         let removing = self.args.get_flag("remove");
         let (done, open): (Vec<_>, Vec<_>) = found.into_iter().partition(is_set_up);
@@ -112,14 +111,19 @@ impl Setup<'_> {
     }
 
     /// The file of a client that is meant here.
-    fn path(&self, client: &Client) -> Result<PathBuf, Failure> {
+    fn read(&self, client: &Client) -> Result<(PathBuf, File), Failure> {
         if !self.args.get_flag("project") {
-            return Ok(client.user_file(&self.home));
+            let path = client.user_file(&self.home);
+            let file = File::read(&path, Owner::User)?;
+            return Ok((path, file));
         }
         let folder = std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
-        client
-            .project_file(&project_root(&folder))
-            .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))
+        let root = project_root(&folder);
+        let path = client
+            .project_file(&root)
+            .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))?;
+        let file = File::read(&path, Owner::Project(&root))?;
+        Ok((path, file))
     }
 
     /// What shall stand in the file of a client.
@@ -138,20 +142,15 @@ impl Setup<'_> {
     /// Shows what would change for a client, and changes it if that is agreed to.
     fn change(&self, client: &Client) -> Result<u8, Failure> {
         let [removing, printing, yes] = ["remove", "print", "yes"].map(|flag| self.args.get_flag(flag));
-        let mut changes = Changes::read(&state_folder()?)?;
-        let path = self.path(client)?;
-        let file = File::read(&path)?;
-        let planned = match removing {
-            true => removal(client, file, &changes)?,
-            false => addition(client, file, &changes, &self.server(client)?)?,
-        };
-        let shown = self.home.shown(&path);
-        let Some(change) = planned else {
+        let state = state_folder()?;
+        let (shown, planned) = self.plan(client, &Changes::read(&state)?)?;
+        let nothing_to_do = || {
             let state = if removing { "is not set up" } else { "is set up already" };
             notice("askuser", &format!("{} {state} ({shown})", client.title));
-            return Ok(exit::ANSWERED);
+            Ok(exit::ANSWERED)
         };
-        let diff = confirm::diff(&shown, &change.file.text, &change.after);
+        let Some(agreed) = planned else { return nothing_to_do() };
+        let diff = confirm::diff(&shown, &agreed.file.text, &agreed.after);
         if printing {
             write(&diff)?;
             return Ok(exit::ANSWERED);
@@ -164,11 +163,31 @@ impl Setup<'_> {
             notice("askuser", &format!("{} was left as it is ({shown})", client.title));
             return Ok(exit::NOT_ANSWERED);
         }
+        // Another `askuser init` may have changed something while this one was read.
+        let mut changes = LockedChanges::wait_for(&state)?;
+        let Some(change) = self.plan(client, &changes)?.1 else { return nothing_to_do() };
+        if !yes && !change.is_shown_as(&agreed) {
+            return Err(change.file.changed_meanwhile());
+        }
         change.make(&mut changes)?;
         let done = if removing { "taken out of" } else { "added to" };
         let tried = if client.is_measured || removing { "" } else { "; by its documentation, not tried with it" };
         notice("askuser", &format!("{done} {} ({shown}){tried}", client.title));
         Ok(exit::ANSWERED)
+    }
+
+    /// What a client's file is called, and what has to change in it.
+    fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
+        let (path, file) = self.read(client)?;
+        let shown = match file.path == path {
+            true => self.home.shown(&path),
+            false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
+        };
+        let planned = match self.args.get_flag("remove") {
+            true => removal(client, file, changes)?,
+            false => addition(client, file, changes, &self.server(client)?)?,
+        };
+        Ok((shown, planned))
     }
 }
 
@@ -205,7 +224,10 @@ fn addition(
     let mut splice = Splice::between(before, &after);
     splice.made_table = !client.format.has_servers(before, entry);
     splice.created = earlier.as_ref().map_or(!file.exists(), |(_, earlier)| earlier.created);
-    splice.folders = earlier.as_ref().map(|(_, earlier)| earlier.folders.clone()).unwrap_or_default();
+    splice.folders = match earlier {
+        Some((_, earlier)) if file.exists() => earlier.folders.clone(),
+        _ => file.missing_folders(),
+    };
     Ok(Some(Change { file, after, splice: Some(splice) }))
 }
 
@@ -230,31 +252,28 @@ fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Chan
 }
 
 impl Change {
+    /// Whether it changes the same text in the same way, in the same file.
+    fn is_shown_as(&self, other: &Change) -> bool {
+        let text = |change: &Change| (change.file.path.clone(), change.file.text.clone(), change.after.clone());
+        text(self) == text(other)
+    }
+
     /// Writes the file. What undoes it is on the disk before it is needed.
-    fn make(self, changes: &mut Changes) -> Result<(), Failure> {
-        let path = self.file.path.clone();
-        match self.splice {
-            Some(mut splice) => {
-                changes.keep(&path, Some(splice.clone()))?;
-                let made = self.file.write(&self.after)?;
-                if !made.is_empty() {
-                    splice.folders = made;
-                    changes.keep(&path, Some(splice))?;
-                }
-                Ok(())
-            }
-            None => {
-                let (created, folders) = match changes.of(&path) {
-                    Some(splice) => (splice.created, splice.folders.clone()),
-                    None => (false, Vec::new()),
-                };
-                match self.after.is_empty() && created {
-                    true => self.file.delete(&folders)?,
-                    false => drop(self.file.write(&self.after)?),
-                }
-                changes.keep(&path, None)
-            }
+    fn make(self, changes: &mut LockedChanges) -> Result<(), Failure> {
+        let path = &self.file.path;
+        let earlier = changes.of(path).cloned();
+        if self.splice.is_some() {
+            changes.keep(path, self.splice)?;
+            return self.file.write(&self.after).inspect_err(|_| {
+                // One that undoes nothing does no harm, but says what is not so.
+                let _ = changes.keep(path, earlier);
+            });
         }
+        match earlier {
+            Some(Splice { created: true, folders, .. }) if self.after.is_empty() => self.file.delete(&folders)?,
+            _ => self.file.write(&self.after)?,
+        }
+        changes.keep(path, None)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `askuser doctor` says about clients: which are here, which are set up, and whether what they start answers.
 
 use super::clients::{CLIENTS, Client};
-use super::file::File;
+use super::file::{File, Owner};
 use super::{Setup, entry};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::result::write;
@@ -29,7 +29,7 @@ pub(super) fn print(setup: &Setup<'_>) -> Result<u8, Failure> {
 /// What there is to say about a client; nothing if it is neither here nor set up.
 fn state(setup: &Setup<'_>, client: &Client) -> Option<String> {
     let path = client.user_file(&setup.home);
-    let found = File::read(&path).map_err(|failure| failure.message).and_then(|file| {
+    let found = File::read(&path, Owner::User).map_err(|failure| failure.message).and_then(|file| {
         client.format.find(&file.text, entry(client)).map_err(|why| format!("{} {why}", path.display()))
     });
     match found {

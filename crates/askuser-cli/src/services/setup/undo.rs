@@ -2,7 +2,9 @@
 //! table was there before.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_agent::regular_file::{self, Links};
 use askuser_cli::failure::{Failure, reason};
+use askuser_cli::state_folder::make_private_folder;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -84,23 +86,57 @@ impl Changes {
     pub(super) fn of(&self, path: &Path) -> Option<&Splice> {
         self.changes.get(path)
     }
+}
+
+/// The same while no other `askuser init` changes anything: the record is one file for all clients, and is written as a whole.
+pub(super) struct LockedChanges {
+    changes: Changes,
+    _lock: std::fs::File,
+}
+
+impl LockedChanges {
+    /// Waits for others, which take no longer than it takes to write two files: no person is asked meanwhile.
+    ///
+    /// # Errors
+    /// Where there can be no lock, or the changes cannot be read.
+    pub(super) fn wait_for(state_folder: &Path) -> Result<LockedChanges, Failure> {
+        let path = state_folder.join("setup.lock");
+        let lock = || -> io::Result<std::fs::File> {
+            make_private_folder(state_folder)?;
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let file = regular_file::open_with(&mut options, &path, Links::Refuse)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let lock =
+            lock().map_err(|error| Failure::new(format!("cannot lock {}: {}", path.display(), reason(&error))))?;
+        Ok(LockedChanges { changes: Changes::read(state_folder)?, _lock: lock })
+    }
 
     /// Keeps what was changed in a file, or forgets it.
     ///
     /// # Errors
     /// Where it cannot be written.
     pub(super) fn keep(&mut self, path: &Path, splice: Option<Splice>) -> Result<(), Failure> {
+        let Changes { file, changes } = &mut self.changes;
         match splice {
-            Some(splice) => drop(self.changes.insert(path.to_owned(), splice)),
-            None => drop(self.changes.remove(path)),
+            Some(splice) => drop(changes.insert(path.to_owned(), splice)),
+            None => drop(changes.remove(path)),
         }
-        let failed =
-            |error: io::Error| Failure::new(format!("cannot write {}: {}", self.file.display(), reason(&error)));
-        if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let text = serde_json::to_string_pretty(&self.changes).map_err(Failure::new)?;
+        let text = serde_json::to_string_pretty(changes).map_err(Failure::new)?;
         // What was removed may be anything, a key of another server's included.
-        atomic_file::replace(&self.file, text.as_bytes(), FilePermissions::OwnerOnly).map_err(failed)
+        atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
+            .map_err(|error| Failure::new(format!("cannot write {}: {}", file.display(), reason(&error))))
+    }
+}
+
+impl std::ops::Deref for LockedChanges {
+    type Target = Changes;
+
+    fn deref(&self) -> &Changes {
+        &self.changes
     }
 }
