@@ -168,6 +168,7 @@ async fn an_invalid_question_is_asked_of_nobody_and_corrected_by_the_model() {
             "error call_1_1",
             "start call_2_1 AskUserQuestion",
             "ask call_2_1",
+            "ended call_2_1 answered",
             "result call_2_1",
             "text done",
             "done done",
@@ -292,7 +293,16 @@ async fn text_is_told_before_the_person_is_asked() {
     let lines: Vec<String> = log.lines().into_iter().filter(|line| !line.is_empty()).collect();
     assert_eq!(
         lines,
-        ["text Let me ask.", "start a AskUserQuestion", "shown", "ask a", "result a", "text ok", "done ok"]
+        [
+            "text Let me ask.",
+            "start a AskUserQuestion",
+            "shown",
+            "ask a",
+            "ended a cancelled",
+            "result a",
+            "text ok",
+            "done ok"
+        ]
     );
 }
 
