@@ -185,11 +185,15 @@ impl Shared {
     }
 }
 
-/// A broken surface means that nobody can be asked. An interrupt stops the turn; a process that was told to end leaves the
-/// question open.
+/// A broken surface means that nobody can be asked. An interrupt stops the turn; a person who puts the question aside, and a
+/// process that was told to end, leave it open.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),
+        AskError::PutAside(_) => {
+            let message = "the question was put aside, and still waits for its answer".to_owned();
+            Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
+        }
         AskError::Signal(signal) => {
             let message = format!("ended by signal {signal}");
             Err(Stop::Failed(Failure { kind: FailureKind::Signal, message }))

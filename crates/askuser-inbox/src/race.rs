@@ -91,8 +91,8 @@ pub enum Shown {
     PutAside(Vec<Answer>),
 }
 
-/// Lets a person answer a stored question at a surface. What they had begun elsewhere is filled in. To cancel the prompt of a
-/// question that waits in an inbox is to put it aside: whoever asked waits on.
+/// Lets a person answer a stored question at a surface. What they had begun elsewhere is filled in, and what they put aside is
+/// kept.
 ///
 /// # Errors
 /// As the surface's, and where the store fails.
@@ -102,6 +102,18 @@ pub async fn answer_at(
     surface: &dyn Asker,
     by: &str,
 ) -> Result<Shown, AskError> {
+    match show(inbox, question, surface, by).await {
+        Err(AskError::PutAside(answers)) => {
+            let draft = (!answers.is_empty()).then(|| serde_json::to_value(&answers).unwrap_or_default());
+            // What cannot be kept must not keep anybody here.
+            let _ = inbox.store().save_draft(&question.id, draft.as_ref());
+            Ok(Shown::PutAside(answers))
+        }
+        shown => shown,
+    }
+}
+
+async fn show(inbox: &Inbox, question: &StoredQuestion, surface: &dyn Asker, by: &str) -> Result<Shown, AskError> {
     if let Some(ending) = &question.ending {
         return Ok(Shown::EndedElsewhere(ending.clone()));
     }
@@ -129,21 +141,10 @@ pub async fn answer_at(
             First::Here(delivery) => delivery,
         };
     }
-    match delivery.resolution().outcome().status() {
-        Status::Unavailable { reason } => {
-            let reason = reason.clone();
-            drop(delivery.stored());
-            return Err(AskError::surface("nobody can be asked here", reason));
-        }
-        Status::Cancelled => {
-            let answers = delivery.resolution().outcome().answers().to_vec();
-            let draft = (!answers.is_empty()).then(|| serde_json::to_value(&answers).unwrap_or_default());
-            // What cannot be kept must not keep anybody here.
-            let _ = store.save_draft(id, draft.as_ref());
-            drop(delivery.stored());
-            return Ok(Shown::PutAside(answers));
-        }
-        _ => {}
+    if let Status::Unavailable { reason } = delivery.resolution().outcome().status() {
+        let reason = reason.clone();
+        drop(delivery.stored());
+        return Err(AskError::surface("nobody can be asked here", reason));
     }
     // Wherever it was shown, it came through the inbox.
     let outcome = delivery.resolution().clone().into_outcome();

@@ -218,6 +218,31 @@ fn to_withdraw_a_question_is_heard_by_whoever_waits_for_it() {
 }
 
 #[test]
+fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
+    /// Says this to everything.
+    struct Says(fn() -> Result<askuser::Delivery, AskError>);
+    impl Asker for Says {
+        fn ask<'a>(&'a self, _: &'a askuser::Request) -> askuser::Asking<'a> {
+            Box::pin(std::future::ready((self.0)()))
+        }
+    }
+    let place = Place::new();
+    let (store, _) = inbox(&place);
+    let id = store.put(&request("1")).unwrap().question.id;
+    let shown = |says: fn() -> Result<askuser::Delivery, AskError>| {
+        let question = store.get(&id).unwrap();
+        block_on(askuser_inbox::answer_at(&Inbox::new(store.clone()), &question, &Says(says), "ada")).unwrap()
+    };
+    let aside = shown(|| Err(AskError::PutAside(choice(1, "x").into_outcome().answers().to_vec())));
+    assert!(matches!(aside, askuser_inbox::Shown::PutAside(answers) if answers.len() == 1));
+    assert_eq!(store.get(&id).unwrap().state(), State::Pending);
+    assert_eq!(store.draft(&id).unwrap().unwrap()[0]["selectedOptions"][0], "B");
+    let cancelled = shown(|| Ok(askuser::Outcome::cancelled().through(Via::Terminal).into()));
+    assert!(matches!(cancelled, askuser_inbox::Shown::Answered(_)), "{cancelled:?}");
+    assert_eq!(store.get(&id).unwrap().state(), State::Cancelled);
+}
+
+#[test]
 fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
     let place = Place::new();
     let (store, _) = inbox(&place);
