@@ -46,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
         };
         match prompt.update(event, now) {
             Effect::Continue | Effect::Edit(_) => check(&prompt),
-            Effect::Interrupt => return,
+            Effect::PutAside(_) | Effect::Interrupt => return,
             Effect::Finish(outcome) => return check_outcome(prompt.set(), &outcome),
         }
     }

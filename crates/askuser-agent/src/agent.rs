@@ -311,7 +311,8 @@ impl Agent {
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {
-            if let Some(outcome) = self.shared.recorded_question(&id) {
+            if let Some(resolution) = self.shared.recorded_answer(&id) {
+                let outcome = serde_json::json!(resolution);
                 let output =
                     format!("This was cut off before it had finished, but after asking. The outcome: {outcome}");
                 self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;

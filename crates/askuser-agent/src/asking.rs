@@ -3,15 +3,17 @@
 //! What is asked is on the disk before anybody sees it, and what came of it before anybody acts on it or shows success. After
 //! a crash the same steps find the recorded resolution, or ask again.
 
-use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
 use crate::shared::Shared;
 use crate::tool::{Stop, ToolContext};
 use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{
-    Answer, AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status, reply,
+    Answer, AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status,
 };
-
 use futures_util::future::poll_immediate;
+
+/// Why there is no outcome of a person in a run without one.
+pub(crate) const NOBODY_TO_ASK: &str = "nobody can be asked in this run";
 
 impl ToolContext {
     /// Asks the person on behalf of a call, and returns what came of it. What was asked and what was answered is in the
@@ -35,12 +37,25 @@ impl ToolContext {
             .with_origin(shared.origin.clone())
             .with_context(context)
             .with_deadline(shared.deadline);
+        let asked = self.settle(request).await?;
+        self.emit_outcome(purpose, call, QuestionOutcome::new(&asked.resolution, asked.set.mended()));
+        Ok(asked)
+    }
+
+    /// Tells how a question ended: one that was asked, or that nobody could be asked.
+    pub(crate) fn emit_outcome(&self, purpose: Purpose, call: &str, outcome: QuestionOutcome) {
+        let key = self.shared.key(call, purpose);
+        self.emit(AgentEvent::QuestionEnded { id: key.id_in_session(), key, outcome: Box::new(outcome) });
+    }
+
+    async fn settle(&self, request: Request) -> Result<Asked, Stop> {
+        let shared = &self.shared;
         if let Some(recorded) = shared.recorded_resolution(&request) {
             return Ok(recorded);
         }
         let Some(asker) = &self.asker else {
-            self.keep_waiting(purpose, call)?;
-            let resolution = Resolution::unavailable("nobody can be asked in this run");
+            self.keep_waiting(request.key().purpose(), request.key().call())?;
+            let resolution = Resolution::unavailable(NOBODY_TO_ASK);
             return Ok(Asked { set: request.set().clone(), resolution });
         };
         let _exclusive = match self.exclusive {
@@ -75,7 +90,7 @@ impl ToolContext {
     /// Takes back what a call has asked, if that still waits for its answer.
     pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
-        if let (Some(asker), Some(RecordedQuestion { outcome: None, .. })) = (&self.asker, recorded) {
+        if let (Some(asker), Some(RecordedQuestion { resolution: None, .. })) = (&self.asker, recorded) {
             asker.close(&self.shared.key(call, purpose), &Closed::Withdrawn);
         }
     }
@@ -122,7 +137,7 @@ impl Shared {
         self.append(&Entry::Asked {
             id: request.key().call().to_owned(),
             purpose: Some(request.key().purpose()),
-            questions: request.set().questions_json(),
+            questions: serde_json::Value::Null,
             request: Some(Box::new(request.clone())),
         })
     }
@@ -147,23 +162,21 @@ impl Shared {
         }
     }
 
-    /// The resolution of a question that was asked before the process was cut off. One that does not fit the questions, or
-    /// what they are about, is none: they are asked again.
+    /// The resolution of a question that was asked before the process was cut off. One of something else is none: the
+    /// question is asked again.
     fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
         let key = request.key();
         let recorded = self.transcript.question(key.tasks(), key.call(), key.purpose())?;
         if !recorded.is_about(request) {
             return None;
         }
-        let set = recorded.request?.set().clone();
-        let resolution = reply::resolution(&set, recorded.outcome.as_ref()?).ok()?;
-        Some(Asked { set, resolution })
+        Some(Asked { set: recorded.request?.set().clone(), resolution: recorded.resolution? })
     }
 
     /// What came of the question of a call, as it was recorded.
-    pub(crate) fn recorded_question(&self, call: &str) -> Option<serde_json::Value> {
+    pub(crate) fn recorded_answer(&self, call: &str) -> Option<Resolution> {
         let purposes = [Purpose::Question, Purpose::Plan];
-        purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.outcome)
+        purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.resolution)
     }
 
     /// The questions of a call as they were asked before the process was cut off, read by the rules of that time.
@@ -172,11 +185,15 @@ impl Shared {
     }
 }
 
-/// A broken surface means that nobody can be asked. An interrupt stops the turn; a process that was told to end leaves the
-/// question open.
+/// A broken surface means that nobody can be asked. An interrupt stops the turn; a person who puts the question aside, and a
+/// process that was told to end, leave it open.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),
+        AskError::PutAside(_) => {
+            let message = "the question was put aside, and still waits for its answer".to_owned();
+            Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
+        }
         AskError::Signal(signal) => {
             let message = format!("ended by signal {signal}");
             Err(Stop::Failed(Failure { kind: FailureKind::Signal, message }))

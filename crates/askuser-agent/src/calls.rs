@@ -5,8 +5,8 @@
 //! with the result, so it holds after a crash as well.
 
 use crate::agent::Agent;
-use crate::asking::Exclusive;
-use crate::event::AgentEvent;
+use crate::asking::{Exclusive, NOBODY_TO_ASK};
+use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
@@ -14,7 +14,7 @@ use crate::permission::{self, Verdict};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, Halt};
-use askuser::Purpose;
+use askuser::{Purpose, Resolution, Status};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
@@ -141,14 +141,14 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         return Ok(result.into());
     }
     // What was answered before the session was cut off counts, even if that answer has changed the mode since.
-    let is_answered = tool.access() == Access::Ask && shared.recorded_question(&call.id).is_some();
+    let is_answered = tool.access() == Access::Ask && shared.recorded_answer(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         context.keep_waiting(Purpose::Question, &call.id)?;
         context.keep_waiting(Purpose::Plan, &call.id)?;
-        let result = not_now(&*tool, context);
         if tool.access() != Access::Ask || context.asker.is_some() {
-            return Ok(result.into());
+            return Ok(not_now(&*tool).into());
         }
+        let result = nobody_to_ask(call, context);
         shared.halt_above(Halt::NotAnswered, &call.name, &result);
         return Ok(Ended { result, halt: Some(Halt::NotAnswered) });
     }
@@ -213,8 +213,8 @@ fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<T
 /// A call that has run. Whatever it asked has to be answered before the later calls of its message run: a tool that asks, by
 /// its very nature; any other, if it did ask, or a subagent of its own.
 fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Ended {
-    let halt = match context.shared.recorded_question(&call.id) {
-        Some(outcome) => (outcome["status"] != "answered").then_some(Halt::NotAnswered),
+    let halt = match context.shared.recorded_answer(&call.id) {
+        Some(resolution) => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
         None => (tool.access() == Access::Ask).then_some(Halt::NotAsked),
     };
     Ended { result, halt: halt.or_else(|| context.halted.of(&call.id)) }
@@ -226,20 +226,24 @@ async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Re
     ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool failed badly. It may have taken effect in part.")))
 }
 
-fn not_now(tool: &dyn Tool, context: &ToolContext) -> ToolResult {
+fn not_now(tool: &dyn Tool) -> ToolResult {
     let name = tool.definition().name;
     match tool.access() {
         Access::Act => ToolResult::error(format!(
             "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
         )),
-        Access::Ask if context.asker.is_none() => ToolResult::error(format!(
-            "{name} is not available: nobody can be asked in this run. Do not assume an answer."
-        ))
-        .with_details(
-            json!({"status": "unavailable", "answers": [], "via": null, "reason": "nobody can be asked in this run"}),
-        ),
         Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
     }
+}
+
+/// What the model reads of a call that asks where nobody can be asked.
+fn nobody_to_ask(call: &ToolCall, context: &ToolContext) -> ToolResult {
+    let outcome = QuestionOutcome::new(&Resolution::unavailable(NOBODY_TO_ASK), &[]);
+    let details = json!(outcome);
+    context.emit_outcome(Purpose::Question, &call.id, outcome);
+    let name = &call.name;
+    ToolResult::error(format!("{name} is not available: {NOBODY_TO_ASK}. Do not assume an answer."))
+        .with_details(details)
 }
 
 impl Shared {

@@ -3,9 +3,9 @@
 
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
-use askuser::Request;
+use askuser::{Answer, Request, RequestKey, Resolution, Status, Via};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::ops::AddAssign;
 
 /// One thing that happened.
@@ -43,6 +43,15 @@ pub enum AgentEvent {
         questions: Value,
         /// All there is to know about it.
         request: Box<Request>,
+    },
+    /// A question has ended, also one that was settled without asking. One that is withdrawn has no outcome.
+    QuestionEnded {
+        /// Names the question, as in [`AgentEvent::AskUser`].
+        id: String,
+        /// The call it was asked for, and what for.
+        key: RequestKey,
+        /// What came of it.
+        outcome: Box<QuestionOutcome>,
     },
     /// The turn is over.
     Done {
@@ -128,6 +137,47 @@ pub enum AgentEvent {
         /// What happened.
         event: Box<AgentEvent>,
     },
+}
+
+/// What came of a question, as [`report::json`](askuser::report::json) writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionOutcome {
+    /// How it ended.
+    #[serde(flatten)]
+    pub status: Status,
+    /// All answers, or those given so far.
+    #[serde(default)]
+    pub answers: Vec<Answer>,
+    /// Through which surface; `None` where nobody was asked.
+    #[serde(default)]
+    pub via: Option<Via>,
+    /// Who answered, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When, in milliseconds since 1970, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ms: Option<u64>,
+    /// What the answer says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Map<String, Value>>,
+    /// What was repaired in the questions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mended: Vec<String>,
+}
+
+impl QuestionOutcome {
+    pub(crate) fn new(resolution: &Resolution, mended: &[String]) -> QuestionOutcome {
+        let outcome = resolution.outcome();
+        QuestionOutcome {
+            status: outcome.status().clone(),
+            answers: outcome.answers().to_vec(),
+            via: resolution.via(),
+            by: resolution.by().map(str::to_owned),
+            at_ms: resolution.at_ms(),
+            claim: resolution.claim().cloned(),
+            mended: mended.to_vec(),
+        }
+    }
 }
 
 /// Why a turn broke off.

@@ -75,7 +75,7 @@ pub use attachment::files_below;
 pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
-pub use event::{AgentEvent, Failure, FailureKind, Usage};
+pub use event::{AgentEvent, Failure, FailureKind, QuestionOutcome, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};

@@ -146,7 +146,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
     // What they said before the session was cut off counts, whatever the mode is now.
-    let is_answered = recorded.is_some_and(|recorded| recorded.outcome.is_some());
+    let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&call.name, &consent) {
         return Ok(Verdict::Allowed { note: None });
     }
@@ -246,10 +246,9 @@ fn noted(note: &str, via: Option<Via>) -> String {
 /// What was noted when a call was allowed that was then cut off, as the model reads it.
 pub(crate) fn recorded_note(call: &ToolCall, context: &ToolContext) -> Option<String> {
     let shared = &context.shared;
-    let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission)?;
-    let outcome = recorded.outcome?;
-    let via = Via::ALL.into_iter().find(|via| outcome["via"] == via.name());
-    outcome["answers"][0]["note"].as_str().map(|note| noted(note, via))
+    let resolution = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission)?.resolution?;
+    let note = resolution.outcome().answers().first()?.note.as_deref()?;
+    Some(noted(note, resolution.via()))
 }
 
 fn question(tool: &str, consent: &Consent) -> Result<QuestionSet, askuser::Violations> {

@@ -90,16 +90,32 @@ pub enum Shown {
     Answered(Ending),
     /// It ended elsewhere before, and the surface has said so.
     EndedElsewhere(Ending),
-    /// The person left it as it is; it still waits. What they had answered is kept as a draft.
-    PutAside(Vec<Answer>),
+    /// The person left it as it is; it still waits.
+    PutAside {
+        /// What they had answered, kept as a draft.
+        answers: Vec<Answer>,
+        /// Why it could not be kept.
+        unsaved: Option<String>,
+    },
 }
 
 /// Shows a stored question at a surface until it is answered there or has ended elsewhere. The handle is that of the person who
-/// sits there.
+/// sits there. What they had begun elsewhere is filled in, and what they put aside is kept.
 ///
 /// # Errors
 /// As the surface's, and where the store fails.
 pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
+    match show(store, question, surface).await {
+        Err(AskError::PutAside(answers)) => {
+            let saved = store.save_draft(&question.id, &Draft(answers.clone())).await;
+            let unsaved = saved.err().filter(|_| !answers.is_empty()).map(|error| error.chain());
+            Ok(Shown::PutAside { answers, unsaved })
+        }
+        shown => shown,
+    }
+}
+
+async fn show(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
     if let Some(ending) = &question.ending {
         return Ok(Shown::EndedElsewhere(ending.clone()));
     }
@@ -127,20 +143,10 @@ pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn 
             Winner::Surface(delivery) => delivery,
         };
     }
-    match delivery.resolution().outcome().status() {
-        Status::Unavailable { reason } => {
-            let reason = reason.clone();
-            drop(delivery.stored());
-            return Err(AskError::surface("nobody can be asked here", reason));
-        }
-        Status::Cancelled => {
-            let answers = delivery.resolution().outcome().answers().to_vec();
-            // What cannot be kept must not keep anybody here.
-            let _ = store.save_draft(id, &Draft(answers.clone())).await;
-            drop(delivery.stored());
-            return Ok(Shown::PutAside(answers));
-        }
-        _ => {}
+    if let Status::Unavailable { reason } = delivery.resolution().outcome().status() {
+        let reason = reason.clone();
+        drop(delivery.stored());
+        return Err(AskError::surface("nobody can be asked here", reason));
     }
     match record(store, id, delivery).await {
         Ok((ending, delivery)) => {

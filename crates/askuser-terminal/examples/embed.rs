@@ -43,7 +43,7 @@ fn run(terminal: &mut DefaultTerminal, session: &mut PromptSession) -> io::Resul
                 session.finish_edit(edited, Instant::now());
             }
             Effect::Finish(outcome) => return Ok(Some(outcome)),
-            Effect::Interrupt => return Ok(None),
+            Effect::PutAside(_) | Effect::Interrupt => return Ok(None),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
 use crate::view::{Background, Confirm, Role, Theme, closed_lines, not_stored_lines};
 use crate::{Options, Window, editor};
-use askuser::prompt::{Effect, InputMode, Occasion};
-use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use askuser::prompt::{Effect, InputMode};
+use askuser::{Answer, AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
@@ -65,6 +65,7 @@ struct InlinePrompt<'a> {
 /// How the loop ended.
 enum End {
     Outcome(Outcome),
+    PutAside(Vec<Answer>),
     Interrupted,
     Signal(i32),
     /// The terminal is gone.
@@ -195,6 +196,7 @@ impl InlinePrompt<'_> {
                 None
             }
             Effect::Finish(outcome) => Some(End::Outcome(outcome)),
+            Effect::PutAside(answers) => Some(End::PutAside(answers)),
             Effect::Interrupt => Some(End::Interrupted),
         })
     }
@@ -296,6 +298,12 @@ impl InlinePrompt<'_> {
                 let _ = self.restore();
                 Ok(resolution)
             }
+            // The program that has opened it says so.
+            End::PutAside(answers) => {
+                self.show_end(&[]);
+                let _ = self.restore();
+                Err(AskError::PutAside(answers))
+            }
             End::Interrupted => {
                 self.show_end(&[]);
                 self.restore().map_err(failed)?;
@@ -343,14 +351,7 @@ impl InlinePrompt<'_> {
                 _ => {}
             }
         }
-        let lines = match (outcome.status(), self.options.occasion) {
-            (Status::Cancelled, Occasion::Asked) => {
-                self.session.closing_lines(outcome, self.options.confirm, self.room().0)
-            }
-            // Put aside: whoever has opened it says so.
-            (Status::Cancelled, _) => Vec::new(),
-            _ => self.session.closing_lines(outcome, self.options.confirm, self.room().0),
-        };
+        let lines = self.session.closing_lines(outcome, self.options.confirm, self.room().0);
         self.show_end(&lines);
         Ok(())
     }

@@ -17,6 +17,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
         match submit_line(&mut line_prompt, line, &mut out) {
             Effect::Continue | Effect::Edit(_) => out.push_str(&line_prompt.text()),
             Effect::Interrupt => out.push_str("(interrupted)\n"),
+            Effect::PutAside(_) => out.push_str("(put aside)\n"),
             Effect::Finish(outcome) => {
                 let _ = writeln!(
                     out,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// A question inside a ratatui program: owns the prompt, its clock and its deadline.
 ///
 /// Draw it, wait for input until [`next_wake`](PromptSession::next_wake), feed it, and repeat until the effect is
-/// `Finish` or `Interrupt`. The clock starts with the first frame.
+/// `Finish`, `PutAside` or `Interrupt`. The clock starts with the first frame.
 ///
 /// ```
 /// use askuser::prompt::Effect;

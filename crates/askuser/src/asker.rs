@@ -1,7 +1,7 @@
 //! The one seam to a human.
 //!
 //! An agent's loop holds an [`Asker`] and knows nothing of terminals, pages or protocols. Refusal, time-out and absence
-//! are outcomes; only an interrupt, a withdrawal and a broken surface are errors.
+//! are outcomes; only an interrupt, a withdrawal, a question put aside and a broken surface are errors.
 //!
 //! 1. [`Asker::decide`]: what is known without asking anybody.
 //! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
@@ -189,6 +189,10 @@ pub enum AskError {
     /// Whoever asked has withdrawn the question.
     #[error("withdrawn")]
     Withdrawn,
+    /// The person opened a question that is kept elsewhere and put it aside. It waits on; these answers are to be filled in when
+    /// it is opened again.
+    #[error("put aside")]
+    PutAside(Vec<Answer>),
     /// The process was told to end. Nobody has said no: the question stays open.
     #[error("ended by signal {0}")]
     Signal(i32),

@@ -28,7 +28,8 @@ pub struct Answer {
 }
 
 /// How asking ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// Every question was answered.
     Answered,
@@ -37,11 +38,13 @@ pub enum Status {
     /// The person said no.
     Declined {
         /// Why, if they said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The person wants to talk first.
     Discuss {
         /// What they typed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
     /// Nobody answered before the deadline.
@@ -49,6 +52,7 @@ pub enum Status {
     /// Nobody could be asked.
     Unavailable {
         /// Why not.
+        #[serde(default)]
         reason: String,
     },
 }

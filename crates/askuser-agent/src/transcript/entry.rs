@@ -29,11 +29,13 @@ pub enum Entry {
         id: String,
         #[serde(default)]
         purpose: Option<Purpose>,
+        /// Only read: earlier sessions have the questions here, alone or beside the request that holds them.
+        #[serde(default, skip_serializing)]
         questions: Value,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Box<Request>>,
     },
-    /// What came of it.
+    /// What came of it. What it says is read against what was asked.
     Outcome {
         id: String,
         #[serde(default)]

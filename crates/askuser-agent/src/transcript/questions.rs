@@ -6,8 +6,9 @@
 use super::{Entry, Halt, Line};
 use crate::message::Block;
 use crate::permission;
-use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules, reply};
-use serde_json::{Value, json};
+use askuser::{Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status, reply};
+use serde::Deserialize;
+use serde_json::json;
 use std::collections::HashSet;
 
 /// A question as it was recorded.
@@ -15,8 +16,17 @@ use std::collections::HashSet;
 pub(crate) struct RecordedQuestion {
     /// What was asked; unknown where the questions of an old session cannot be read any more.
     pub(crate) request: Option<Request>,
-    /// What came of it, if anything has.
-    pub(crate) outcome: Option<Value>,
+    /// What came of it, if anything has. What does not fit the questions did not come of them.
+    pub(crate) resolution: Option<Resolution>,
+    /// Which diff it was about, in sessions of before 0.2.
+    old_diff: Option<String>,
+}
+
+/// What sessions of before 0.2 have in an outcome besides.
+#[derive(Deserialize)]
+struct OldOutcome {
+    /// A hash of the diff it is about.
+    about: Option<String>,
 }
 
 impl RecordedQuestion {
@@ -26,11 +36,14 @@ impl RecordedQuestion {
         for line in lines.iter().filter(|line| line.tasks == tasks) {
             match &line.entry {
                 Entry::Asked { id, purpose: Some(of), request, .. } if id == call && *of == purpose => {
-                    found = Some(RecordedQuestion { request: request.as_deref().cloned(), outcome: None });
+                    let request = request.as_deref().cloned();
+                    found = Some(RecordedQuestion { request, resolution: None, old_diff: None });
                 }
                 Entry::Outcome { id, purpose: Some(of), outcome } if id == call && *of == purpose => {
-                    let asked = found.take().and_then(|question| question.request);
-                    found = Some(RecordedQuestion { request: asked, outcome: Some(outcome.clone()) });
+                    let Some(question) = &mut found else { continue };
+                    let set = question.request.as_ref().map(Request::set);
+                    question.resolution = set.and_then(|set| reply::resolution(set, outcome).ok());
+                    question.old_diff = OldOutcome::deserialize(outcome).ok().and_then(|old| old.about);
                 }
                 _ => {}
             }
@@ -40,14 +53,10 @@ impl RecordedQuestion {
 
     /// Why nothing may run beside it, if what came of it is neither an answer nor a permission.
     pub(super) fn halt(&self, purpose: Purpose) -> Option<Halt> {
-        let outcome = self.outcome.as_ref()?;
+        let (request, resolution) = (self.request.as_ref()?, self.resolution.as_ref()?);
         match purpose {
-            Purpose::Permission => {
-                let set = self.request.as_ref().map(Request::set);
-                let allows = |set| reply::resolution(set, outcome).is_ok_and(|given| permission::allows(set, &given));
-                (!set.is_some_and(allows)).then_some(Halt::NotAllowed)
-            }
-            _ => (outcome["status"] != "answered").then_some(Halt::NotAnswered),
+            Purpose::Permission => (!permission::allows(request.set(), resolution)).then_some(Halt::NotAllowed),
+            _ => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
         }
     }
 
@@ -57,15 +66,15 @@ impl RecordedQuestion {
         let texts = |request: &Request| -> Vec<String> {
             request.set().questions().iter().map(|question| question.text_verbatim().to_owned()).collect()
         };
-        let same_context = match self.outcome.as_ref().and_then(|outcome| outcome["about"].as_str()) {
-            Some(hash) => request.context().is_some_and(|context| old_hash(context.text()) == hash),
+        let same_context = match &self.old_diff {
+            Some(hash) => request.context().is_some_and(|context| old_hash(context.text()) == *hash),
             None => asked.context() == request.context(),
         };
         same_context && texts(asked) == texts(request)
     }
 }
 
-/// Gives the questions of an old session their purpose and a request.
+/// Gives the questions of an old session their purpose and a request, which then holds them alone.
 pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
     let mut plans: HashSet<(Vec<String>, String)> = HashSet::new();
     for line in lines.iter_mut() {
@@ -79,10 +88,11 @@ pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
                     }
                 }
             }
+            Entry::Asked { purpose: Some(_), questions, .. } => drop(questions.take()),
             Entry::Asked { id, purpose: purpose @ None, questions, request } => {
                 let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
                 let key = RequestKey::new(session, &call).in_tasks(&line.tasks).for_purpose(of);
-                let input = json!({ "questions": questions });
+                let input = json!({ "questions": questions.take() });
                 // Those were asked under the first version of the rules.
                 let read = |rules: Rules| QuestionSet::parse(input.clone(), &rules.of_version(1)?).ok();
                 let set = read(Rules::strict()).or_else(|| read(Rules::repair()));

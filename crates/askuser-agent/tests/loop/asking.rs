@@ -111,6 +111,17 @@ async fn a_signal_breaks_the_turn_off_and_the_question_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_put_aside_is_not_settled_and_is_asked_again() {
+    let (model, requests) = watched(calling([json!([ask("Which database?")])]));
+    let person = Person::new([fails(|| AskError::PutAside(Vec::new())), pick("SQLite")]);
+    let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person.clone());
+    assert_eq!(short(&collect(agent.run("go")).await).last().unwrap(), "broke NobodyThere");
+    assert_eq!(agent.transcript().pending().len(), 1);
+    assert_eq!(last_words(&collect(agent.resume().unwrap()).await), "done");
+    assert!(requests.last_result().0.contains("Selected: SQLite"));
+}
+
+#[tokio::test]
 async fn what_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
     let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Ship"}});
     let act = json!({"name": "Act", "input": {"at": "it"}});
@@ -168,6 +179,7 @@ async fn an_invalid_question_is_asked_of_nobody_and_corrected_by_the_model() {
             "error call_1_1",
             "start call_2_1 AskUserQuestion",
             "ask call_2_1",
+            "ended call_2_1 answered",
             "result call_2_1",
             "text done",
             "done done",
@@ -292,7 +304,16 @@ async fn text_is_told_before_the_person_is_asked() {
     let lines: Vec<String> = log.lines().into_iter().filter(|line| !line.is_empty()).collect();
     assert_eq!(
         lines,
-        ["text Let me ask.", "start a AskUserQuestion", "shown", "ask a", "result a", "text ok", "done ok"]
+        [
+            "text Let me ask.",
+            "start a AskUserQuestion",
+            "shown",
+            "ask a",
+            "ended a cancelled",
+            "result a",
+            "text ok",
+            "done ok"
+        ]
     );
 }
 

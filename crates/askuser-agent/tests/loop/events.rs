@@ -1,8 +1,11 @@
 //! Events as JSON: the proposals' six with exactly their fields.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, tools};
+use askuser::policy::{Headless, Policy};
+use askuser::{Outcome, PolicyFirst};
+use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, tools};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 async fn told(agent: &mut Agent) -> Vec<Value> {
     collect(agent.run("go")).await.iter().map(|event| serde_json::to_value(event).unwrap()).collect()
@@ -18,7 +21,9 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
     let events = told(&mut agent).await;
     let mut proposed: Vec<Value> = events
         .into_iter()
-        .filter(|event| !["text_delta", "usage", "context"].contains(&event["type"].as_str().unwrap()))
+        .filter(|event| {
+            !["text_delta", "usage", "context", "question_ended"].contains(&event["type"].as_str().unwrap())
+        })
         .collect();
     let request = proposed[2].as_object_mut().unwrap().remove("request").expect("the request");
     let request: askuser::Request = serde_json::from_value(request).expect("a request that is rebuilt");
@@ -80,6 +85,56 @@ async fn the_rest_has_names_of_its_own() {
         {"type": "done", "text": "ok then"},
     ]);
     assert_eq!(json!(events), expected);
+}
+
+fn act() -> Value {
+    json!({"name": "Act", "input": {"at": "it"}})
+}
+
+/// The questions that ended, as they were told: id, purpose and outcome.
+async fn ended(agent: &mut Agent) -> Vec<(Value, Value, Value)> {
+    let told = told(agent).await.into_iter().filter(|event| event["type"] == "question_ended");
+    told.map(|event| (event["id"].clone(), event["key"]["purpose"].clone(), event["outcome"].clone())).collect()
+}
+
+#[tokio::test]
+async fn a_question_that_ended_says_how_with_the_id_it_was_asked_under() {
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Do it."}});
+    let model = calling([json!([ask("Which?")]), json!([plan]), json!([act()])]);
+    let person = Person::new([other("x"), pick("Go ahead"), ends(Outcome::declined(Some("no".into())))]);
+    let mut agent = Agent::new(model)
+        .with_tools(registry(&Log::default()))
+        .with_asker(person)
+        .with_permissions(Permissions::new(PermissionMode::Plan));
+    let events = told(&mut agent).await;
+    let of = |name: &str| events.iter().filter(|event| event["type"] == name).cloned().collect::<Vec<_>>();
+    let (asked, ended) = (of("ask_user"), of("question_ended"));
+    let ids = |events: &[Value]| events.iter().map(|event| event["id"].clone()).collect::<Vec<_>>();
+    assert_eq!((ids(&asked), ended.len()), (ids(&ended), 3));
+    let details: Vec<Value> =
+        of("tool_result").iter().map(|event| event["result"]["metadata"]["details"].clone()).collect();
+    let expected = [&details[0], &details[1], &details[2]["permission"]];
+    assert!(ended.iter().map(|event| &event["outcome"]).eq(expected), "{ended:?}");
+    assert_eq!(ended[2]["outcome"], json!({"status": "declined", "reason": "no", "answers": [], "via": "terminal"}));
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_was_asked_ends_as_well() {
+    let nobody = json!({
+        "status": "unavailable", "reason": "nobody can be asked in this run", "answers": [], "via": null,
+    });
+    let calls = || calling([json!([act()]), json!([ask("Which?")])]);
+    let mut agent = Agent::new(calls()).with_tools(registry(&Log::default()));
+    let [permission, question] = &ended(&mut agent).await[..] else { panic!("two calls need somebody") };
+    assert_eq!((&permission.1, &permission.2), (&json!("permission"), &nobody));
+    assert_eq!(question, &(json!("call_2_1"), Value::Null, nobody));
+    // What a policy settles is not asked, so that its end is all that is told of it.
+    let fail =
+        PolicyFirst { policy: Policy { answers: None, headless: Some(Headless::Fail) }, person: Person::new([]) };
+    let mut agent = Agent::new(calls()).with_tools(registry(&Log::default())).with_asker(Arc::new(fail));
+    let statuses: Vec<Value> =
+        ended(&mut agent).await.into_iter().map(|(.., outcome)| outcome["status"].clone()).collect();
+    assert_eq!(statuses, ["unavailable", "unavailable"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! Sessions that 0.1 has written, cut off where a process may die: they are taken up as today's are.
+//! Sessions that earlier versions have written, cut off where a process may die: they are taken up as today's are.
 //!
-//! The files under `tests/fixtures/sessions` are recordings of that version. Only the name of the session and the folder it
+//! The files under `tests/fixtures/sessions` are recordings of those versions. Only the name of the session and the folder it
 //! works in, `WORK`, were replaced.
 
 use crate::support::*;
@@ -24,7 +24,10 @@ impl OldSession {
         let old = OldSession { folder, name };
         let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/sessions/{name}.jsonl"));
         let text = fs::read_to_string(recorded).unwrap();
-        assert!(text.contains("\"cwd\":\"WORK\"") && !text.contains("\"purpose\""), "not a recording of 0.1");
+        let asked = text.lines().find(|line| line.contains("\"type\":\"asked\"")).unwrap();
+        assert!(
+            text.contains("\"cwd\":\"WORK\"") && serde_json::from_str::<Value>(asked).unwrap()["questions"].is_array()
+        );
         let work = serde_json::to_string(&old.work()).unwrap();
         fs::write(old.folder.path().join(format!("{name}.jsonl")), text.replace("\"WORK\"", &work)).unwrap();
         old
@@ -201,4 +204,30 @@ async fn a_question_that_was_mended_keeps_its_answer_under_rules_that_would_reje
     assert!(read.contains(answer) && !is_error, "{read}");
     assert_eq!(person.asked(), []);
     old.assert_done();
+}
+
+#[tokio::test]
+async fn a_question_that_was_recorded_beside_its_request_keeps_its_answer() {
+    let old = OldSession::new("question-beside-its-request");
+    let person = Person::new([]);
+    let requests = old.resume(&person, done()).await;
+    let read = "User answered the following questions:\n\n1. Database (Which database?)\n   Selected: SQLite\n   Note: it is \
+                enough\n\nProceeding with user selections.";
+    assert_eq!((requests.last_result(), person.asked()), ((read.into(), false), vec![]));
+    old.assert_done();
+}
+
+#[tokio::test]
+async fn a_permission_that_was_recorded_beside_its_request_counts_for_the_same_change_alone() {
+    let old = OldSession::new("permission-beside-its-request");
+    let person = Person::new([]);
+    old.resume(&person, done()).await;
+    assert_eq!(person.asked(), []);
+    assert_eq!(fs::read_to_string(old.work().join("made.txt")).unwrap(), "one\ntwo\n");
+    old.assert_done();
+    let old = OldSession::new("permission-beside-its-request")
+        .replacing(r#""content":"one\ntwo\n""#, r#""content":"two\nsix\n""#);
+    let person = Person::new([pick("Don't run it")]);
+    old.resume(&person, done()).await;
+    assert_eq!((person.asked().len(), old.work().join("made.txt").exists()), (1, false));
 }

@@ -40,6 +40,7 @@ async fn nothing_else_of_the_turn_runs_between_a_question_and_its_outcome() {
             "result call_1_1",
             "start call_1_2 AskUserQuestion",
             "ask call_1_2",
+            "ended call_1_2 answered",
             "result call_1_2",
             "start call_1_3 Look",
             "result call_1_3",

@@ -256,6 +256,19 @@ async fn the_mode_of_a_turn_is_written_down_once_and_before_anything_is_said() {
 }
 
 #[tokio::test]
+async fn a_question_stands_in_the_record_once() {
+    let folder = tempdir().unwrap();
+    let make = || {
+        let model = calling([json!([ask("Which?")])]);
+        Agent::new(model).with_tools(tools::talking()).with_asker(Person::new([other("DuckDB")]))
+    };
+    let id = run_once(folder.path(), make).await;
+    let text = fs::read_to_string(folder.path().join(format!("{id}.jsonl"))).unwrap();
+    let asked = text.lines().find(|line| line.contains("\"type\":\"asked\"")).unwrap();
+    assert_eq!(asked.matches("Which?").count(), 1, "{asked}");
+}
+
+#[tokio::test]
 async fn an_answer_is_not_lost_when_something_else_is_said_after_a_crash() {
     let folder = tempdir().unwrap();
     let model = || calling([json!([ask("Which?")])]);

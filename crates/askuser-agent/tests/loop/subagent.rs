@@ -33,6 +33,7 @@ async fn a_question_of_a_subagent_says_where_it_comes_from() {
             "start call_1_1 Task",
             "call_1_1 'audit deps': start call_1_1 AskUserQuestion",
             "call_1_1 'audit deps': ask call_1_1/call_1_1",
+            "call_1_1 'audit deps': ended call_1_1/call_1_1 answered",
             "call_1_1 'audit deps': result call_1_1",
             "call_1_1 'audit deps': text audited",
             "call_1_1 'audit deps': done audited",

@@ -362,6 +362,9 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
             Some(format!("{} {id}", if result.success { "result" } else { "error" }))
         }
         AgentEvent::AskUser { request, .. } => Some(format!("ask {}", name_of(request.key()))),
+        AgentEvent::QuestionEnded { key, outcome, .. } => {
+            Some(format!("ended {} {}", name_of(key), outcome.status.name()))
+        }
         AgentEvent::Done { text } => Some(format!("done {text}")),
         AgentEvent::Error { error } => Some(format!("broke {:?}", error.kind)),
         AgentEvent::Retry { error, .. } => Some(format!("retry {:?}", error.kind)),

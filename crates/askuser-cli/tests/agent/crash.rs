@@ -127,7 +127,7 @@ fn long_script(turns: usize) -> Value {
 #[test]
 fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_end() {
     const TURNS: usize = 15;
-    for lifetime in [5, 8, 13, 27] {
+    for lifetime in [6, 8, 13, 27] {
         let place = Place::new();
         let (mut lives, mut entries) = (0, Vec::new());
         while !is_over(&entries) {

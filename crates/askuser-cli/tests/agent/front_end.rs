@@ -24,6 +24,7 @@ fn the_events_are_those_of_the_proposals_with_their_fields() {
         }
     }
     assert_eq!(driver.finish(), 0);
+    let ended = events.remove(3);
     let request = events[2].as_object_mut().unwrap().remove("request").expect("the request");
     assert_eq!(request["key"]["call"], "call_1_1");
     let input = ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"])["input"].clone();
@@ -31,6 +32,11 @@ fn the_events_are_those_of_the_proposals_with_their_fields() {
                  with user selections.";
     let answer = json!({"question": "Which database?", "header": "Database", "selectedOptions": ["SQLite"]});
     let details = json!({"status": "answered", "answers": [answer], "via": "front-end"});
+    assert_eq!(
+        ended,
+        json!({"type": "question_ended", "id": "call_1_1", "key": request["key"], "outcome": details}),
+        "beside the proposals"
+    );
     assert_eq!(
         events,
         [

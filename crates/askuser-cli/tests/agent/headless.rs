@@ -140,6 +140,48 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
 }
 
 #[test]
+fn a_plan_is_in_the_result_under_the_id_it_was_asked_with_and_a_permission_that_was_given_as_well() {
+    let place = Place::new();
+    let calls = [
+        json!({"name": "ExitPlanMode", "input": {"plan": "Make it."}}),
+        json!({"name": "Bash", "input": {"command": "touch made"}}),
+    ];
+    let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
+    let answers = place.write("answers.json", r#"{"Plan": "Go ahead", "Bash": "Allow once"}"#);
+    let args = ["-p", "hi", "--output", "json", "--plan", "--answers", answers.to_str().unwrap()];
+    let (code, stdout, _) = output(&mut place.agent(&script, &args));
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let told =
+        |question: &Value| (question["id"].clone(), question["outcome"]["answers"][0]["selectedOptions"].clone());
+    let told: Vec<(Value, Value)> = result["questions"].as_array().unwrap().iter().map(told).collect();
+    let plan = (json!("ask:[[],\"call_1_1\",\"plan\"]"), json!(["Go ahead"]));
+    let permission = (json!("ask:[[],\"call_1_2\",\"permission\"]"), json!(["Allow once"]));
+    assert_eq!((code, told), (0, vec![plan, permission]));
+    assert!(place.folder().join("made").exists());
+}
+
+#[test]
+fn what_nobody_permitted_is_named_though_a_call_of_another_subagent_has_the_same_id() {
+    let place = Place::new();
+    let task = |name: &str| json!({"name": "Task", "input": {"description": name, "prompt": "go"}});
+    let act = |made: &str| json!([{"calls": [{"name": "Bash", "input": {"command": format!("touch {made}")}}]}, {"text": "x"}]);
+    let script = json!({
+        "turns": [{"calls": [task("one"), task("two")]}, {"text": "Done."}],
+        "tasks": {"one": act("first"), "two": act("second")},
+    });
+    let (code, stdout, stderr) =
+        output(&mut place.agent(&script, &["-p", "hi", "--headless", "fail", "--output", "json"]));
+    let result: Value = serde_json::from_str(&stdout).unwrap();
+    let made = match result["questions"][0]["id"].as_str().unwrap() {
+        "ask:[[\"call_1_1\"],\"call_1_1\",\"permission\"]" => "first",
+        "ask:[[\"call_1_2\"],\"call_1_1\",\"permission\"]" => "second",
+        other => panic!("{other}"),
+    };
+    let said = format!("nobody was there to permit it: Bash touch {made};");
+    assert!(code == 3 && stderr.contains(&said), "{said} {stderr}");
+}
+
+#[test]
 fn what_a_file_allows_always_is_not_kept_for_good() {
     let place = Place::new();
     let bash = json!({"name": "Bash", "input": {"command": "echo ran >> log"}});

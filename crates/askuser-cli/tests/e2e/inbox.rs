@@ -313,6 +313,25 @@ fn what_was_put_aside_is_offered_again() {
 }
 
 #[test]
+fn in_line_mode_too_a_question_is_put_aside_and_not_said_to_be_cancelled() {
+    let stage = Stage::new();
+    let id = detached(&stage, "authentication", &[]);
+    for (leave, before) in [("<c-d>", "2<enter>"), ("<c-c>", ""), ("q<enter>", "")] {
+        let mut terminal = stage.askuser(&["answer", &id, "--plain"], "2>err");
+        if !before.is_empty() {
+            terminal.wait_for("Question 1 of 2");
+            terminal.keys(before);
+        }
+        terminal.wait_for("Question 2 of 2");
+        terminal.keys(leave);
+        let ended = terminal.finish();
+        assert_eq!((ended.code, ended.screen.contains("ancelled")), (Some(75), false), "{leave}: {}", ended.screen);
+        assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{leave}");
+    }
+    assert_eq!(pending(&stage, 1).len(), 1, "whoever asked waits on");
+}
+
+#[test]
 fn what_was_typed_and_not_sent_is_kept_however_often_it_is_looked_at() {
     let stage = Stage::new();
     let id = detached(&stage, "database", &[]);

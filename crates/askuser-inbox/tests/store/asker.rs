@@ -290,6 +290,31 @@ impl Asker for Impatient {
 }
 
 #[test]
+fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
+    /// Says this to everything.
+    struct Says(fn() -> Result<askuser::Delivery, AskError>);
+    impl Asker for Says {
+        fn ask<'a>(&'a self, _: &'a askuser::Request) -> askuser::Asking<'a> {
+            Box::pin(std::future::ready((self.0)()))
+        }
+    }
+    let place = Place::new();
+    let (store, _) = inbox(&place);
+    let id = ask(&store, "1");
+    let ada = person(&store, "ada");
+    let shown = |says: fn() -> Result<askuser::Delivery, AskError>| {
+        wait(answer_at(&ada, &get(&store, &id), &Says(says))).unwrap()
+    };
+    let aside = shown(|| Err(AskError::PutAside(choice(1).answers().to_vec())));
+    assert!(matches!(&aside, Shown::PutAside { answers, unsaved: None } if answers.len() == 1), "{aside:?}");
+    assert_eq!(get(&store, &id).state(), State::Pending);
+    assert_eq!(wait(ada.draft(&id)).unwrap().0[0].selected_options, ["B"]);
+    let cancelled = shown(|| Ok(Outcome::cancelled().through(Via::Terminal).into()));
+    assert!(matches!(cancelled, Shown::Answered(_)), "{cancelled:?}");
+    assert_eq!(get(&store, &id).state(), State::Cancelled);
+}
+
+#[test]
 fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
     let memory = MemoryStore::new();
     let store: Arc<dyn Store> = Arc::new(memory.clone());

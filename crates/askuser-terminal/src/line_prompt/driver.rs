@@ -8,7 +8,7 @@ use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
 use crate::view::{Signs, Theme, closed_lines, closing_lines, not_stored_lines, rows_of_context};
 use crate::{Charset, Options};
-use askuser::prompt::Effect;
+use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
 use std::fmt::Write;
 use std::io;
@@ -113,9 +113,10 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
                 device.suspend()?;
                 effects.push(Effect::Continue);
             }
+            // Ctrl-C.
             DeviceEvent::Terminated(SIGINT) => {
                 device.write(b"\r\n")?;
-                return Ok(End::Failed(AskError::Interrupted));
+                effects.push(line_prompt.prompt.update(Event::Key(Key::ctrl('c')), started.elapsed()));
             }
             DeviceEvent::Terminated(signal) => {
                 // The signal is reported even if the terminal cannot be written to.
@@ -131,14 +132,13 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
             // Ctrl-D: the person has nothing more to say.
             DeviceEvent::EndOfInput => {
                 device.write(b"\r\n")?;
-                let (set, so_far) = (line_prompt.prompt.set(), line_prompt.prompt.so_far());
-                let cancelled = Outcome::cancelled().with_answers(set, so_far);
-                return Ok(End::Outcome(cancelled.unwrap_or_else(|_| Outcome::cancelled())));
+                effects.push(line_prompt.prompt.leave());
             }
         }
         for effect in effects {
             match effect {
                 Effect::Finish(outcome) => return Ok(End::Outcome(outcome)),
+                Effect::PutAside(answers) => return Ok(End::Failed(AskError::PutAside(answers))),
                 Effect::Interrupt => return Ok(End::Failed(AskError::Interrupted)),
                 Effect::Continue | Effect::Edit(_) => {
                     device.write(&charset.encode(&line_prompt.text()))?;

@@ -18,7 +18,7 @@ pub use state::{
 };
 
 use crate::key::Key;
-use crate::outcome::Outcome;
+use crate::outcome::{Answer, Outcome};
 
 /// What happens at a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,9 @@ pub enum Effect {
     Edit(String),
     /// Close the prompt: there is an outcome.
     Finish(Outcome),
+    /// Close the prompt: the person put the question aside. It waits on, and these answers are to be filled in when it is
+    /// opened again.
+    PutAside(Vec<Answer>),
     /// Close the prompt: the person interrupted the turn.
     Interrupt,
 }

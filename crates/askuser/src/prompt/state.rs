@@ -403,16 +403,15 @@ impl Prompt {
         (0..self.drafts.len()).filter_map(|i| self.answer(i)).collect()
     }
 
-    /// The answers the person gave so far; what was filled in for them is not theirs until they submit it.
+    /// The answers the person gave so far. What was filled in for them is not theirs until they submit it; in a prompt that
+    /// they opened it is what they had put aside.
     pub fn so_far(&self) -> Vec<Answer> {
-        if self.occasion != Occasion::Asked {
-            return self.put_aside();
-        }
-        (0..self.drafts.len()).filter(|&i| !self.is_prefilled(i)).filter_map(|i| self.answer(i)).collect()
+        let is_theirs = |i: &usize| self.occasion != Occasion::Asked || !self.is_prefilled(*i);
+        (0..self.drafts.len()).filter(is_theirs).filter_map(|i| self.answer(i)).collect()
     }
 
     /// Everything to go on from another time: what was filled in, and what was typed and not chosen.
-    fn put_aside(&self) -> Vec<Answer> {
+    pub(super) fn put_aside(&self) -> Vec<Answer> {
         let answer = |(i, question): (usize, &Question)| {
             let typed = || Some(self.drafts[i].other().as_str().to_owned());
             self.answer(i).or_else(|| question.answer(&[], typed(), None))

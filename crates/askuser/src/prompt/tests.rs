@@ -125,7 +125,7 @@ fn play(prompt: Prompt, script: &str) -> Played {
 impl Played {
     fn play(&mut self, script: &str) {
         for (event, wait) in events(script) {
-            let over = matches!(self.effect, Effect::Finish(_) | Effect::Interrupt);
+            let over = matches!(self.effect, Effect::Finish(_) | Effect::PutAside(_) | Effect::Interrupt);
             assert!(!over, "{event:?} after {}", self.line());
             self.now += wait;
             self.effect = self.prompt.update(event, self.now);
@@ -137,6 +137,7 @@ impl Played {
         let (place, answers) = match &self.effect {
             Effect::Interrupt => return "interrupted".into(),
             Effect::Finish(outcome) => (status(outcome), outcome.answers().to_vec()),
+            Effect::PutAside(answers) => ("put aside".into(), answers.clone()),
             Effect::Edit(text) => (format!("editor “{text}”"), self.prompt.answers()),
             Effect::Continue => (self.place(), self.prompt.answers()),
         };
@@ -1277,7 +1278,7 @@ fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) ->
         };
         match prompt.update(event, now) {
             Effect::Finish(outcome) => return Some(outcome),
-            Effect::Interrupt => panic!("interrupted without Ctrl-C"),
+            Effect::PutAside(_) | Effect::Interrupt => panic!("left without Ctrl-C"),
             Effect::Continue | Effect::Edit(_) => each(prompt),
         }
     }

@@ -48,11 +48,7 @@ impl Prompt {
 
     fn press(&mut self, key: Key) -> Effect {
         if key == Key::ctrl('c') {
-            // Nobody's turn stops here: whoever asked waits on.
-            return match self.occasion {
-                Occasion::Asked => Effect::Interrupt,
-                Occasion::Opened | Occasion::Unbidden => self.finish(Status::Cancelled),
-            };
+            return self.interrupt();
         }
         if self.is_arming() {
             self.put_off();
@@ -64,7 +60,7 @@ impl Prompt {
         match self.mode {
             InputMode::Help => self.read_help(key),
             InputMode::Leaving if key == Key::plain(KeyCode::Esc) => {
-                return self.finish(Status::Cancelled);
+                return self.leave();
             }
             InputMode::Leaving => self.mode = InputMode::Choosing,
             InputMode::Choosing | InputMode::Typing(_) => {
@@ -103,7 +99,7 @@ impl Prompt {
 
     fn act(&mut self, action: Action) -> Effect {
         match (self.mode, action) {
-            (_, Action::Interrupt) => return Effect::Interrupt,
+            (_, Action::Interrupt) => return self.interrupt(),
             (InputMode::Typing(field), Action::Enter) => return self.finish_typing(field),
             (InputMode::Typing(_), Action::Escape) => self.stop_typing(),
             (InputMode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
@@ -129,9 +125,10 @@ impl Prompt {
             }
             (_, Action::Editor) => return self.edit_other(),
             // What is put aside is kept.
-            (_, Action::Escape) if self.occasion != Occasion::Asked => return self.finish(Status::Cancelled),
-            (_, Action::Escape) if self.has_something_to_lose() => self.mode = InputMode::Leaving,
-            (_, Action::Escape) => return self.finish(Status::Cancelled),
+            (_, Action::Escape) if self.occasion == Occasion::Asked && self.has_something_to_lose() => {
+                self.mode = InputMode::Leaving;
+            }
+            (_, Action::Escape) => return self.leave(),
             // A character on the row of Other.
             (_, Action::Edit(edit @ Edit::Insert(_))) if self.context() == KeyContext::Other => {
                 self.type_into(TextField::Other);
@@ -250,6 +247,23 @@ impl Prompt {
                 self.reject(format!("Question {} has no answer yet", open + 1));
                 Effect::Continue
             }
+        }
+    }
+
+    /// What comes of it if the person leaves now, without an answer: the question is cancelled, or put aside where it is
+    /// kept.
+    pub fn leave(&self) -> Effect {
+        match self.occasion {
+            Occasion::Asked => self.finish(Status::Cancelled),
+            Occasion::Opened | Occasion::Unbidden => Effect::PutAside(self.put_aside()),
+        }
+    }
+
+    /// The turn of the asker stops, if it waits right here.
+    fn interrupt(&self) -> Effect {
+        match self.occasion {
+            Occasion::Asked => Effect::Interrupt,
+            Occasion::Opened | Occasion::Unbidden => self.leave(),
         }
     }
 

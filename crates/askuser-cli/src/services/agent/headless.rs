@@ -4,8 +4,8 @@ use crate::agent::app::tool_calls::{about, shown_name};
 use crate::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::inbox;
 use crate::signals::{Signal, Signals};
-use askuser::{Asker, Purpose, RequestKey, sanitize};
-use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, PermissionMode, Run, Usage};
+use askuser::{Asker, Purpose, RequestKey, Status, sanitize};
+use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, PermissionMode, QuestionOutcome, Run, Usage};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
@@ -14,6 +14,7 @@ use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
 use clap::ArgMatches;
 use futures_util::StreamExt;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufReader, IsTerminal};
@@ -136,13 +137,24 @@ struct Tally {
     text: String,
     error: Option<Broken>,
     usage: Usage,
-    /// Outcomes of questions, with their ids.
-    questions: Vec<Value>,
-    /// What calls that still run are about, by their ids.
-    running: HashMap<String, String>,
+    /// The questions that have ended.
+    questions: Vec<EndedQuestion>,
+    /// The calls that still run, by the calls that lead to them and their own ids.
+    running: HashMap<Vec<String>, RunningCall>,
     /// What nobody was there to permit or to answer, and what would help.
     lacking: Vec<String>,
     mode: PermissionMode,
+}
+
+#[derive(Serialize)]
+struct EndedQuestion {
+    id: String,
+    outcome: QuestionOutcome,
+}
+
+struct RunningCall {
+    tool: String,
+    about: String,
 }
 
 async fn converse(
@@ -312,31 +324,17 @@ impl Tally {
             }
             AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
-            AgentEvent::ToolStart { id, input, .. } => {
+            AgentEvent::ToolStart { id, name, input } => {
                 let question = input["questions"][0]["question"].as_str();
                 let about = question.map_or_else(|| about(&input), |text| sanitize::line(text).into_owned());
-                self.running.insert(id, about);
+                self.running.insert(path(tasks, &id), RunningCall { tool: name, about });
             }
-            AgentEvent::ToolResult { id, name, result } => {
-                let details = result.metadata.and_then(|metadata| metadata.details).unwrap_or_default();
-                let about = self.running.remove(&id).unwrap_or_default();
-                if details["permission"]["status"] == "unavailable" {
-                    let help = self.what_permits(&name);
-                    self.lacking.push(format!(
-                        "not run, because nobody was there to permit it: {} {about}; {help}",
-                        shown_name(&name)
-                    ));
-                } else if details["status"] == "unavailable" {
-                    let help = "--answers FILE or a front end can answer it";
-                    self.lacking.push(format!("nobody was there to answer: {about}; {help}"));
+            AgentEvent::ToolResult { id, .. } => drop(self.running.remove(&path(tasks, &id))),
+            AgentEvent::QuestionEnded { id, key, outcome } => {
+                if let Status::Unavailable { .. } = outcome.status {
+                    self.lacking.extend(self.what_lacks(&key));
                 }
-                for (outcome, purpose) in [(&details, Purpose::Question), (&details["permission"], Purpose::Permission)]
-                {
-                    if outcome["status"].is_string() {
-                        let key = RequestKey::new("", &id).in_tasks(tasks.iter()).for_purpose(purpose);
-                        self.questions.push(json!({"id": key.id_in_session(), "outcome": outcome}));
-                    }
-                }
+                self.questions.push(EndedQuestion { id, outcome: *outcome });
             }
             AgentEvent::Task { id, event, .. } => {
                 tasks.push(id);
@@ -345,6 +343,19 @@ impl Tally {
             }
             _ => {}
         }
+    }
+
+    /// What nobody was there to permit or to answer, and what would help.
+    fn what_lacks(&self, key: &RequestKey) -> Option<String> {
+        let RunningCall { tool, about } = self.running.get(&path(key.tasks(), key.call()))?;
+        Some(match key.purpose() {
+            Purpose::Permission => format!(
+                "not run, because nobody was there to permit it: {} {about}; {}",
+                shown_name(tool),
+                self.what_permits(tool)
+            ),
+            _ => format!("nobody was there to answer: {about}; --answers FILE or a front end can answer it"),
+        })
     }
 
     /// What would have let a call run.
@@ -394,16 +405,21 @@ impl Tally {
     }
 
     fn code(&self) -> u8 {
-        let statuses = || self.questions.iter().filter_map(|question| question["outcome"]["status"].as_str());
+        let statuses = || self.questions.iter().map(|question| &question.outcome.status);
         match &self.error {
             Some(Broken { kind: FailureKind::Interrupted, .. }) => exit::INTERRUPTED,
             Some(Broken { kind: FailureKind::NobodyThere, .. }) => exit::NOBODY_THERE,
             Some(_) => exit::BAD_INPUT,
-            None if statuses().any(|status| status == "unavailable") => exit::NOBODY_THERE,
-            None if statuses().any(|status| status != "answered") => exit::NOT_ANSWERED,
+            None if statuses().any(|status| matches!(status, Status::Unavailable { .. })) => exit::NOBODY_THERE,
+            None if statuses().any(|status| *status != Status::Answered) => exit::NOT_ANSWERED,
             None => exit::ANSWERED,
         }
     }
+}
+
+/// Call ids are unique only within an agent: the calls that lead to a subagent are a part of the name.
+fn path(tasks: &[String], call: &str) -> Vec<String> {
+    tasks.iter().map(String::as_str).chain([call]).map(str::to_owned).collect()
 }
 
 async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>) -> Option<FrontEndRequest> {

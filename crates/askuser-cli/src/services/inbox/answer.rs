@@ -124,7 +124,10 @@ pub(crate) fn at_the_prompt(
         Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
         Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
         Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(&question, &ending)),
-        Ok(Shown::PutAside(answers)) => {
+        Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
+            Err(Failure::new(format!("{} still waits, but what you have answered so far is lost: {why}", question.id)))
+        }
+        Ok(Shown::PutAside { answers, .. }) => {
             let kept = if answers.is_empty() { "" } else { ", with what you have answered so far" };
             failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
             Ok(exit::DETACHED)

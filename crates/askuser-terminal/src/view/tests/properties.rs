@@ -31,7 +31,7 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
     look(prompt, size);
     for (i, event) in events.into_iter().enumerate() {
         let now = Duration::from_millis(200 * i as u64);
-        if let Effect::Finish(_) | Effect::Interrupt = press(prompt, event.clone(), now, size) {
+        if let Effect::Finish(_) | Effect::PutAside(_) | Effect::Interrupt = press(prompt, event.clone(), now, size) {
             break;
         }
         each(prompt, &event);

@@ -56,15 +56,30 @@ fn what_is_put_aside_is_kept_with_what_was_typed_and_not_chosen() {
         for leave in ["<esc>", "<c-c>"] {
             let script = format!("<down><enter><down><down><down><down><enter>own<esc>{leave}");
             let played = play(on(occasion, auth(), ARMED), &script);
-            assert_eq!(played.line(), "cancelled | Auth Method: JWT; Providers: “own”", "{occasion:?} {leave}");
+            assert_eq!(played.line(), "put aside | Auth Method: JWT; Providers: “own”", "{occasion:?} {leave}");
         }
         let known = known(&auth(), &[(1, &[0])]);
         let filled = on(occasion, auth(), ARMED).prefilled(&known);
-        assert_eq!(play(filled, "<esc>").line(), "cancelled | Providers: Google", "{occasion:?}");
+        assert_eq!(play(filled, "<esc>").line(), "put aside | Providers: Google", "{occasion:?}");
     }
     // A blank is nothing to keep.
     let blank = play(on(Occasion::Opened, database(), ARMED), "4<space><esc><esc>");
-    assert_eq!(blank.line(), "cancelled | ");
+    assert_eq!(blank.line(), "put aside | ");
+}
+
+#[test]
+fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
+    let script = "<down><enter><down><down><down><down><enter>own<esc><up>dno<enter>";
+    for occasion in [Occasion::Asked, Occasion::Opened, Occasion::Unbidden] {
+        let played = play(on(occasion, auth(), ARMED), script);
+        assert_eq!(played.line(), "declined “no” | Auth Method: JWT", "{occasion:?}");
+    }
+    // What they had put aside is theirs; what is known beforehand is not.
+    let known = known(&auth(), &[(1, &[0])]);
+    for (occasion, answers) in [(Occasion::Asked, ""), (Occasion::Opened, "Providers: Google")] {
+        let filled = on(occasion, auth(), ARMED).prefilled(&known);
+        assert_eq!(play(filled, "dno<enter>").line(), format!("declined “no” | {answers}"), "{occasion:?}");
+    }
 }
 
 #[test]
@@ -72,11 +87,11 @@ fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
     let long = "é".repeat(1_500);
     let note = format!("n<paste:{long}><enter>");
     let script = format!("<space>{note}<down>{note}<down><down><down>own<enter><esc>");
-    let Effect::Finish(aside) = play(on(Occasion::Opened, features(), ARMED), &script).effect else {
+    let Effect::PutAside(aside) = play(on(Occasion::Opened, features(), ARMED), &script).effect else {
         panic!("put aside")
     };
-    let again = on(Occasion::Opened, features(), ARMED).prefilled(aside.answers());
-    assert_eq!(again.answers(), aside.answers());
+    let again = on(Occasion::Opened, features(), ARMED).prefilled(&aside);
+    assert_eq!(again.answers(), aside);
     let notes = [0, 1, 2].map(|row| again.draft(0).note(row).map(Text::as_str));
     assert_eq!(notes, [Some(long.as_str()), Some(&long), Some("")]);
 }

@@ -209,6 +209,7 @@ impl State {
             // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
             // reported by its call's result.
             AgentEvent::AskUser { .. }
+            | AgentEvent::QuestionEnded { .. }
             | AgentEvent::Text { .. }
             | AgentEvent::TextDelta { .. }
             | AgentEvent::User { .. }

@@ -6,8 +6,9 @@ use super::state::{Effect, State, TurnEnd};
 use super::tool_calls::is_shown_by_prompt;
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
-use askuser_agent::{AgentEvent, ToolResult};
+use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult};
 use askuser_terminal::Role;
+use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ fn is_message(event: &AgentEvent) -> bool {
 /// What came of a question or a plan, from the result of its call.
 fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
     let details = result.metadata.as_ref()?.details.as_ref()?;
-    let answers: Vec<Answer> = serde_json::from_value(details["answers"].clone()).ok()?;
+    let QuestionOutcome { answers, .. } = QuestionOutcome::deserialize(details).ok()?;
     // A plan has no questions of its own, and those of an old session may not be read any more.
     let asked = QuestionSet::parse(input.clone(), &Rules::repair()).ok();
     let set = asked.filter(|set| reply::outcome(set, details).is_ok()).or_else(|| set_of(&answers))?;
