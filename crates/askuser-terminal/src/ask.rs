@@ -3,7 +3,7 @@
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
-use crate::environment::{Charset, Environment, Presentation, Window};
+use crate::environment::{Environment, Presentation, Window};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
@@ -36,8 +36,6 @@ pub struct Options {
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// Which characters the terminal can show.
-    pub charset: Charset,
     /// Whether the terminal has a window with a title.
     pub window: Window,
     /// How the prompt has come to be on the screen.
@@ -91,7 +89,6 @@ impl From<Environment> for Options {
             key_delay: PromptOptions::default().key_delay,
             flash: Duration::from_millis(80),
             reflows: environment.reflows,
-            charset: environment.charset,
             window: environment.window,
             occasion: Occasion::default(),
             on_hold: OnHold::default(),

@@ -35,7 +35,7 @@ pub(crate) fn ask(
 ) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
-    let painter = Painter::new(options.charset);
+    let painter = Painter::new(options.theme.charset);
     let session = PromptSession::over(prompt, options.theme).about(context.cloned());
     let (theme, is_held) = (options.theme, false);
     let cursor_row = 0;
@@ -267,7 +267,7 @@ impl InlinePrompt<'_> {
 
     /// Another program may have written to the screen: paint everything anew from where the cursor is.
     fn reset_screen(&mut self) {
-        self.painter = Painter::new(self.options.charset);
+        self.painter = Painter::new(self.options.theme.charset);
         self.painter.raw(b"\r");
         self.painter.raw(CLEAR_BELOW);
         self.painter.raw(ENTER);

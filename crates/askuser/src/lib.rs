@@ -28,6 +28,7 @@
 
 mod alike;
 mod asker;
+pub mod exact;
 pub mod input;
 mod key;
 mod limits;

@@ -47,7 +47,7 @@ impl Tool for Edit {
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let plan = plan(call, context)?;
         self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.count);
-        Ok(plan.change.consent(NAME, plan.new, context))
+        Ok(plan.change.consent(NAME, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
@@ -69,7 +69,7 @@ impl Edit {
         cancel: &CancellationToken,
     ) -> Result<ToolResult, ToolResult> {
         let _lock = file_change::change_lock();
-        let Plan { change, count, .. } = plan(call, context)?;
+        let Plan { change, count } = plan(call, context)?;
         let shown = change.path.display();
         let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
         if let Some(agreed) = agreed.filter(|agreed| *agreed != count) {
@@ -92,13 +92,12 @@ struct Input<'a> {
     replace_all: Option<bool>,
 }
 
-struct Plan<'a> {
+struct Plan {
     change: Change,
-    new: &'a str,
     count: usize,
 }
 
-fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolResult> {
+fn plan(call: &ToolCall, context: &ToolContext) -> Result<Plan, ToolResult> {
     let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
@@ -125,7 +124,7 @@ fn plan<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<Plan<'a>, ToolR
     };
     let (new_content, count) = replace(text, old, new, occurrences)
         .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).titled(NAME, shown))?;
-    Ok(Plan { change: Change { path, original: Some(original), new_content }, new, count })
+    Ok(Plan { change: Change { path, original: Some(original), new_content }, count })
 }
 
 /// Which occurrences are replaced.

@@ -47,7 +47,7 @@ impl Tool for Write {
         let change = plan(call, context)?;
         let replaced = change.original.as_ref().map(|original| original.bytes.clone());
         self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), replaced);
-        Ok(change.consent(NAME, &change.new_content, context))
+        Ok(change.consent(NAME, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {

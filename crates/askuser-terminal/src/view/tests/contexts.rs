@@ -154,3 +154,17 @@ fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
         assert_eq!(seen.len(), 60, "{size:?}");
     }
 }
+
+#[test]
+fn a_plan_shows_what_it_hides_in_a_control_string_and_in_invisible_characters() {
+    let plan = Context::prose("1. Look\u{200b}\n2. Test\x1b]0;\n3. Delete the backups\x07\n");
+    let shown = picture(&Prompt::new(permission(), ARMED), &plan, (80, 24));
+    assert!(shown.contains("Look<U+200B>") && shown.contains("Delete the backups<U+0007>"), "{shown}");
+}
+
+#[test]
+fn where_there_is_only_ascii_no_two_characters_look_the_same() {
+    let theme = Theme { charset: askuser::exact::Charset::Ascii, ..Theme::default() };
+    let rows = |command: &str| context_lines(&Context::command(command), &theme, 80)[0].to_string();
+    assert_ne!(rows("rm \u{e9}"), rows("rm \u{ea}"));
+}
