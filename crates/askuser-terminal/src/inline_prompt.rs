@@ -207,11 +207,11 @@ impl InlinePrompt<'_> {
         (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
     }
 
-    /// Tells the prompt what would be visible now.
+    /// Tells the prompt what would be visible now, though nobody has seen it.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
         let viewport = self.session.view(columns, rows).viewport().clone();
-        self.session.set_viewport(viewport);
+        self.session.foresee_viewport(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {

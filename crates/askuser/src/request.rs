@@ -91,6 +91,13 @@ impl Request {
         self.context.as_ref()
     }
 
+    /// Whether the person agrees to what the context shows: to a command, a diff or an input, and to whatever a permission or a
+    /// plan is about.
+    pub fn is_agreed_to(&self) -> bool {
+        let is_consent = matches!(self.key.purpose, Purpose::Permission | Purpose::Plan);
+        self.context.as_ref().is_some_and(|context| is_consent || !matches!(context, Context::Prose(_)))
+    }
+
     /// Answers that are known already.
     pub fn known(&self) -> &[Answer] {
         &self.known

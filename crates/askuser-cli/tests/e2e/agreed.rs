@@ -1,6 +1,6 @@
 //! What a person agrees to is shown whole, wherever they do: one table of surfaces and texts. A new surface gets a row.
 
-use crate::inbox::{id, pending};
+use crate::inbox::{id, pending, run};
 use crate::mcp::Client;
 use crate::terminal::{Stage, Terminal};
 use askuser::exact;
@@ -45,6 +45,86 @@ fn whatever_a_person_agrees_to_is_shown_whole_on_every_surface() {
     }
 }
 
+const LONG: usize = 60;
+
+/// A text of many lines.
+fn long() -> String {
+    (1..=LONG).map(|n| format!("echo {n}\n")).collect()
+}
+
+/// A prompt that permits something long: the key that allows does nothing before its end has been on the screen, not even if
+/// the keys that read on come in the same moment. Says what came of it.
+#[track_caller]
+fn check_read_first(mut terminal: Terminal, allow: &str) -> Terminal {
+    terminal.wait_for("PgDn read on");
+    assert!(!terminal.screen().contains(&format!("echo {LONG}")), "{}", terminal.screen());
+    terminal.keys(allow);
+    terminal.wait_for("Read it to its end first: PgDn");
+    terminal.keys(&format!("{}{allow}", "<pgdn>".repeat(LONG)));
+    terminal.wait_for(&format!("echo {LONG}"));
+    terminal.wait_for("Read it to its end first: PgDn");
+    terminal.keys("<down><up>");
+    terminal.wait_for("enter select");
+    terminal.keys(allow);
+    terminal
+}
+
+#[test]
+fn a_hooks_permission_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, hook) = hook(&long());
+    let terminal = check_read_first(open(&stage.size(80, 24), &[]), "1");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook.said().contains("\"behavior\":\"allow\""));
+}
+
+#[test]
+fn a_permission_for_a_client_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, mut client) = approve(&long(), &json!({}));
+    let terminal = check_read_first(open(&stage.size(80, 24), &[]), "<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+    let reply = client.next();
+    assert!(crate::mcp::words(&reply).contains("\"behavior\":\"allow\""), "{reply}");
+}
+
+#[test]
+fn a_permission_in_the_list_of_the_inbox_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, hook) = hook(&long());
+    let mut terminal = stage.size(80, 24).shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    terminal.wait_for("Enter shows all");
+    terminal.keys("<enter>");
+    let terminal = check_read_first(terminal, "1");
+    terminal.wait_for("Nothing waits.");
+    assert!(hook.said().contains("\"behavior\":\"allow\""));
+}
+
+#[test]
+fn an_edit_of_the_agents_is_not_permitted_before_its_end_was_on_the_screen() {
+    let (stage, terminal) = agent(&long(), &[]);
+    let terminal = check_read_first(terminal, "1");
+    terminal.wait_for("Written.");
+    assert_eq!(stage.read("a.txt"), long());
+}
+
+#[test]
+fn a_permission_is_refused_without_reading_it_and_given_where_everything_is_printed_or_there_is_no_screen() {
+    let (stage, hook_process) = hook(&long());
+    let mut terminal = open(&stage.size(80, 24), &[]);
+    terminal.wait_for("PgDn read on");
+    terminal.keys("2");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook_process.said().contains("\"behavior\":\"deny\""));
+    let (stage, hook_process) = hook(&long());
+    let mut terminal = open(&stage, &["--plain"]);
+    terminal.wait_for("Choose 1 to 3");
+    terminal.keys("1<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+    let (stage, hook_process) = hook(&long());
+    let question = pending(&stage, 1).remove(0);
+    run(&stage, &["answer", id(&question), "--select", "Bash=Allow once"]);
+    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+}
+
 /// The text behind the bars of these rows. Blanks that a broken row ends with are not seen, so no text here has any there.
 fn behind_bars(rows: &[String], bar: &str, broken: &str) -> String {
     let mut shown: Option<String> = None;
@@ -64,12 +144,21 @@ fn stage() -> Stage {
 }
 
 /// A process that ends with its test.
-struct Waiting(Child);
+struct Waiting(Option<Child>);
+
+impl Waiting {
+    /// What it says, once it has ended.
+    fn said(mut self) -> String {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill().and_then(|()| child.wait());
+        }
     }
 }
 
@@ -82,7 +171,7 @@ fn hook(command: &str) -> (Stage, Waiting) {
         json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": input});
     hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
     pending(&stage, 1);
-    (stage, Waiting(hook))
+    (stage, Waiting(Some(hook)))
 }
 
 /// The same through MCP.

@@ -34,6 +34,7 @@ pub(crate) fn ask(
         painter.raw(b"\r\n");
         painter.print(&rows_of_context(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
+        line_prompt.prompt.show_context();
     }
     let end = run(device, &mut line_prompt, options.theme.charset, on_hold).map_err(&failed)?;
     let (lines, result) = match end {
