@@ -42,9 +42,9 @@ pub struct Options {
     pub occasion: Occasion,
     /// Told when the person stops the clock of a question that somebody else keeps the time of too.
     pub on_hold: OnHold,
-    /// Whether the terminal stays locked until this process ends: what it prints below its prompt is not drawn over by a
-    /// prompt that has waited.
-    pub locks_until_exit: bool,
+    /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
+    /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
+    pub ends_process: bool,
 }
 
 /// Told that the clock of a question was stopped.
@@ -92,7 +92,7 @@ impl From<Environment> for Options {
             window: environment.window,
             occasion: Occasion::default(),
             on_hold: OnHold::default(),
-            locks_until_exit: false,
+            ends_process: false,
         }
     }
 }
@@ -174,9 +174,18 @@ pub(crate) fn run(
         device.watch(Some(WakeSource::Close(close)));
     }
     let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
-    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
-    if options.locks_until_exit {
+    let mut is_handed_over = false;
+    let mut store = |resolution: &Resolution| {
+        let stored = store(resolution);
+        is_handed_over = stored.is_ok();
+        stored
+    };
+    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), &mut store);
+    if options.ends_process {
         device.lock_until_exit();
+        if is_handed_over {
+            device.outlive_signals();
+        }
     }
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();
