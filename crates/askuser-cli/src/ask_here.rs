@@ -71,7 +71,7 @@ pub fn run(input: Input, settings: &Settings, prompt: Prompt) -> Result<u8, Fail
         }
         Ok(())
     };
-    let options = Options { locks_until_exit: true, ..terminal_options(settings) };
+    let options = Options { ends_process: true, ..terminal_options(settings) };
     let resolution = ask(&request, settings, &options, prompt, &mut store)?;
     printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
     result::code(&resolution, settings)

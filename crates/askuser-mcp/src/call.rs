@@ -2,7 +2,7 @@
 
 use crate::client::Patience;
 use crate::dialog::Dialog;
-use crate::form::Choices;
+use crate::form::{Choices, is_short};
 use crate::results;
 use crate::rounds::Next;
 use crate::series::{series, session};
@@ -265,7 +265,8 @@ impl Server {
     /// How a client can show a question by itself, if it can.
     fn choices(&self, request: &Request, context: &RequestContext<RoleServer>) -> Option<Choices> {
         let (capabilities, version) = (context.client_capabilities(), context.protocol_version());
-        Choices::of(&client_name(context), capabilities.as_ref(), version.as_ref(), request.set())
+        let choices = Choices::of(&client_name(context), capabilities.as_ref(), version.as_ref(), request.set());
+        choices.filter(|_| is_short(request))
     }
 
     /// How old an answer is that was given before this conversation began.

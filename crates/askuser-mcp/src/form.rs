@@ -3,10 +3,21 @@
 //! One form is one question: clients that show a form at all show this one. Nothing is required in it, for typed text may
 //! stand instead of an option; what is sent is checked here, by the rules of the question.
 
-use askuser::{Answer, Context, Question, QuestionSet, Request, Violations, reply, sanitize};
+use askuser::exact::{self, Charset};
+use askuser::{Answer, Question, QuestionSet, Request, Violations, reply, sanitize};
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
+
+/// The most rows, of so many columns, of what a person would agree to in a client's dialog. Whether one that is longer is cut
+/// off there, nobody here can know: it is read in the inbox, to its end.
+const MOST_ROWS: usize = 20;
+const COLUMNS: usize = 78;
+
+/// Whether a client's dialog can be expected to show a request whole.
+pub(crate) fn is_short(request: &Request) -> bool {
+    request.context().is_none_or(|context| exact::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
+}
 
 /// How the choices are put into a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +107,12 @@ fn message(request: &Request, question: &Question, complaint: Option<&Violations
     {
         let _ = write!(out, "({} of {}) ", i + 1, questions.len());
     }
-    let _ = writeln!(out, "{}", sanitize::line(question.text()));
-    if let Some(about) = request.context().map(Context::text) {
-        let _ = writeln!(out, "\n{}\n", sanitize::block(about));
+    match question.text() {
+        text if text.contains('\n') => _ = writeln!(out, "\n{}\n", exact::barred(text)),
+        text => _ = writeln!(out, "{text}"),
+    }
+    if let Some(about) = request.context().map(|context| context.shown(Charset::Utf8)) {
+        let _ = writeln!(out, "\n{}\n", exact::barred(&about));
     }
     for option in question.options() {
         let recommended = if option.is_recommended() { " (recommended)" } else { "" };

@@ -3,7 +3,7 @@
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
-use crate::environment::{Charset, Environment, Presentation, Window};
+use crate::environment::{Environment, Presentation, Window};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
@@ -36,17 +36,15 @@ pub struct Options {
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// Which characters the terminal can show.
-    pub charset: Charset,
     /// Whether the terminal has a window with a title.
     pub window: Window,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
     /// Told when the person stops the clock of a question that somebody else keeps the time of too.
     pub on_hold: OnHold,
-    /// Whether the terminal stays locked until this process ends: what it prints below its prompt is not drawn over by a
-    /// prompt that has waited.
-    pub locks_until_exit: bool,
+    /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
+    /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
+    pub ends_process: bool,
 }
 
 /// Told that the clock of a question was stopped.
@@ -91,11 +89,10 @@ impl From<Environment> for Options {
             key_delay: PromptOptions::default().key_delay,
             flash: Duration::from_millis(80),
             reflows: environment.reflows,
-            charset: environment.charset,
             window: environment.window,
             occasion: Occasion::default(),
             on_hold: OnHold::default(),
-            locks_until_exit: false,
+            ends_process: false,
         }
     }
 }
@@ -177,9 +174,18 @@ pub(crate) fn run(
         device.watch(Some(WakeSource::Close(close)));
     }
     let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
-    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), store);
-    if options.locks_until_exit {
+    let mut is_handed_over = false;
+    let mut store = |resolution: &Resolution| {
+        let stored = store(resolution);
+        is_handed_over = stored.is_ok();
+        stored
+    };
+    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), &mut store);
+    if options.ends_process {
         device.lock_until_exit();
+        if is_handed_over {
+            device.outlive_signals();
+        }
     }
     // What came of asking stands, whatever becomes of the terminal.
     let _ = device.stop();

@@ -167,3 +167,34 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
     assert!(stored.is_some() && stored < shown, "{output}");
     assert!(output.contains("Your answer was not stored: disk full") && !output.contains("Features: "), "{output}");
 }
+
+/// Asks, and is told to end while the answer is being handed over, and once more later; says so if it lives on.
+fn hang_up_at_the_answer(ends_process: bool) {
+    let hang_up = || signal_hook::low_level::raise(signal_hook::consts::SIGHUP).map_err(|error| error.to_string());
+    let options = Options { ends_process, ..options() };
+    crate::ask_request(&request("1", database()), &options, &mut |_| hang_up()).expect("an outcome");
+    hang_up().expect("a signal");
+    say("alive");
+}
+
+#[test]
+fn an_answer_that_was_handed_over_ends_the_process_and_no_signal_does() {
+    if is_inside() {
+        return hang_up_at_the_answer(true);
+    }
+    let output =
+        run("asker::tests::an_answer_that_was_handed_over_ends_the_process_and_no_signal_does", &[("? keys", "1")]);
+    assert!(output.contains("SAID alive"), "{output}");
+}
+
+#[test]
+fn a_process_that_goes_on_after_its_prompt_is_ended_by_a_signal_all_the_same() {
+    if is_inside() {
+        return hang_up_at_the_answer(false);
+    }
+    let name = "asker::tests::a_process_that_goes_on_after_its_prompt_is_ended_by_a_signal_all_the_same";
+    let output = run(name, &[("? keys", "1")]);
+    assert!(!output.contains("SAID alive"), "{output}");
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+}

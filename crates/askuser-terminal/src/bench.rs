@@ -1,9 +1,9 @@
 //! What the benchmarks measure. Not part of the public API.
 
-use crate::Charset;
 use crate::paint::Painter;
 use crate::view::{ColorDepth, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
+use askuser::exact::Charset;
 
 /// Paints for a terminal of 80 × 24.
 pub struct Frames {

@@ -13,10 +13,12 @@ use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::environment::encode;
 use crate::markdown;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, width};
-use crate::{Charset, EditedText, Options, Presentation, Window, open_editor};
+use crate::{EditedText, Options, Presentation, Window, open_editor};
+use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
@@ -121,11 +123,11 @@ impl Console {
         let mut console = Console {
             size: device.size(),
             device,
-            painter: painter(options.presentation, options.charset),
+            painter: painter(options.presentation, options.theme.charset),
             page: None,
             waker,
             presentation: options.presentation,
-            charset: options.charset,
+            charset: options.theme.charset,
             window: options.window,
             reflows: options.reflows,
             title: TitleState::Unchanged,
@@ -187,7 +189,7 @@ impl Console {
 
     /// Prints a prompt such as `> ` without a line end, in line mode.
     pub fn print_prompt(&mut self, words: &str) {
-        let words = self.charset.encode(&sanitize::line(words));
+        let words = encode(&sanitize::line(words), self.charset);
         self.painter.raw(&words);
     }
 

@@ -1,17 +1,19 @@
 //! Terminal input, from bytes to keys and pastes.
 //!
 //! A state machine that takes one byte at a time, so it does not matter how reads split the stream. Sequences that are no
-//! keys of ours (mouse reports, replies, function keys) are dropped as a whole: an unknown sequence never turns into typed
-//! characters. Replies are read where they were asked for (`replies`). Memory is bounded. There is no clock here: the
+//! keys of ours (mouse reports, replies, function keys) are dropped as a whole, in seven and in eight bits: an unknown sequence
+//! never turns into typed characters. Replies are read where they were asked for (`replies`). Memory is bounded. There is no clock here: the
 //! caller decides when a lone escape byte has waited long enough and calls [`Decoder::flush`], or takes it for the Esc key
 //! at once.
 
 mod keys;
 pub(crate) mod replies;
+mod strings;
 
 use askuser::{Key, KeyCode, Mods};
 use keys::{ascii_key, csi_key, ss3_key};
 use replies::Replies;
+use strings::{Form, Origin};
 
 /// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +66,6 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 const ESC: u8 = 0x1b;
 /// What Ctrl-C sends.
 const ETX: u8 = 0x03;
-const BEL: u8 = 0x07;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
 
@@ -80,8 +81,8 @@ enum State {
     TakenEscape,
     /// Inside `ESC [ …`, `ESC O …`.
     Sequence { kind: Kind, lead: Lead },
-    /// Inside a control string (OSC, DCS, APC, PM, SOS), which ends with ESC \ or BEL. Its first bytes are in `params`.
-    ControlString { after_esc: bool },
+    /// Inside a control string (OSC, DCS, APC, PM, SOS), behind its byte `last`. Its first bytes are in `params`.
+    ControlString { form: Form, last: u8, origin: Origin },
     /// This many more bytes belong to a report and are dropped.
     Skip { left: u8 },
     /// Inside a bracketed paste, with this many bytes of its end marker matched.
@@ -138,7 +139,7 @@ impl Decoder {
     /// Whether the decoder is inside a reply that was asked for. One that comes in parts must not end up as typed text, so
     /// [`Decoder::flush`] is due only if nothing follows for long.
     pub(crate) fn is_in_reply(&self) -> bool {
-        matches!(self.state, State::ControlString { .. }) && self.replies.expect_string()
+        matches!(self.state, State::ControlString { origin: Origin::Reply, .. }) && self.replies.expect_string()
     }
 
     /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
@@ -192,30 +193,7 @@ impl Decoder {
                 self.step(byte, out);
             }
             State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
-            State::ControlString { after_esc } => match byte {
-                b'\\' if after_esc => self.end_string(),
-                BEL => self.end_string(),
-                CAN | SUB => self.state = State::Ground,
-                // Enter must not send what keys that this string has swallowed would have changed.
-                b'\r' | b'\n' if self.replies.expect_string() => self.state = State::Ground,
-                // This was Alt-], or the end of the reply is lost: Ctrl-C and the next key must be heard.
-                _ if byte != ESC
-                    && !after_esc
-                    && self.replies.expect_string()
-                    && !replies::may_follow(&self.params, byte) =>
-                {
-                    self.state = State::Ground;
-                    self.step(byte, out);
-                }
-                // Any other sequence ends the string.
-                _ if after_esc => self.after_escape(byte, Lead::None, out),
-                _ => {
-                    if byte != ESC && self.params.len() <= MAX_PARAM_BYTES {
-                        self.params.push(byte);
-                    }
-                    self.state = State::ControlString { after_esc: byte == ESC };
-                }
-            },
+            State::ControlString { form, last, origin } => self.in_string(byte, form, last, origin, out),
             State::Skip { left } => {
                 self.state = if left > 1 { State::Skip { left: left - 1 } } else { State::Ground };
             }
@@ -223,9 +201,22 @@ impl Decoder {
         }
     }
 
-    fn end_string(&mut self) {
-        self.state = State::Ground;
-        self.replies.string(&self.params);
+    /// What a control character of eight bits begins, if it begins anything.
+    fn after_c1(&mut self, c1: u8, form: Form, lead: Lead, out: &mut Vec<Input>) {
+        match c1 - 0x40 {
+            b'[' => self.begin_sequence(Kind::Csi, lead),
+            b'O' => self.begin_sequence(Kind::Ss3, lead),
+            b']' | b'P' | b'_' | b'^' | b'X' => {
+                self.emit_esc(lead, out);
+                self.begin_string(form);
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_sequence(&mut self, kind: Kind, lead: Lead) {
+        self.params.clear();
+        self.state = State::Sequence { kind, lead };
     }
 
     /// A byte outside of sequences.
@@ -244,6 +235,7 @@ impl Decoder {
                 out.push(Input::Key(key));
                 return;
             }
+            0x80..=0x9f => return self.after_c1(byte, Form::EightBits, lead, out),
             0xc2..=0xdf => 2,
             0xe0..=0xef => 3,
             0xf0..=0xf4 => 4,
@@ -265,32 +257,27 @@ impl Decoder {
             return;
         }
         self.state = State::Ground;
-        let typed = std::str::from_utf8(&bytes[..usize::from(need)]).ok().and_then(|s| s.chars().next());
-        if let Some(c) = typed.filter(|c| !c.is_control()) {
-            let mods = Mods { alt: lead == Lead::Escape, ..Mods::NONE };
-            out.push(Input::Key(Key { code: KeyCode::Char(c), mods }));
+        match std::str::from_utf8(&bytes[..usize::from(need)]).ok().and_then(|s| s.chars().next()) {
+            Some(c1 @ '\u{80}'..='\u{9f}') => self.after_c1(c1 as u8, Form::Utf8, lead, out),
+            Some(c) => {
+                let mods = Mods { alt: lead == Lead::Escape, ..Mods::NONE };
+                out.push(Input::Key(Key { code: KeyCode::Char(c), mods }));
+            }
+            None => {}
         }
     }
 
     fn after_escape(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
-        let sequence = match byte {
-            b'[' => Some(Kind::Csi),
-            b'O' => Some(Kind::Ss3),
-            _ => None,
-        };
-        if let Some(kind) = sequence {
-            self.params.clear();
-            self.state = State::Sequence { kind, lead };
-            return;
+        match byte {
+            b'[' => return self.begin_sequence(Kind::Csi, lead),
+            b'O' => return self.begin_sequence(Kind::Ss3, lead),
+            _ => {}
         }
         // ESC ESC before anything but a sequence: the first was the Esc key.
         self.emit_esc(lead, out);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
-            b']' | b'P' | b'_' | b'^' | b'X' => {
-                self.params.clear();
-                self.state = State::ControlString { after_esc: false };
-            }
+            b']' | b'P' | b'_' | b'^' | b'X' => self.begin_string(Form::SevenBits),
             _ => self.plain_byte(byte, Lead::Escape, out),
         }
     }

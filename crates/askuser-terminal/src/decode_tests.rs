@@ -468,13 +468,74 @@ fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_be
         decoder.feed(b"\x1b]11;rgb:ffff/ff", &mut inputs);
         assert!(decoder.is_in_reply() && !decoder.is_waiting());
         decoder.feed(typed, &mut inputs);
-        inputs
+        (inputs, decoder)
     };
     let keys = |codes: &[KeyCode]| codes.iter().map(|code| Input::Key((*code).into())).collect::<Vec<_>>();
-    assert_eq!(heard(b"j\r"), keys(&[KeyCode::Char('j'), KeyCode::Enter]));
-    assert_eq!(heard(b"\x03"), [Input::Key(Key::ctrl('c'))]);
-    assert_eq!(heard(b"\x1b[B\r"), keys(&[KeyCode::Down, KeyCode::Enter]));
+    assert_eq!(heard(b"\x03").0, [Input::Key(Key::ctrl('c'))]);
+    assert_eq!(heard(b"\x1b[B\r").0, keys(&[KeyCode::Down, KeyCode::Enter]));
     // These may belong to the reply; so Enter is not taken for a word on them.
-    assert_eq!(heard(b"4ab\r"), []);
-    assert_eq!(heard(b"4ab\r4\r"), keys(&[KeyCode::Char('4'), KeyCode::Enter]));
+    assert_eq!(heard(b"4ab\r4\r").0, []);
+    // The first byte that cannot belong to it ends the long wait for the rest.
+    let (mut inputs, mut decoder) = heard(b"j\r");
+    assert!(inputs.is_empty() && decoder.is_waiting() && !decoder.is_in_reply());
+    decoder.flush(&mut inputs);
+    decoder.feed(b"j\r", &mut inputs);
+    assert_eq!(inputs, keys(&[KeyCode::Char('j'), KeyCode::Enter]));
+}
+
+/// Replies with text in them that would answer a question, in every form; none has an end before its last bytes.
+const TALKATIVE: [&[u8]; 9] = [
+    b"\x1b]l1\n2\r\x1b\\",
+    b"\x1b]11;rgb:0/0\n1\r\x07",
+    b"\x1bP1$r\r\n1\r\n\x1b\\",
+    b"\x1b_\xc3\x9c1\r\x1b\\",
+    b"\x9d11;rgb:0/0/0\n1\r\x9c",
+    b"\x9d11;\xc3\x9c1\r\x9c",
+    b"\xc2\x9d11;\xc3\x9c1\n2\r\xc2\x9c",
+    b"\x9b?62;22c",
+    b"\xc2\x9b?62;22c",
+];
+
+#[test]
+fn a_reply_with_line_ends_or_in_eight_bits_is_neither_keys_nor_answers() {
+    for reply in TALKATIVE {
+        for is_expected in [false, true] {
+            for split in 0..=reply.len() {
+                let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+                if is_expected {
+                    decoder.replies.expect_background();
+                }
+                decoder.feed(&reply[..split], &mut inputs);
+                decoder.feed(&reply[split..], &mut inputs);
+                decoder.feed(b"x", &mut inputs);
+                let reply = reply.escape_ascii();
+                assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())], "{reply} cut at {split}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reply_in_eight_bits_is_read_as_the_one_in_seven() {
+    for reply in [
+        "\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c".as_bytes(),
+        b"\x9d11;rgb:f/f/f\x9c\x9b?62c",
+        b"\xc2\x9d11;rgb:f/f/f\xc2\x9c\xc2\x9b?62c",
+    ] {
+        let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
+        decoder.replies.expect_background();
+        decoder.feed(reply, &mut inputs);
+        assert_eq!((decoder.replies.take_background(), inputs), (Some(Background::Light), vec![]));
+        assert!(!decoder.replies.are_due());
+    }
+    // And so are keys.
+    check(b"\x9bA\x8fB\xc2\x9b3~", &[key(KeyCode::Up), key(KeyCode::Down), key(KeyCode::Delete)]);
+}
+
+#[test]
+fn a_sequence_that_is_too_long_becomes_no_key_of_what_fits() {
+    let long = |head: &str, end: &str| format!("\x1b{head}{}{end}", "0".repeat(MAX_PARAM_BYTES));
+    check(long("[13;1;", "u"), &[]);
+    check(long("[1;5:1;", "A"), &[]);
+    check("\x1b[13;1;00u", &[key(KeyCode::Enter)]);
 }

@@ -1,7 +1,7 @@
 //! The external editor: a text goes out in a private file and comes back changed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -30,7 +30,7 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let editor =
         ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
     let status = command(editor.as_deref(), &file.0)?.status()?;
-    let saved = fs::read(&file.0);
+    let saved = read_saved(&file.0);
     let failure = match &saved {
         _ if !status.success() => format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK)),
         Err(error) => format!("{}: {error}", file.0.display()),
@@ -44,6 +44,30 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
         true => format!("what it saved is in {} ({failure})", file.keep().display()),
         false => failure,
     }))
+}
+
+/// Far more than any text field takes.
+const MAX_SAVED: u64 = 1 << 20;
+
+/// What is in the file now, be it ours or one that the editor has put in its place; never what a link in its place leads to.
+fn read_saved(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // A pipe is not waited for.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    if fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::Error::other("it is a link by now"));
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file any more"));
+    }
+    let mut saved = Vec::new();
+    match file.take(MAX_SAVED + 1).read_to_end(&mut saved)? as u64 {
+        0..=MAX_SAVED => Ok(saved),
+        _ => Err(io::Error::other(format!("it has more than {MAX_SAVED} bytes"))),
+    }
 }
 
 /// A text that was edited in an external editor. Its file is removed when this is dropped.

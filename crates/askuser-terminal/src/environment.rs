@@ -2,6 +2,7 @@
 //! or never come.
 
 use crate::view::{Background, ColorDepth, Signs, Theme};
+use askuser::exact::Charset;
 
 /// How a prompt is presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,16 +12,6 @@ pub enum Presentation {
     Screen,
     /// Line by line: for screen readers, dumb terminals and logs.
     Line,
-}
-
-/// Which characters a terminal can show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charset {
-    /// All of Unicode.
-    #[default]
-    Utf8,
-    /// Only ASCII for certain. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
-    Ascii,
 }
 
 /// Whether a terminal has a window.
@@ -33,13 +24,11 @@ pub enum Window {
     Bare,
 }
 
-impl Charset {
-    /// A text as bytes for the terminal; characters it cannot show become question marks.
-    pub(crate) fn encode(self, text: &str) -> Vec<u8> {
-        match self {
-            Charset::Utf8 => text.as_bytes().to_vec(),
-            Charset::Ascii => text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }).collect(),
-        }
+/// A text as bytes for the terminal; characters it cannot show become question marks.
+pub(crate) fn encode(text: &str, charset: Charset) -> Vec<u8> {
+    match charset {
+        Charset::Utf8 => text.as_bytes().to_vec(),
+        Charset::Ascii => text.chars().map(|c| if c.is_ascii() { c as u8 } else { b'?' }).collect(),
     }
 }
 
@@ -61,8 +50,6 @@ pub struct Environment {
     pub theme: Theme,
     /// Whether it rewraps its lines on a resize.
     pub reflows: bool,
-    /// Which characters it can show.
-    pub charset: Charset,
     /// Whether it has a window.
     pub window: Window,
 }
@@ -79,12 +66,12 @@ impl Environment {
         let charset = charset(get);
         let modest = charset == Charset::Ascii || term.starts_with("vt");
         let signs = if modest { Signs::ASCII } else { Signs::UNICODE };
-        let theme = Theme { background: background(get), depth: depth(&term, get), signs, dimmed: false };
+        let theme = Theme { background: background(get), depth: depth(&term, get), signs, charset, dimmed: false };
         // xterm and screen do not rewrap lines; tmux inside them does.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
         let window = if bare { Window::Bare } else { Window::Titled };
-        Environment { presentation, theme, reflows: !keeps_lines, charset, window }
+        Environment { presentation, theme, reflows: !keeps_lines, window }
     }
 }
 

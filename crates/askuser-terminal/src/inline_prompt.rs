@@ -35,7 +35,7 @@ pub(crate) fn ask(
 ) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
-    let painter = Painter::new(options.charset);
+    let painter = Painter::new(options.theme.charset);
     let session = PromptSession::over(prompt, options.theme).about(context.cloned());
     let (theme, is_held) = (options.theme, false);
     let cursor_row = 0;
@@ -209,11 +209,11 @@ impl InlinePrompt<'_> {
         (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
     }
 
-    /// Tells the prompt what would be visible now.
+    /// Tells the prompt what would be visible now, though nobody has seen it.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
         let viewport = self.session.view(columns, rows).viewport().clone();
-        self.session.set_viewport(viewport);
+        self.session.foresee_viewport(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {
@@ -269,7 +269,7 @@ impl InlinePrompt<'_> {
 
     /// Another program may have written to the screen: paint everything anew from where the cursor is.
     fn reset_screen(&mut self) {
-        self.painter = Painter::new(self.options.charset);
+        self.painter = Painter::new(self.options.theme.charset);
         self.painter.raw(b"\r");
         self.painter.raw(CLEAR_BELOW);
         self.painter.raw(ENTER);

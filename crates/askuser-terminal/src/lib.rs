@@ -42,6 +42,7 @@ mod view;
 
 pub use ask::{OnHold, Options, Store, ask, ask_request, ask_without_markdown, has_terminal, needs_markdown};
 pub use asker::TerminalAsker;
+pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};
 pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
@@ -50,7 +51,7 @@ pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, Input};
 pub use device::Waker;
 pub use editor::{EditedText, open_editor};
-pub use environment::{Charset, Environment, Presentation, Window};
+pub use environment::{Environment, Presentation, Window};
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{

@@ -9,7 +9,8 @@ mod cells;
 mod pen;
 mod resize;
 
-use crate::environment::Charset;
+use crate::environment::encode;
+use askuser::exact::Charset;
 use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
 use pen::{PLAIN, Pen};
 use ratatui_core::buffer::Cell;
@@ -177,7 +178,7 @@ impl Painter {
                     bg: style.bg.unwrap_or(Color::Reset),
                     modifier: style.add_modifier,
                 });
-                self.out.extend(self.charset.encode(&span.content));
+                self.out.extend(encode(&span.content, self.charset));
             }
             self.set_pen(PLAIN);
             self.raw(b"\r\n");

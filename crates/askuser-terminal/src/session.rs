@@ -201,6 +201,11 @@ impl PromptSession {
         self.prompt.look(viewport);
     }
 
+    /// Tells the prompt what will be on the screen.
+    pub(crate) fn foresee_viewport(&mut self, viewport: askuser::prompt::Viewport) {
+        self.prompt.foresee(viewport);
+    }
+
     /// Starts the clock, if it does not run yet.
     pub(crate) fn first_frame_shown(&mut self, now: Instant) {
         self.first_frame.get_or_insert(now);

@@ -28,6 +28,7 @@
 
 mod alike;
 mod asker;
+pub mod exact;
 mod inbox;
 pub mod input;
 mod key;

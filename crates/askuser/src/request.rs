@@ -3,11 +3,13 @@
 //! It serialises with a version, round-trips, and rebuilds the very same [`QuestionSet`]. No clock: a deadline is a length
 //! of time, counted from when the question is shown or stored.
 
+use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::QuestionSet;
 use crate::sanitize;
 use crate::violation::Violations;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -94,6 +96,13 @@ impl Request {
     /// with them.
     pub fn context(&self) -> Option<&Context> {
         self.context.as_ref()
+    }
+
+    /// Whether the person agrees to what the context shows: to a command, a diff or an input, and to whatever a permission or a
+    /// plan is about.
+    pub fn is_agreed_to(&self) -> bool {
+        let is_consent = matches!(self.key.purpose, Purpose::Permission | Purpose::Plan);
+        self.context.as_ref().is_some_and(|context| is_consent || !matches!(context, Context::Prose(_)))
     }
 
     /// Answers that are known already.
@@ -307,6 +316,16 @@ impl Context {
     /// A plan, an explanation.
     pub fn prose(text: impl Into<String>) -> Context {
         Context::Prose(text.into())
+    }
+
+    /// The text as it is shown, whole: whatever it is, a person agrees to it. See [`exact`].
+    pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
+        let text = match self {
+            // Its last line end is the end of its last line.
+            Context::Diff(text) => text.strip_suffix('\n').unwrap_or(text),
+            Context::Command(text) | Context::ToolInput(text) | Context::Prose(text) => text,
+        };
+        exact::shown(text, charset)
     }
 
     /// The text, as it was given.

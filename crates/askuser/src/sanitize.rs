@@ -1,4 +1,5 @@
-//! The one gate between untrusted text and a screen: what a model wrote, and what a person typed or pasted.
+//! The gate between untrusted text and a screen: what a model wrote, and what a person typed or pasted. It removes what
+//! could deceive; text that a person agrees to passes another one, which removes nothing ([`exact`](crate::exact)).
 //!
 //! What comes out can move no cursor, set no title, reorder nothing and hide nothing: it has no control character (but
 //! `\n` in a [`block`]), no bidi control, nothing invisible, and every grapheme cluster is short and takes up room.
@@ -101,7 +102,7 @@ fn pass(text: &str, lines: Lines) -> Cow<'_, str> {
 ///
 /// Each decision depends on nothing but the text kept so far and the scalar at hand; that is what makes the gate
 /// idempotent, for a second pass meets the same decisions.
-struct Gate {
+pub(crate) struct Gate {
     out: String,
     /// Where the last cluster of `out` begins; the end of `out` if whatever comes next begins a new one.
     cluster: usize,
@@ -115,7 +116,7 @@ struct Gate {
 
 impl Gate {
     /// A gate that has let `head` pass, and that next gets a scalar sure to begin a cluster.
-    fn after(head: &str, capacity: usize) -> Gate {
+    pub(crate) fn after(head: &str, capacity: usize) -> Gate {
         let mut out = String::with_capacity(capacity);
         out.push_str(head);
         Gate { cluster: out.len(), out, marks: 0, closed: true, joiner: None }
@@ -124,15 +125,35 @@ impl Gate {
     fn line_end(&mut self, lines: Lines) {
         match lines {
             Lines::Join => _ = self.feed(' '),
-            Lines::Keep => {
-                self.out.push('\n');
-                (self.cluster, self.marks, self.closed, self.joiner) = (self.out.len(), 0, true, None);
-            }
+            Lines::Keep => self.end_line(),
         }
     }
 
+    pub(crate) fn end_line(&mut self) {
+        self.put_sign("\n");
+    }
+
+    /// Puts something of ours into the text; no combining character that follows stands on it.
+    pub(crate) fn put_sign(&mut self, sign: &str) {
+        self.out.push_str(sign);
+        (self.cluster, self.marks, self.closed, self.joiner) = (self.out.len(), 0, true, None);
+    }
+
+    /// What a combining character that comes next would stand on.
+    pub(crate) fn base(&self) -> Option<char> {
+        self.out[self.cluster..].chars().next()
+    }
+
+    pub(crate) fn is_at_line_start(&self) -> bool {
+        self.out.is_empty() || self.out.ends_with('\n')
+    }
+
+    pub(crate) fn into_text(self) -> String {
+        self.out
+    }
+
     /// Offers a scalar; says whether it was kept.
-    fn feed(&mut self, c: char) -> bool {
+    pub(crate) fn feed(&mut self, c: char) -> bool {
         if is_joiner(c) {
             if self.joiner.is_none() && self.out.ends_with(|last: char| !last.is_whitespace()) {
                 self.joiner = Some(c);
@@ -290,6 +311,11 @@ fn is_invisible(c: char) -> bool {
         | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether Unicode lets a scalar be ignored where it has no glyph, whatever stands beside it.
+pub(crate) fn is_ignorable(c: char) -> bool {
+    is_invisible(c) || is_joiner(c) || is_presentation_selector(c)
 }
 
 /// Code points that are never characters: shown as U+FFFD, for a fault in the text should be seen. Private use is let

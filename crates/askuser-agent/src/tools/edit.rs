@@ -46,7 +46,7 @@ impl Tool for Edit {
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let plan = plan(call, context, None)?;
         self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.change.original.as_ref());
-        Ok(plan.change.consent(NAME, plan.new, context))
+        Ok(plan.change.consent(NAME, context))
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
@@ -85,14 +85,13 @@ struct Input<'a> {
     replace_all: Option<bool>,
 }
 
-struct Plan<'a> {
+struct Plan {
     change: Change,
-    new: &'a str,
     count: usize,
 }
 
 /// The change that a call makes, of a file that is still what was shown, if something was.
-fn plan<'a>(call: &'a ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Plan<'a>, ToolResult> {
+fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Plan, ToolResult> {
     let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
@@ -121,7 +120,7 @@ fn plan<'a>(call: &'a ToolCall, context: &ToolContext, agreed: Option<&Shown>) -
     };
     let (new_content, count) = replace(text, old, new, occurrences)
         .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).titled(NAME, shown))?;
-    Ok(Plan { change: Change { path, original: Some(original), new_content }, new, count })
+    Ok(Plan { change: Change { path, original: Some(original), new_content }, count })
 }
 
 /// Which occurrences are replaced.

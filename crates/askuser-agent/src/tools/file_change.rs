@@ -125,11 +125,23 @@ pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
 pub(crate) fn unified_diff(old: Option<&[u8]>, new: Option<&[u8]>, shown: &str) -> Diff {
     let text = |content: Option<&[u8]>| String::from_utf8_lossy(content.unwrap_or_default()).into_owned();
     let (old_text, new_text) = (text(old), text(new));
-    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_lines(&old_text, &new_text);
+    // A carriage return alone ends no line: half a line would stand behind the sign of another.
+    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
+    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&lines(&old_text), &lines(&new_text));
     let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
     let name = |content: Option<&[u8]>, side| content.map_or("/dev/null".into(), |_| format!("{side}/{shown}"));
-    let text = diff.unified_diff().header(&name(old, "a"), &name(new, "b")).to_string();
+    let mut text = String::new();
+    for hunk in diff.unified_diff().iter_hunks() {
+        if text.is_empty() {
+            text = format!("--- {}\n+++ {}\n", name(old, "a"), name(new, "b"));
+        }
+        text.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let end = if change.value().ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            text.push_str(&format!("{}{}{end}", change.tag(), change.value()));
+        }
+    }
     let (text, omitted) = truncate_diff(&text);
     Diff { text, added, removed, omitted }
 }
@@ -168,7 +180,7 @@ impl Change {
     }
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
-    pub(crate) fn consent(&self, verb: &str, new_text: &str, context: &ToolContext) -> Consent {
+    pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Consent {
         let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
         let always_ask = kept_files::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
@@ -181,9 +193,6 @@ impl Change {
         // The user must know if they do not see all of it.
         if let Some(note) = diff.omitted.note() {
             question.push_str(&format!("\n\n{note}"));
-        }
-        if has_unprintable(new_text) {
-            question.push_str("\n\nThe new text has characters that cannot be shown.");
         }
         let (rule, always) = match (sensitive, self.path.root_kind) {
             (true, _) => (format!("edit {}", self.path.absolute().display()), format!("{verb} {shown} without asking")),
@@ -266,11 +275,6 @@ fn with_separators(number: usize) -> String {
         out.push(digit);
     }
     out
-}
-
-fn has_unprintable(text: &str) -> bool {
-    let text = text.replace('\t', "    ").replace("\r\n", "\n");
-    sanitize::block(&text) != text
 }
 
 #[cfg(all(test, unix))]

@@ -1,6 +1,7 @@
 use super::*;
 use crate::tools::Write;
 use crate::tools::fixtures::TestFolder;
+use askuser::exact::Charset;
 
 fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, ToolResult> {
     test.consent(&Write::default(), json!({"path": path, "content": content}))
@@ -280,11 +281,23 @@ fn always_in_an_added_folder_is_for_that_folder() {
 }
 
 #[test]
-fn unprintable_characters_are_mentioned() {
-    let test = TestFolder::new();
-    let question = consent(&test, "a", "if admin\u{202e} {\n").unwrap().question;
-    assert_eq!(question, "Write new file a (+1)?\n\nThe new text has characters that cannot be shown.");
-    assert_eq!(consent(&test, "a", "\tif ä\r\n").unwrap().question, "Write new file a (+1)?");
+fn a_change_between_control_characters_is_seen() {
+    let old = "one\u{9d}\ntwo\nthree\u{9c}\n";
+    let test = TestFolder::new().with_file("a", old);
+    let consent = consent(&test, "a", &old.replace("two", "2")).unwrap();
+    let shown = consent.context.unwrap().shown(Charset::Utf8).into_owned();
+    assert!(shown.ends_with(" one<U+009D>\n-two\n+2\n three<U+009C>"), "{shown}");
+}
+
+#[test]
+fn a_carriage_return_alone_puts_no_half_of_a_line_behind_another() {
+    let diff = |old: &str, new: &str| unified_diff(Some(old.as_bytes()), Some(new.as_bytes()), "a").text;
+    let (_, lines) = diff("one\rtwo\nend\r", "one\r2\nend\r\n")
+        .split_once(" @@\n")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    assert_eq!(lines, "-one\rtwo\n-end\r\n\\ No newline at end of file\n+one\r2\n+end\r\n");
+    assert_eq!(diff("same\n", "same\n"), "");
 }
 
 #[test]

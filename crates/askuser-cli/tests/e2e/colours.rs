@@ -166,3 +166,21 @@ fn a_light_terminal_that_says_nothing_of_itself_is_asked_after_the_first_frame_a
     let ended = terminal.finish();
     assert_eq!(ended.picks(), serde_json::json!([["PostgreSQL (Recommended)"]]));
 }
+
+#[test]
+fn a_terminals_reply_with_line_ends_or_in_eight_bits_answers_nothing() {
+    for reply in [
+        &b"\x1b]11;rgb:0/0/0\n1\r\x1b\\"[..],
+        b"\x1bP>|XTerm\n1\r\x1b\\",
+        b"\x9d11;rgb:0/0/0\x9c\x9b?61;22c",
+        b"\xc2\x9d11;1\r\xc2\x9c\xc2\x9b?61;22c",
+    ] {
+        let stage = Stage::new().env("COLORFGBG", "");
+        let mut terminal = stage.ask(&[&example("database")]);
+        terminal.wait_for("? keys");
+        terminal.wait_raw("\x1b]11;?");
+        terminal.write(reply);
+        terminal.keys("3");
+        assert_eq!(terminal.finish().picks(), serde_json::json!([["SQLite"]]), "{}", reply.escape_ascii());
+    }
+}

@@ -180,3 +180,21 @@ fn a_signal_while_editing_ends_both() {
     assert_eq!(ended.signal.as_deref(), Some("Terminated"));
     assert!(ended.modes.termios_as_found);
 }
+
+#[test]
+fn a_link_that_an_editor_leaves_shows_no_other_file_and_a_pipe_is_not_waited_for() {
+    for script in [
+        "ln -sf \"$HOME/secret\" \"$1\"",
+        "rm \"$1\"; mkfifo \"$1\"",
+        "ln -sf /dev/zero \"$1\"",
+        "head -c 1048577 /dev/zero >\"$1\"",
+    ] {
+        let stage = stage(script).file("secret", "hidden");
+        let mut terminal = edit(&stage);
+        terminal.wait_for("The editor failed, your text is kept");
+        terminal.wait_for("draft█");
+        assert!(!terminal.screen().contains("hidden"), "{script}: {}", terminal.screen());
+        terminal.keys("!<enter>");
+        assert_eq!(terminal.finish().typed(), "draft!", "{script}");
+    }
+}

@@ -173,6 +173,36 @@ fn sighup_ends_it_and_the_terminal_is_restored() {
 }
 
 #[test]
+fn every_signal_that_ends_a_program_leaves_a_clean_terminal() {
+    for (signal, name) in [
+        (Signal::USR1, "User defined signal 1"),
+        (Signal::USR2, "User defined signal 2"),
+        (Signal::ALARM, "Alarm clock"),
+        (Signal::VTALARM, "Virtual timer expired"),
+        (Signal::PROF, "Profiling timer expired"),
+        (Signal::XCPU, "CPU time limit exceeded"),
+        (Signal::ABORT, "Aborted"),
+        (Signal::QUIT, "Quit"),
+    ] {
+        check_signal(asked(&[]), signal, name);
+    }
+}
+
+#[test]
+fn what_is_told_to_end_at_enter_ends_with_an_answer_or_by_the_signal_and_never_both() {
+    for _ in 0..20 {
+        let mut terminal = asked(&[]);
+        terminal.keys("1");
+        terminal.signal(Signal::HUP);
+        let ended = terminal.finish();
+        match ended.code {
+            Some(code) => assert_eq!((code, ended.picks()), (0, serde_json::json!([["PostgreSQL (Recommended)"]]))),
+            None => assert_eq!((ended.signal.as_deref(), ended.stdout.as_str()), (Some("Hangup"), "")),
+        }
+    }
+}
+
+#[test]
 fn sigterm_while_typing_restores_the_terminal() {
     let mut terminal = asked(&[]);
     terminal.keys("4bun");

@@ -7,6 +7,7 @@ mod terminal;
 
 mod agent_app;
 mod agent_commands;
+mod agreed;
 mod answering;
 mod colours;
 mod commands;

@@ -32,6 +32,8 @@ fn a_change_is_shown_and_made_when_agreed_to_and_undone_to_the_byte() {
     terminal.wait_for("+        \"askuser\": {");
     terminal.wait_for("Add askuser to Gemini CLI?");
     assert_eq!(gemini(&stage), GEMINI, "changed before anybody agreed");
+    terminal.keys("<pgdn>");
+    terminal.wait_for("enter select");
     terminal.keys("1");
     let ended = terminal.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

@@ -300,7 +300,7 @@ fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
     }
     let place = Place::new();
     let (store, _) = inbox(&place);
-    let id = ask(&store, "1");
+    let id = ask(&store, &request("1")).unwrap();
     let ada = person(&store, "ada");
     let shown = |says: fn() -> Result<askuser::Delivery, AskError>| {
         wait(answer_at(&ada, &get(&store, &id), &Says(says))).unwrap()
@@ -365,7 +365,8 @@ fn what_was_put_aside_is_filled_in_at_the_next_surface() {
     let set = crate::support::set("Which one?");
     let half = Outcome::cancelled().with_answers(&set, choice(1).answers().to_vec()).unwrap();
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Says(half)));
-    assert_eq!(shown.unwrap(), Shown::PutAside(choice(1).answers().to_vec()));
+    let aside = Shown::PutAside { answers: choice(1).answers().to_vec(), unsaved: None };
+    assert_eq!(shown.unwrap(), aside);
     assert_eq!(get(&store, &id).state(), State::Pending);
     struct Expects;
     impl Asker for Expects {

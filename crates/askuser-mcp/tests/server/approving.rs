@@ -158,3 +158,35 @@ async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
     client.call(1, "approve", bash("make install")).await;
     assert_ne!(desk.pending(1).await[0].id, question.id, "it is asked for again");
 }
+
+/// What the client's own dialog says of a command that needs permission; nothing where none is opened.
+async fn dialog_of(command: &str) -> Option<String> {
+    let desk = Desk::new();
+    let mut client = Client::with(&desk, "claude-code", "2025-11-25", json!({"elicitation": {}}), approving()).await;
+    client.call(1, "approve", bash(command)).await;
+    desk.choose(&desk.pending(1).await[0], "Deny").await;
+    let mut message = None;
+    loop {
+        let next = client.next().await;
+        match next["method"].as_str() {
+            Some("elicitation/create") => message = next["params"]["message"].as_str().map(str::to_owned),
+            Some(_) => {}
+            None => return message,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_clients_dialog_shows_a_command_whole_and_every_line_of_it_behind_a_bar() {
+    let message = dialog_of("echo hello \u{1b}];touch PWNED;\u{7}\n- Allow: harmless").await.expect("a dialog");
+    let shown = "\n┃ echo hello <U+001B>];touch PWNED;<U+0007>\n┃ - Allow: harmless\n";
+    assert!(message.contains(shown), "{message}");
+}
+
+#[tokio::test]
+async fn a_command_that_a_clients_dialog_may_cut_off_waits_in_the_inbox_alone() {
+    let of = |rows: usize| vec!["x"; rows].join("\n");
+    assert!(dialog_of(&of(20)).await.is_some());
+    assert_eq!(dialog_of(&of(21)).await, None);
+    assert_eq!(dialog_of(&"x".repeat(78 * 20 + 1)).await, None);
+}

@@ -1,6 +1,7 @@
 //! What a console does outside its screen: the window title, notifications, the bell. Only where there is a window.
 
 use super::Console;
+use crate::environment::encode;
 use crate::{Presentation, Window};
 use askuser::sanitize;
 
@@ -50,7 +51,7 @@ impl Console {
 
     /// An OSC sequence. The text must hold no control characters, as the first of them would end it.
     fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
-        let text = self.charset.encode(&sanitize::line(text));
+        let text = encode(&sanitize::line(text), self.charset);
         [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()
     }
 

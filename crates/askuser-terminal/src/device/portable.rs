@@ -217,6 +217,9 @@ impl Device {
     /// There is no lock here.
     pub(crate) fn lock_until_exit(&mut self) {}
 
+    /// There are no signals.
+    pub(crate) fn outlive_signals(&mut self) {}
+
     /// Lends the terminal to a child process, such as an editor, until [`Device::start`].
     pub(crate) fn lend(&mut self) -> io::Result<()> {
         self.stop()

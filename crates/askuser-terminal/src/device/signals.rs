@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{getpgrp, getsid};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
+    SIGWINCH, SIGXCPU,
+};
 use signal_hook::low_level::emulate_default_handler;
 
 /// Who uses the terminal.
@@ -23,9 +26,12 @@ pub(super) enum TtyState {
     Lost,
 }
 
-/// The signals that ask a process to end, in the order in which they are reported.
-pub(super) const TERMINATION: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
-const WATCHED: [i32; 7] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH];
+/// The signals that end a process unless it says otherwise, in the order in which they are reported. Not those that it brings
+/// upon itself by a fault, nor those whose default signal-hook cannot run (real-time signals, SIGIO, SIGPWR, SIGSTKFLT).
+pub(super) const TERMINATION: [i32; 11] =
+    [SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGABRT];
+/// Those that it goes on after.
+const OTHERS: [i32; 3] = [SIGTSTP, SIGCONT, SIGWINCH];
 
 /// The signals that matter to a prompt: each sets a flag and wakes one pipe.
 ///
@@ -66,8 +72,8 @@ impl Signals {
         let (pipe, write) = io::pipe()?;
         let (pipe, write) = (OwnedFd::from(pipe), OwnedFd::from(write));
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        let mut watched = Vec::with_capacity(WATCHED.len());
-        for signal in WATCHED {
+        let mut watched = Vec::with_capacity(TERMINATION.len() + OTHERS.len());
+        for signal in TERMINATION.into_iter().chain(OTHERS) {
             let before = Disposition::of(signal);
             if before == Disposition::Ignored {
                 continue;

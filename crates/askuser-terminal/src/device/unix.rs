@@ -47,6 +47,8 @@ pub(crate) struct Device {
     escape_until: Option<Instant>,
     /// Whether the caller was told that the process is to end.
     termination_reported: bool,
+    /// Whether nothing but its own end ends the process any more.
+    outlives_signals: bool,
     /// Keeps other prompts off the terminal.
     lock: Option<TtyLock>,
     /// What ends a wait besides input and signals.
@@ -73,6 +75,7 @@ impl Device {
             escape_key: EscapeKey::Held,
             escape_until: None,
             termination_reported: false,
+            outlives_signals: false,
             lock: None,
             wake_source: None,
             suspend_bytes: Default::default(),
@@ -149,7 +152,11 @@ impl Device {
         let _ = self.drain_replies();
         let restored = self.restore_tty_modes();
         let signals = Signals::get()?;
-        self.set_state(TtyState::Idle, signals);
+        self.state = TtyState::Idle;
+        // Else they go on being recorded, and nothing more.
+        if !self.outlives_signals {
+            signals.set_defaults(self.state);
+        }
         self.forget_input();
         self.lock = None;
         super::release();
@@ -162,6 +169,11 @@ impl Device {
     /// Keeps other prompts away from the terminal for as long as this process runs.
     pub(crate) fn lock_until_exit(&mut self) {
         std::mem::forget(self.lock.take());
+    }
+
+    /// From now on no signal ends this process or stops it: it is about to end by itself, with what it has handed over.
+    pub(crate) fn outlive_signals(&mut self) {
+        self.outlives_signals = true;
     }
 
     /// Lends the terminal to a child process, such as an editor, until [`Device::start`]. Unlike after [`Device::stop`],

@@ -1,13 +1,15 @@
 //! Runs a [`LinePrompt`] on the terminal device: prints its text, reads lines, until there is an outcome.
 
 use super::LinePrompt;
+use crate::Options;
 use crate::ask::{Store, surface};
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::environment::encode;
 use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
 use crate::view::{Signs, Theme, closed_lines, closing_lines, not_stored_lines, rows_of_context};
-use crate::{Charset, Options};
+use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
 use std::fmt::Write;
@@ -25,15 +27,16 @@ pub(crate) fn ask(
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
     let mut line_prompt = LinePrompt::from_prompt(prompt);
-    let mut painter = Painter::plain(options.charset);
+    let mut painter = Painter::plain(options.theme.charset);
     let columns = device.size().0.saturating_sub(1);
     line_prompt.set_columns(columns);
     if let Some(context) = context {
         painter.raw(b"\r\n");
         painter.print(&rows_of_context(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
+        line_prompt.prompt.show_context();
     }
-    let end = run(device, &mut line_prompt, options.charset, on_hold).map_err(&failed)?;
+    let end = run(device, &mut line_prompt, options.theme.charset, on_hold).map_err(&failed)?;
     let (lines, result) = match end {
         End::Failed(error) => return Err(error),
         End::TerminalGone => return Ok(terminal_gone(&line_prompt.prompt, Via::Line)),
@@ -73,7 +76,7 @@ enum End {
 fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_hold: &dyn Fn()) -> io::Result<End> {
     let (started, mut is_held) = (Instant::now(), false);
     let (mut inputs, mut line) = (Vec::new(), String::new());
-    device.write(&charset.encode(&intro(line_prompt)))?;
+    device.write(&encode(&intro(line_prompt), charset))?;
     loop {
         if !is_held && line_prompt.prompt.is_held() {
             is_held = true;
@@ -141,11 +144,11 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
                 Effect::PutAside(answers) => return Ok(End::Failed(AskError::PutAside(answers))),
                 Effect::Interrupt => return Ok(End::Failed(AskError::Interrupted)),
                 Effect::Continue | Effect::Edit(_) => {
-                    device.write(&charset.encode(&line_prompt.text()))?;
+                    device.write(&encode(&line_prompt.text(), charset))?;
                     if line_prompt.needs_no_reply() {
                         let effect = line_prompt.submit_line("", started.elapsed());
                         debug_assert_eq!(effect, Effect::Continue);
-                        device.write(&charset.encode(&line_prompt.text()))?;
+                        device.write(&encode(&line_prompt.text(), charset))?;
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! What questions are about: a command, a diff, a tool's input, exactly as it is; prose as Markdown.
+//! What questions are about: a command, a diff, a tool's input, exactly as it is; prose as Markdown. Nothing is left out: all
+//! of it passes the gate for what a person agrees to ([`askuser::exact`]).
 //!
 //! Every row begins with a bar, so that nothing in it can pass for an option, a footer or a confirmation.
 
@@ -6,7 +7,7 @@ use super::barred::{bar, bar_at};
 use super::theme::{Role, Theme};
 use super::wrap::{Start, width, wrap_exactly};
 use crate::markdown::{self, Fences};
-use askuser::{Context, sanitize};
+use askuser::Context;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
@@ -25,8 +26,7 @@ pub(crate) fn rows_of_context(context: &Context, theme: &Theme, columns: u16) ->
 /// The rows of a context, and the one that has to be seen: the first that a diff changes. What stands above it says where.
 pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (Vec<Line<'static>>, usize) {
     let columns = usize::from(columns);
-    let text = sanitize::block(context.text());
-    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = &*context.shown(theme.charset);
     match context {
         Context::Prose(_) => {
             let bar = bar(theme);

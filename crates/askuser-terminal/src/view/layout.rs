@@ -51,17 +51,17 @@ impl<'a> Layout<'a, '_> {
         if !fits(&content) {
             content.leave_out_descriptions();
         }
-        let (content, has_border) = self.yield_to_question(content);
+        let (content, has_border) = self.yield_to_question(content, usize::from(!context.is_empty()));
         let begin = self.prompt.context_offset().map_or(Begin::For(first_change), Begin::At);
         self.fit(content, has_border, (context, begin), preview)
     }
 
-    /// With few rows, footer hints, border and head give way to the question and to notices. Returns whether the bottom
-    /// border stays.
-    fn yield_to_question(&self, mut content: PromptLines<'a>) -> (PromptLines<'a>, bool) {
+    /// With few rows, footer hints, border and head give way to the question, to so many rows of the context, and to notices.
+    /// Returns whether the bottom border stays.
+    fn yield_to_question(&self, mut content: PromptLines<'a>, context: usize) -> (PromptLines<'a>, bool) {
         let mut has_border = true;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
-        while content.head.len() + usize::from(has_border) + content.footer.len() + 2 > self.rows {
+        while content.head.len() + usize::from(has_border) + content.footer.len() + 2 + context > self.rows {
             if content.footer.len() > notice {
                 content.footer.pop();
             } else if has_border {
@@ -117,9 +117,13 @@ impl<'a> Layout<'a, '_> {
             context: context.window(),
             preview: preview.window(),
         };
-        if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() && self.is_unread(&viewport) {
-            // Enter does not choose a row that is off the screen, so the footer does not offer it.
-            content.footer = vec![read_on(self.prompt, self.theme, self.columns.into())];
+        if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
+            // Enter does not choose a row that is off the screen, nor one that permits what is, so the footer does not offer it.
+            let by = if self.is_unread(&viewport) { Some(self.theme.signs.down) } else { self.page_key(&viewport) };
+            content.footer = match by {
+                Some(key) => vec![read_on(key, self.prompt, self.theme, self.columns.into())],
+                None => content.footer,
+            };
         }
         let above = content.head.len() + context.height();
         let shown = offset..offset + height;
@@ -140,6 +144,12 @@ impl<'a> Layout<'a, '_> {
             false => row.start >= viewport.offset && !viewport.shows(focus),
         });
         below && self.prompt.mode() == InputMode::Choosing
+    }
+
+    /// The key that reads on, where the focused row waits for the end of the context.
+    fn page_key(&self, viewport: &Viewport) -> Option<&'static str> {
+        let waits = self.prompt.waits_for_end(self.prompt.focus()) && self.prompt.mode() == InputMode::Choosing;
+        (waits && !viewport.context.shows_end()).then_some("PgDn")
     }
 
     /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.

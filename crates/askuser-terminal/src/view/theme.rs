@@ -2,6 +2,7 @@
 //!
 //! Views use roles, never colours; a [`Theme`] maps roles to styles for this terminal.
 
+use askuser::exact::Charset;
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// The role of a piece of text, from which its style follows.
@@ -147,13 +148,21 @@ pub struct Theme {
     pub depth: ColorDepth,
     /// The characters to draw with.
     pub signs: Signs,
+    /// Which characters the terminal can show at all.
+    pub charset: Charset,
     /// Everything dimmed, for a prompt whose deadline has passed.
     pub dimmed: bool,
 }
 
 impl Default for Theme {
     fn default() -> Theme {
-        Theme { background: Background::Dark, depth: ColorDepth::TrueColor, signs: Signs::UNICODE, dimmed: false }
+        Theme {
+            background: Background::Dark,
+            depth: ColorDepth::TrueColor,
+            signs: Signs::UNICODE,
+            charset: Charset::Utf8,
+            dimmed: false,
+        }
     }
 }
 

@@ -130,6 +130,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whether the last line is on the screen.
+    pub fn shows_end(&self) -> bool {
+        self.height > 0 && self.offset + self.height >= self.total
+    }
+
     /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
     pub(super) fn paged(&self, pages: isize) -> Option<usize> {
         if self.height == 0 {
@@ -176,6 +181,15 @@ pub enum Wording {
     Exact,
 }
 
+/// Whether the person can have read what they would agree to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Its end has been on the screen, or there is nothing to read.
+    Done,
+    /// Not yet: no option is chosen but the last, if that one refuses.
+    Open { last_refuses: bool },
+}
+
 /// How a prompt has come to be on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Occasion {
@@ -211,6 +225,7 @@ pub struct Prompt {
     /// The row whose preview was scrolled, and the first line of it that is shown.
     pub(super) preview_offset: Option<(usize, usize)>,
     pub(super) viewport: Option<Viewport>,
+    pub(super) reading: Reading,
     pub(super) now: Duration,
     /// How long the border shows that a question of several was answered, and until when it does.
     pub(super) success_flash: Duration,
@@ -243,7 +258,12 @@ impl Prompt {
             Purpose::Permission => Wording::Exact,
             _ => Wording::Prose,
         };
-        Prompt { origin: request.asked_by(), wording, ..prompt }
+        let reading = match request.is_agreed_to() {
+            // What programs ask ends with the option that refuses; a model may offer anything in that place.
+            true => Reading::Open { last_refuses: request.key().purpose() != Purpose::Question },
+            false => Reading::Done,
+        };
+        Prompt { origin: request.asked_by(), wording, reading, ..prompt }
     }
 
     /// A prompt at its first question.
@@ -267,6 +287,7 @@ impl Prompt {
             context_offset: None,
             preview_offset: None,
             viewport: None,
+            reading: Reading::Done,
             now: Duration::ZERO,
             success_flash: Duration::ZERO,
             answered_until: Duration::ZERO,
@@ -491,7 +512,35 @@ impl Prompt {
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
     /// surface that may show less than the whole says it after each event; until it has, all is taken to be seen.
     pub fn look(&mut self, viewport: Viewport) {
+        if viewport.context.shows_end() {
+            self.show_context();
+        }
+        self.foresee(viewport);
+    }
+
+    /// Says what the surface is about to show, so that keys that come at once do what they would do then. Nothing counts as
+    /// read by that.
+    pub fn foresee(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
+    }
+
+    /// Says that the whole context was shown, by a surface that prints it.
+    pub fn show_context(&mut self) {
+        self.reading = Reading::Done;
+    }
+
+    /// Whether a row of the question on the screen is not chosen before the end of the context has been there.
+    pub fn waits_for_end(&self, row: usize) -> bool {
+        matches!(self.page, Page::Question(i) if self.is_unread(i, row))
+    }
+
+    /// The same for any question.
+    pub(super) fn is_unread(&self, i: usize, row: usize) -> bool {
+        let options = self.drafts[i].other_row();
+        match self.reading {
+            Reading::Done => false,
+            Reading::Open { last_refuses } => row < options && !(last_refuses && row + 1 == options),
+        }
     }
 
     /// Where the person is, as far as keys are concerned.

@@ -1,6 +1,7 @@
 //! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
 mod occasions;
+mod reading;
 mod scrolling;
 
 use super::*;

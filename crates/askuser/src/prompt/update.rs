@@ -17,6 +17,10 @@ const FLASH: Duration = Duration::from_millis(400);
 /// Who types on has not seen the prompt yet: even a slow typist presses the next key within this.
 const REST: Duration = Duration::from_millis(700);
 
+/// What is said to a key that would permit what was not read to its end. Another key than the one that permits reads on: to
+/// hold that one down permits nothing.
+const READ_ON: &str = "Read it to its end first: PgDn";
+
 impl Prompt {
     /// Takes one event; `now` is the time since the first frame.
     pub fn update(&mut self, event: Event, now: Duration) -> Effect {
@@ -240,6 +244,15 @@ impl Prompt {
     }
 
     fn submit(&mut self) -> Effect {
+        // What was filled in for the person waits for its end too.
+        let is_unread = |&i: &usize| {
+            (0..self.drafts[i].other_row()).any(|row| self.drafts[i].picked[row] && self.is_unread(i, row))
+        };
+        if let Some(unread) = (0..self.drafts.len()).find(is_unread) {
+            self.open(Page::Question(unread));
+            self.reject(READ_ON.into());
+            return Effect::Continue;
+        }
         match (0..self.drafts.len()).find(|&i| self.answer(i).is_none()) {
             None => Effect::Finish(Outcome::of(Status::Answered, self.answers())),
             Some(open) => {
@@ -393,6 +406,9 @@ impl Prompt {
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
     fn show_first(&mut self) {
         self.reveal();
+        if self.waits_for_end(self.focus()) {
+            return self.reject(READ_ON.into());
+        }
         let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
         self.advise(format!("Press again to {}", if is_ticked { "tick" } else { "choose" }));
     }
@@ -401,8 +417,9 @@ impl Prompt {
         self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.offset));
     }
 
+    /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
     fn is_seen(&self, row: usize) -> bool {
-        self.viewport.as_ref().is_none_or(|viewport| viewport.shows(row))
+        self.viewport.as_ref().is_none_or(|viewport| viewport.shows(row)) && !self.waits_for_end(row)
     }
 
     /// Any key closes the help page, but for those that scroll it where it is longer than the screen.

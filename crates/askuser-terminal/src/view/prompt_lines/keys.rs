@@ -7,10 +7,10 @@ use askuser::Prompt;
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The footer while the focused row is below the screen.
-pub(crate) fn read_on(prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
-    let (down, bullet) = (theme.signs.down, theme.signs.bullet);
-    let mut words = format!("{down} read on");
+/// The footer while there is more to read before the focused row can be chosen.
+pub(crate) fn read_on(key: &str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
+    let bullet = theme.signs.bullet;
+    let mut words = format!("{key} read on");
     for (key, does) in prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key)) {
         let more = format!("  {bullet}  {key} {does}");
         if INDENT + width(&words) + width(&more) <= columns {

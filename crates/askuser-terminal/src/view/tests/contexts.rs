@@ -154,3 +154,57 @@ fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
         assert_eq!(seen.len(), 60, "{size:?}");
     }
 }
+
+fn agreeing(context: &Context) -> Prompt {
+    let key = askuser::RequestKey::new("s", "c").for_purpose(askuser::Purpose::Permission);
+    let request = askuser::Request::new(key, permission()).with_context(context.clone());
+    Prompt::of(&request, Duration::ZERO)
+}
+
+#[test]
+fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
+    let context = Context::command((1..=60).map(|n| format!("step {n}\n")).collect::<String>());
+    let mut prompt = agreeing(&context);
+    let shown = picture(&prompt, &context, (80, 24));
+    assert!(shown.contains("  PgDn read on  •  esc cancel") && !shown.contains("enter select"), "{shown}");
+    for _ in 0..30 {
+        let viewport = with(&prompt, &context, (80, 24)).viewport().clone();
+        prompt.look(viewport);
+        prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
+    }
+    let shown = picture(&prompt, &context, (80, 24));
+    assert!(shown.contains("step 60") && shown.contains("enter select"), "{shown}");
+}
+
+#[test]
+fn at_every_size_all_is_read_with_page_down_and_then_allowed() {
+    let context = Context::command((1..=30).map(|n| format!("step {n}\n")).collect::<String>());
+    for size in [(80, 24), (40, 12), (20, 6), (200, 5), (20, 4)] {
+        let mut prompt = agreeing(&context);
+        let mut press = |key: KeyCode| {
+            let viewport = with(&prompt, &context, size).viewport().clone();
+            prompt.look(viewport);
+            let effect = prompt.update(Event::Key(key.into()), Duration::ZERO);
+            (prompt.waits_for_end(0), effect)
+        };
+        let pages = (0..60).take_while(|_| press(KeyCode::PageDown).0).count();
+        assert!((1..60).contains(&pages), "{pages} at {size:?}");
+        // The first may only bring the option onto the screen.
+        let allowed = (0..2).any(|_| matches!(press(KeyCode::Char('1')).1, Effect::Finish(_)));
+        assert!(allowed, "{size:?}");
+    }
+}
+
+#[test]
+fn a_plan_shows_what_it_hides_in_a_control_string_and_in_invisible_characters() {
+    let plan = Context::prose("1. Look\u{200b}\n2. Test\x1b]0;\n3. Delete the backups\x07\n");
+    let shown = picture(&Prompt::new(permission(), ARMED), &plan, (80, 24));
+    assert!(shown.contains("Look<U+200B>") && shown.contains("Delete the backups<U+0007>"), "{shown}");
+}
+
+#[test]
+fn where_there_is_only_ascii_no_two_characters_look_the_same() {
+    let theme = Theme { charset: askuser::exact::Charset::Ascii, ..Theme::default() };
+    let rows = |command: &str| context_lines(&Context::command(command), &theme, 80)[0].to_string();
+    assert_ne!(rows("rm \u{e9}"), rows("rm \u{ea}"));
+}

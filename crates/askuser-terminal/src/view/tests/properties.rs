@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
+use askuser::exact::{self, Charset};
 use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
 use askuser::{Context, Key, KeyCode};
 use proptest::prelude::*;
@@ -14,7 +15,14 @@ fn any_theme() -> impl Strategy<Value = Theme> {
         prop::sample::select(vec![ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor]);
     let background = prop::sample::select(vec![Background::Dark, Background::Light]);
     let signs = prop::sample::select(vec![Signs::UNICODE, Signs::ASCII]);
-    (depth, background, signs).prop_map(|(depth, background, signs)| Theme { background, depth, signs, dimmed: false })
+    let charset = prop::sample::select(vec![Charset::Utf8, Charset::Ascii]);
+    (depth, background, signs, charset).prop_map(|(depth, background, signs, charset)| Theme {
+        background,
+        depth,
+        signs,
+        charset,
+        dimmed: false,
+    })
 }
 
 fn any_context() -> impl Strategy<Value = Context> {
@@ -49,8 +57,38 @@ fn solid(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !['│', '┃'].contains(c)).collect()
 }
 
+/// What a person can read from the rows of a context: a bar begins a line, a broken one goes on with it.
+fn read_rows(rows: &[ratatui_core::text::Line<'_>], signs: &Signs) -> String {
+    let mut shown = String::new();
+    for (i, row) in rows.iter().enumerate() {
+        let text: String = row.spans.iter().map(|span| &*span.content).collect();
+        let text = match text.strip_prefix(signs.bar_wrapped) {
+            Some(rest) => rest.to_owned(),
+            None => text.strip_prefix(signs.bar).expect("a bar").to_owned(),
+        };
+        if i > 0 && row.spans[0].content.starts_with(signs.bar) {
+            shown.push('\n');
+        }
+        shown.push_str(&text[1..]);
+    }
+    exact::read(&shown)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_shown_of_a_command_a_diff_or_an_input_determines_it(
+        text in nasty_text(),
+        kind in prop::sample::select(vec![Context::command, Context::tool_input, Context::diff as fn(String) -> Context]),
+        theme in any_theme(),
+        columns in 8u16..=120,
+    ) {
+        let context = kind(text.clone());
+        let rows = read_context(&context, &theme, columns).0;
+        let expected = if matches!(context, Context::Diff(_)) { text.strip_suffix('\n').unwrap_or(&text) } else { &text };
+        prop_assert_eq!(read_rows(&rows, &theme.signs), expected);
+    }
 
     #[test]
     fn every_state_of_any_text_is_drawn_at_every_size_in_printable_cells(

@@ -1,6 +1,7 @@
 //! Every screen, as text and in a few cases with its styles.
 
 use super::*;
+use askuser::exact::Charset;
 use fixtures::{ARMED, authentication, database, events, features, long, package_manager, question, set_of};
 use ratatui_core::buffer::Cell;
 use ratatui_core::style::{Color, Modifier};
@@ -229,8 +230,13 @@ fn the_countdown_goes_when_somebody_is_there() {
 
 // ---- colours and signs ----
 
-const DARK: Theme =
-    Theme { background: Background::Dark, depth: ColorDepth::TrueColor, signs: Signs::UNICODE, dimmed: false };
+const DARK: Theme = Theme {
+    background: Background::Dark,
+    depth: ColorDepth::TrueColor,
+    signs: Signs::UNICODE,
+    charset: Charset::Utf8,
+    dimmed: false,
+};
 
 #[track_caller]
 fn check_styled(name: &str, prompt: &Prompt, theme: &Theme, phase: PromptPhase) {

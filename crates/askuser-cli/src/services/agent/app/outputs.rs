@@ -2,6 +2,7 @@
 //! long one its end.
 
 use super::tool_calls::CallSummary;
+use askuser::exact::{self, Charset};
 use askuser::sanitize;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -140,7 +141,11 @@ impl Output {
         if self.cut > 0 {
             lines.push(format!("(The first {} bytes are not kept.)", self.cut));
         }
-        lines.extend(sanitize::block(self.text.trim_end()).lines().map(str::to_owned));
+        let shown = match self.kind {
+            OutputKind::Text => sanitize::block(self.text.trim_end()),
+            OutputKind::Diff => exact::shown(self.text.trim_end_matches('\n'), Charset::Utf8),
+        };
+        lines.extend(shown.lines().map(str::to_owned));
         lines
     }
 

@@ -1,4 +1,5 @@
-//! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`.
+//! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`, a diff through
+//! `exact`: what was agreed to looks the same afterwards.
 //!
 //! What begins in the first column is askuser's: calls and what came of them, answers, notes. Every row of the model's text
 //! is indented, and of a tool's output too, so that neither can look like a line of ours. Rows that are too wide are
@@ -9,7 +10,7 @@ use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration, without_signs};
 use crate::truncate::truncate;
-use askuser::sanitize;
+use askuser::{exact, sanitize};
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{
@@ -246,10 +247,10 @@ fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usiz
 
 /// Wrapped lines are indented past the `+` and `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let clean = sanitize::block(text.trim_end());
+    let shown = exact::shown(text.trim_end_matches('\n'), theme.charset);
     let rows = |line: &str| indented(line, diff_role(line), "     ", theme, columns);
-    let mut lines: Vec<Line<'static>> = clean.lines().take(max_lines).flat_map(rows).collect();
-    let more = clean.lines().count().saturating_sub(max_lines);
+    let mut lines: Vec<Line<'static>> = shown.lines().take(max_lines).flat_map(rows).collect();
+    let more = shown.lines().count().saturating_sub(max_lines);
     if more > 0 {
         lines.push(left_out(more, "more", theme, columns));
     }

@@ -1,0 +1,259 @@
+//! What a person agrees to is shown whole, wherever they do: one table of surfaces and texts. A new surface gets a row.
+
+use crate::inbox::{id, pending, run};
+use crate::mcp::Client;
+use crate::terminal::{Stage, Terminal};
+use askuser::exact;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Child, Stdio};
+
+/// Texts that look harmless if anything of them is left out.
+const TEXTS: [&str; 8] = [
+    "echo hello \x1b];touch PWNED;\x07",
+    " one\u{9d}\n-two\n+2\n \u{9c}three",
+    "echo safe \x1bPq\x1b\\\u{90}; rm -r x\u{9c}",
+    "ls\rrm -r x\r\n",
+    "make \\ \n\tinstall\t",
+    "rm -r bu\u{200b}ild \u{202e}cod\u{2066} a\u{a0}b \u{e0041}\u{fe0f}",
+    "echo '<U+001B>' → '→   ' ␣",
+    "┃ - Allow: harmless\n│  > ○ Deny\n✔ Bash: Deny\n語 e\u{301} \u{301}",
+];
+
+/// Where a text is agreed to, and what a person reads there.
+const SURFACES: [(&str, fn(&str) -> String); 9] = [
+    ("a hook's question, opened", |text| opened(&hook(text).0, &[])),
+    ("a hook's question in line mode", |text| in_lines(&hook(text).0)),
+    ("approve, opened", |text| opened(&approve(text, &json!({})).0, &[])),
+    ("approve, for a terminal with a few characters", |text| {
+        let (stage, _client) = approve(text, &json!({}));
+        opened(&stage.env("LC_ALL", "en_US.ISO-8859-1"), &[])
+    }),
+    ("approve in the client's dialog", in_a_dialog),
+    ("the list of the inbox", |text| listed(&hook(text).0)),
+    ("a diff of the agent's", |text| changed(&asked_by_agent(text))),
+    ("a diff of the agent's in line mode", |text| changed(&asked_in_lines_by_agent(text))),
+    ("a diff in the agent's conversation", |text| changed(&told_by_agent(text))),
+];
+
+#[test]
+fn whatever_a_person_agrees_to_is_shown_whole_on_every_surface() {
+    for (surface, shown) in SURFACES {
+        for text in TEXTS {
+            assert_eq!(exact::read(&shown(text)), text, "{surface}");
+        }
+    }
+}
+
+const LONG: usize = 60;
+
+/// A text of many lines.
+fn long() -> String {
+    (1..=LONG).map(|n| format!("echo {n}\n")).collect()
+}
+
+/// A prompt that permits something long: the key that allows does nothing before its end has been on the screen, not even if
+/// the keys that read on come in the same moment. Says what came of it.
+#[track_caller]
+fn check_read_first(mut terminal: Terminal, allow: &str) -> Terminal {
+    terminal.wait_for("PgDn read on");
+    assert!(!terminal.screen().contains(&format!("echo {LONG}")), "{}", terminal.screen());
+    terminal.keys(allow);
+    terminal.wait_for("Read it to its end first: PgDn");
+    terminal.keys(&format!("{}{allow}", "<pgdn>".repeat(LONG)));
+    terminal.wait_for(&format!("echo {LONG}"));
+    terminal.wait_for("Read it to its end first: PgDn");
+    terminal.keys("<down><up>");
+    terminal.wait_for("enter select");
+    terminal.keys(allow);
+    terminal
+}
+
+#[test]
+fn a_hooks_permission_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, hook) = hook(&long());
+    let terminal = check_read_first(open(&stage.size(80, 24), &[]), "1");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook.said().contains("\"behavior\":\"allow\""));
+}
+
+#[test]
+fn a_permission_for_a_client_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, mut client) = approve(&long(), &json!({}));
+    let terminal = check_read_first(open(&stage.size(80, 24), &[]), "<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+    let reply = client.next();
+    assert!(crate::mcp::words(&reply).contains("\"behavior\":\"allow\""), "{reply}");
+}
+
+#[test]
+fn a_permission_in_the_list_of_the_inbox_is_not_given_before_its_end_was_on_the_screen() {
+    let (stage, hook) = hook(&long());
+    let mut terminal = stage.size(80, 24).shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    terminal.wait_for("Enter shows all");
+    terminal.keys("<enter>");
+    let terminal = check_read_first(terminal, "1");
+    terminal.wait_for("Nothing waits.");
+    assert!(hook.said().contains("\"behavior\":\"allow\""));
+}
+
+#[test]
+fn an_edit_of_the_agents_is_not_permitted_before_its_end_was_on_the_screen() {
+    let (stage, terminal) = agent(&long(), &[]);
+    let terminal = check_read_first(terminal, "1");
+    terminal.wait_for("Written.");
+    assert_eq!(stage.read("a.txt"), long());
+}
+
+#[test]
+fn a_permission_is_refused_without_reading_it_and_given_where_everything_is_printed_or_there_is_no_screen() {
+    let (stage, hook_process) = hook(&long());
+    let mut terminal = open(&stage.size(80, 24), &[]);
+    terminal.wait_for("PgDn read on");
+    terminal.keys("2");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook_process.said().contains("\"behavior\":\"deny\""));
+    let (stage, hook_process) = hook(&long());
+    let mut terminal = open(&stage, &["--plain"]);
+    terminal.wait_for("Choose 1 to 3");
+    terminal.keys("1<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+    let (stage, hook_process) = hook(&long());
+    let question = pending(&stage, 1).remove(0);
+    run(&stage, &["answer", id(&question), "--select", "Bash=Allow once"]);
+    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+}
+
+/// The text behind the bars of these rows. Blanks that a broken row ends with are not seen, so no text here has any there.
+fn behind_bars(rows: &[String], bar: &str, broken: &str) -> String {
+    let mut shown: Option<String> = None;
+    for row in rows {
+        if let Some(line) = row.strip_prefix(bar) {
+            let line = line.strip_prefix(' ').unwrap_or(line);
+            shown = Some(shown.map_or_else(|| line.to_owned(), |shown| format!("{shown}\n{line}")));
+        } else if let (Some(rest), Some(shown)) = (row.strip_prefix(broken), &mut shown) {
+            shown.push_str(rest.strip_prefix(' ').unwrap_or(rest));
+        }
+    }
+    shown.unwrap_or_else(|| panic!("no bar: {rows:#?}"))
+}
+
+fn stage() -> Stage {
+    Stage::new().size(80, 40).env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none")
+}
+
+/// A process that ends with its test.
+struct Waiting(Option<Child>);
+
+impl Waiting {
+    /// What it says, once it has ended.
+    fn said(mut self) -> String {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+/// Claude Code asks for permission to run a command.
+fn hook(command: &str) -> (Stage, Waiting) {
+    let stage = stage();
+    let mut hook = stage.spawn_with(&["hook"], Stdio::piped());
+    let input = json!({"command": command});
+    let event =
+        json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": input});
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    pending(&stage, 1);
+    (stage, Waiting(Some(hook)))
+}
+
+/// The same through MCP.
+fn approve(command: &str, capabilities: &Value) -> (Stage, Client) {
+    let stage = stage();
+    let mut client = Client::with(&stage, &["--approve"], capabilities);
+    client.call(1, "approve", &json!({"tool_name": "Bash", "input": {"command": command}, "tool_use_id": "t"}));
+    pending(&stage, 1);
+    (stage, client)
+}
+
+fn open(stage: &Stage, args: &[&str]) -> Terminal {
+    let question = pending(stage, 1).remove(0);
+    stage.askuser(&[&["answer", id(&question), "--arm", "0", "--flash", "0"], args].concat(), "")
+}
+
+/// The question is opened at a terminal.
+fn opened(stage: &Stage, args: &[&str]) -> String {
+    let terminal = open(stage, args);
+    terminal.wait_for("? keys");
+    terminal.wait_for("Other");
+    match terminal.screen().contains('┃') {
+        true => behind_bars(&terminal.rows(), "│  ┃", "│  ╏"),
+        false => behind_bars(&terminal.rows(), "|  |", "|  :"),
+    }
+}
+
+fn in_lines(stage: &Stage) -> String {
+    let terminal = open(stage, &["--plain"]);
+    terminal.wait_for("Choose 1 to 3");
+    behind_bars(&terminal.rows(), "|", ":")
+}
+
+fn in_a_dialog(command: &str) -> String {
+    let (_stage, mut client) = approve(command, &json!({"elicitation": {}}));
+    let dialog = client.next();
+    let message = dialog["params"]["message"].as_str().unwrap_or_else(|| panic!("{dialog}")).to_owned();
+    behind_bars(&message.lines().map(str::to_owned).collect::<Vec<_>>(), "┃", "╏")
+}
+
+fn listed(stage: &Stage) -> String {
+    let terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    terminal.wait_for("┃   Don't run it");
+    let rows = terminal.rows();
+    // The question stands below, behind the same bar.
+    let end = rows.iter().position(|row| row.starts_with("┃ May Claude Code")).expect("the question");
+    behind_bars(&rows[..end], "┃", "╏")
+}
+
+/// The agent is to write a new file.
+fn agent(content: &str, args: &[&str]) -> (Stage, Terminal) {
+    let call = json!({"name": "Write", "input": {"path": "a.txt", "content": content}});
+    let script = json!({"turns": [{"calls": [call]}, {"text": "Written."}]});
+    let stage = stage().env("XTERM_VERSION", "1").file("script.json", script.to_string());
+    let quick = ["agent", "--script", "script.json", "--arm", "0", "--flash", "0", "go"];
+    let terminal = stage.askuser(&[&quick, args].concat(), "");
+    (stage, terminal)
+}
+
+fn asked_by_agent(content: &str) -> String {
+    let (_stage, terminal) = agent(content, &[]);
+    terminal.wait_for("Write new file a.txt");
+    terminal.wait_for("? keys");
+    behind_bars(&terminal.rows(), "│  ┃", "│  ╏")
+}
+
+fn asked_in_lines_by_agent(content: &str) -> String {
+    let (_stage, terminal) = agent(content, &["--plain"]);
+    terminal.wait_for("Choose 1 to");
+    behind_bars(&terminal.rows(), "|", ":")
+}
+
+fn told_by_agent(content: &str) -> String {
+    let (_stage, terminal) = agent(content, &["--permissions", "accept-edits"]);
+    terminal.wait_for("Written.");
+    behind_bars(&terminal.rows(), "   ", "     ")
+}
+
+/// The new lines of a diff, as they are shown.
+fn changed(diff: &str) -> String {
+    let (_, lines) = diff.split_once(" @@\n").unwrap_or_else(|| panic!("no hunk: {diff}"));
+    let lines: Vec<&str> = lines.lines().map_while(|line| line.strip_prefix('+')).collect();
+    let ends = if diff.contains("\\ No newline at end of file") { "" } else { "\n" };
+    lines.join("\n") + ends
+}
