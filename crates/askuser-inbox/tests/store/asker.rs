@@ -362,9 +362,13 @@ fn an_answer_whose_reply_was_lost_is_recorded_once_and_shown_as_stored() {
 fn what_was_put_aside_is_filled_in_at_the_next_surface() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::late());
     let id = ask(&store, &request("1")).unwrap();
-    let set = crate::support::set("Which one?");
-    let half = Outcome::cancelled().with_answers(&set, choice(1).answers().to_vec()).unwrap();
-    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Says(half)));
+    struct PutsAside;
+    impl Asker for PutsAside {
+        fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
+            Box::pin(std::future::ready(Err(AskError::PutAside(choice(1).answers().to_vec()))))
+        }
+    }
+    let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &PutsAside));
     let aside = Shown::PutAside { answers: choice(1).answers().to_vec(), unsaved: None };
     assert_eq!(shown.unwrap(), aside);
     assert_eq!(get(&store, &id).state(), State::Pending);
