@@ -4,6 +4,7 @@ use crate::support::{Process, Stage, choice, new_attempt, ok, request, until, wa
 use crate::{Dice, Place};
 use askuser::store::{Change, Filter, Handle, QuestionId, State, StoreEvent, Watch, Watched};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
@@ -31,16 +32,22 @@ fn write(stage: &Stage<'_>, writer: usize) {
 pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn Place) {
     let stage = &Stage::new(place);
     let all = WRITERS * QUESTIONS * 2;
+    let begun = &Barrier::new(WRITERS + 2);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
-            scope.spawn(move || write(stage, writer));
+            scope.spawn(move || {
+                begun.wait();
+                write(stage, writer);
+            });
         }
-        for _ in 0..2 {
+        // One reads as it happens, one is slow.
+        for limit in [u32::MAX, 7] {
             scope.spawn(move || {
                 let reader = stage.open().person("reader");
                 let (mut seen, mut last) = (Vec::<StoreEvent>::new(), 0);
+                begun.wait();
                 until("every event is seen", || {
-                    let stretch = ok(wait(reader.events(last, 7)));
+                    let stretch = ok(wait(reader.events(last, limit)));
                     assert!(!stretch.gap, "nothing was removed");
                     for event in stretch.events {
                         assert!(event.seq > last, "numbers grow: {} after {last}", event.seq);

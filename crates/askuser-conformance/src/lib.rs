@@ -32,7 +32,7 @@ mod support;
 pub mod waiting;
 
 pub use memory::{Fault, MemoryStore};
-pub use support::{Dice, until, wait};
+pub use support::{Dice, give_up_after, until, wait};
 
 use askuser::Request;
 use askuser::store::{QuestionId, Series, Store};

@@ -27,7 +27,8 @@ struct Kept {
     claim: Option<(String, u64)>,
     delivered: Option<u64>,
     drafts: BTreeMap<String, Draft>,
-    conversation: Option<usize>,
+    /// The name of its series, and the conversation that asked it or took it over.
+    series: Option<(String, usize)>,
     waiters: Vec<Attachment>,
 }
 
@@ -156,15 +157,16 @@ impl Model<'_> {
 
     fn put_in_series(&mut self, agent: usize, is_permission: bool) {
         let (conversation, now) = (self.dice.below(3), self.stage.now());
+        let series = format!("{agent} {is_permission} {}", self.dice.below(5));
         let kept = &self.kept;
         self.open.retain(|name| {
             let kept = &kept[name];
             kept.delivered.is_none() && !matches!(kept.ending, Some((State::TimedOut | State::Withdrawn, ..)))
         });
-        let of_series = |name: &&Name| name.agent == agent && kept[name].is_permission == is_permission;
-        let open = self.open.iter().rev().copied().filter(|name| of_series(&name)).find(|name| {
+        let open = self.open.iter().rev().copied().find(|name| {
             let kept = &kept[name];
-            let (own, free) = (kept.conversation == Some(conversation), kept.waiters.is_empty());
+            let Some((_, owner)) = kept.series.as_ref().filter(|(name, _)| *name == series) else { return false };
+            let (own, free) = (*owner == conversation, kept.waiters.is_empty());
             match &kept.ending {
                 None if is_permission => free,
                 Some((_, _, at)) if is_permission => own && free && (*at..=at + LASTS).contains(&now),
@@ -172,12 +174,14 @@ impl Model<'_> {
             }
         });
         let name = Name { agent, series: true, number: self.in_series[agent] };
-        let series = Series { name: format!("{agent} {is_permission}"), conversation: conversation.to_string() };
-        let put = self.process().put_in(&name.request(is_permission), Some(&series));
+        let put = self.process().put_in(
+            &name.request(is_permission),
+            Some(&Series { name: series.clone(), conversation: conversation.to_string() }),
+        );
         assert_eq!(put.is_new, open.is_none(), "a call attaches to the open question of its series, or to none");
         let name = match open {
             None => {
-                self.keep(name, put.question.id, is_permission, None, Some(conversation));
+                self.keep(name, put.question.id, is_permission, None, Some((series, conversation)));
                 self.in_series[agent] += 1;
                 self.open.insert(name);
                 name
@@ -186,7 +190,7 @@ impl Model<'_> {
                 self.count("shared");
                 let kept = self.kept.get_mut(&name).expect("it is kept");
                 assert_eq!(put.question.id, kept.id, "a call attaches to the latest that is open");
-                kept.conversation = Some(conversation);
+                kept.series = Some((series, conversation));
                 name
             }
         };
@@ -199,7 +203,7 @@ impl Model<'_> {
         id: QuestionId,
         is_permission: bool,
         expires: Option<u64>,
-        conversation: Option<usize>,
+        series: Option<(String, usize)>,
     ) {
         let kept = Kept {
             id,
@@ -211,7 +215,7 @@ impl Model<'_> {
             claim: None,
             delivered: None,
             drafts: BTreeMap::new(),
-            conversation,
+            series,
             waiters: Vec::new(),
         };
         self.kept.insert(name, kept);

@@ -10,8 +10,17 @@ use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// After this long a rule does not wait any more.
-const PATIENCE: Duration = Duration::from_secs(45);
+/// After so many milliseconds a rule does not wait any more.
+static PATIENCE: AtomicU64 = AtomicU64::new(45_000);
+
+/// Has rules wait no longer than this, in all threads: for tests that know that they wait in vain.
+pub fn give_up_after(patience: Duration) {
+    PATIENCE.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+}
+
+fn patience() -> Duration {
+    Duration::from_millis(PATIENCE.load(Ordering::Relaxed))
+}
 
 /// Waits for a future on this thread.
 ///
@@ -30,7 +39,8 @@ pub fn wait<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let left = PATIENCE.checked_sub(began.elapsed()).unwrap_or_else(|| panic!("still waiting after {PATIENCE:?}"));
+        let left = patience().checked_sub(began.elapsed());
+        let left = left.unwrap_or_else(|| panic!("still waiting after {:?}", patience()));
         std::thread::park_timeout(left);
     }
 }
@@ -42,8 +52,12 @@ pub fn wait<F: Future>(future: F) -> F::Output {
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "not so after {PATIENCE:?}: {what}");
-        std::thread::yield_now();
+        assert!(began.elapsed() < patience(), "not so after {:?}: {what}", patience());
+        // Mostly it is so soon, and sometimes only for a moment.
+        match began.elapsed() < Duration::from_millis(500) {
+            true => std::thread::yield_now(),
+            false => std::thread::park_timeout(Duration::from_millis(1)),
+        }
     }
 }
 

@@ -82,7 +82,9 @@ impl Data {
         if self.errs(Fault::DeadlineIsIgnored) {
             return;
         }
-        while let Some((_, n)) = self.expiring.first().copied().filter(|(due, _)| *due <= now_ms) {
+        while self.expiring.first().is_some_and(|(due, _)| *due <= now_ms)
+            && let Some((_, n)) = self.expiring.pop_first()
+        {
             let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now_ms);
             self.finish(n, Ending::Resolved(timed_out), None);
         }
@@ -148,15 +150,19 @@ impl Data {
         }
     }
 
-    /// Makes one of the events visible that are not; `false` where there are none.
-    pub(super) fn publish_one(&mut self, dice: &mut Dice) -> bool {
-        let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return false };
+    /// How many events are not visible yet.
+    pub(super) fn unseen(&self) -> usize {
+        self.unseen.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Makes one of the events visible that are not.
+    pub(super) fn publish_one(&mut self, dice: &mut Dice) {
+        let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return };
         // Any of them, but those of one question in their order.
         let any = &unseen[dice.below(unseen.len())];
         let earliest = unseen.iter().position(|event| event.id == any.id).unwrap_or_default();
         let event = unseen.remove(earliest);
         self.publish(event);
-        true
     }
 
     fn publish(&mut self, mut event: StoreEvent) {

@@ -50,3 +50,39 @@ pub enum Fault {
     DeadWaitersLive,
     DeliveredBeforeTheEnd,
 }
+
+impl Fault {
+    /// Every mistake there is.
+    pub const ALL: [Fault; 30] = [
+        Fault::TwoWinners,
+        Fault::LoserIsNotToldTheWinner,
+        Fault::AttemptIsForgotten,
+        Fault::ClaimWinsTwice,
+        Fault::ClaimIsForgotten,
+        Fault::PermissionNeverLapses,
+        Fault::NumbersBeforeCommit,
+        Fault::WatchersMissEvents,
+        Fault::GapIsNotTold,
+        Fault::DroppedCallIsTakenBack,
+        Fault::CallsOvertake,
+        Fault::PrincipalIsNotChecked,
+        Fault::ClaimDecidesWhoAnswered,
+        Fault::SeriesIsShared,
+        Fault::SeriesIsNotFound,
+        Fault::SeriesComesBeforeTheKey,
+        Fault::KeyIsNotCompared,
+        Fault::MisfitIsRecorded,
+        Fault::DeadlineIsIgnored,
+        Fault::DeadlineIsNotTold,
+        Fault::HeldClockRunsOn,
+        Fault::DraftIsEverybodys,
+        Fault::DraftOutlivesItsQuestion,
+        Fault::AudienceIsIgnored,
+        Fault::CursorIsAnOffset,
+        Fault::JsonIsSearched,
+        Fault::CaseMatters,
+        Fault::DetachingDetachesAll,
+        Fault::DeadWaitersLive,
+        Fault::DeliveredBeforeTheEnd,
+    ];
+}

@@ -4,9 +4,13 @@
 use super::fault::Fault;
 use super::{Shared, lock};
 use crate::Dice;
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+/// How many events are held back at most, and for how long each while nothing else is to do.
+const MOST_UNSEEN: usize = 32;
+const PAUSE: Duration = Duration::from_micros(100);
 
 /// Something to do, for a process.
 pub(super) type Job = Box<dyn FnOnce(&Shared) + Send>;
@@ -52,33 +56,34 @@ pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
 /// Does one thing, and keeps the store until it is done; `None` when there is none any more.
 fn next(late: &Late, shared: &Weak<Shared>, dice: &mut Dice) -> Option<Arc<Shared>> {
     // What has happened is told later than it happened, in another order, and with a number of its own.
-    if let Some(shared) = shared.upgrade()
-        && dice.below(2) == 0
-        && lock(&shared.data).publish_one(dice)
-    {
-        return Some(shared);
-    }
-    let mut jobs = lock(&late.jobs);
-    loop {
-        if jobs.is_closed {
-            return None;
+    let is_time = dice.below(8) == 0;
+    let unseen = {
+        let shared = shared.upgrade()?;
+        let mut data = lock(&shared.data);
+        let unseen = data.unseen();
+        if unseen > MOST_UNSEEN || is_time {
+            data.publish_one(dice);
         }
-        if !jobs.lanes.is_empty() {
+        unseen
+    };
+    let mut jobs = lock(&late.jobs);
+    while jobs.lanes.is_empty() && !jobs.is_closed {
+        if unseen > 0 {
+            let (guard, _) = late.more.wait_timeout(jobs, PAUSE).unwrap_or_else(PoisonError::into_inner);
+            jobs = guard;
             break;
         }
-        drop(jobs);
-        let shared = shared.upgrade()?;
-        if lock(&shared.data).publish_one(dice) {
-            return Some(shared);
-        }
-        drop(shared);
-        jobs = lock(&late.jobs);
-        if jobs.lanes.is_empty() && !jobs.is_closed {
-            jobs = late.more.wait(jobs).unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
+        jobs = late.more.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+    }
+    if jobs.is_closed {
+        return None;
     }
     let shared = shared.upgrade()?;
-    let lane = *jobs.lanes.keys().nth(dice.below(jobs.lanes.len()))?;
+    let Some(lane) = jobs.lanes.keys().nth(dice.below(jobs.lanes.len().max(1))).copied() else {
+        drop(jobs);
+        lock(&shared.data).publish_one(dice);
+        return Some(shared);
+    };
     let queue = jobs.lanes.get_mut(&lane)?;
     let job = match shared.fault {
         Some(Fault::CallsOvertake) => queue.pop_back(),
