@@ -68,6 +68,10 @@ impl Database {
         self.read(|database| {
             let row = find(&database.connection, &mut database.requests, &id.into(), now)?;
             by.check(Act::Consider(&row.question.request))?;
+            // A program of version 1 that ends a question leaves its drafts.
+            if row.question.ending.is_some() {
+                return Ok(Draft::default());
+            }
             // Drafts of version 1 are of no particular person.
             let text = database
                 .connection

@@ -229,7 +229,8 @@ impl Database {
     fn due(&mut self) -> Result<Option<u64>, StoreError> {
         self.read(|database| {
             let sql = "SELECT min(expires_ms) FROM question WHERE state = 'pending' AND expires_ms IS NOT NULL";
-            Ok(database.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+            let due: Option<i64> = database.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+            Ok(due.map(|due| u64::try_from(due).unwrap_or_default()))
         })
     }
 
@@ -369,3 +370,7 @@ fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[path = "database_tests.rs"]
+mod tests;

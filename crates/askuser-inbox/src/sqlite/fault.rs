@@ -38,7 +38,16 @@ impl Fault {
 /// An error of SQLite in words that say what to do.
 pub(super) fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
     let (what, is_writing) = (format!("{doing} {}", path.display()), doing == WRITING);
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     move |error| match error.sqlite_error_code() {
+        // To try again is of no use.
+        None if matches!(
+            error,
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+        ) =>
+        {
+            StoreError::damaged(&what, error)
+        }
         Some(ErrorCode::NotADatabase) => StoreError::damaged(&what, "it is damaged, or no inbox at all"),
         Some(ErrorCode::DatabaseCorrupt) => StoreError::damaged(
             &what,

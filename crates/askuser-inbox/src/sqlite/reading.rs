@@ -100,8 +100,8 @@ impl Database {
                 // What cannot be read here must not hide what follows.
                 let id = QuestionId::parse(row.get_ref(1)?.as_str().unwrap_or_default());
                 let state = State::named(row.get_ref(2)?.as_str().unwrap_or_default());
-                if let (Some(id), Some(state)) = (id, state) {
-                    events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms: row.get(3)? });
+                if let (Some(id), Some(state), Ok(at_ms)) = (id, state, row.get(3)) {
+                    events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms });
                 }
             }
             Ok(Events { events, gap: after.saturating_add(1) < first || after > last })

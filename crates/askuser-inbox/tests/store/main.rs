@@ -3,7 +3,10 @@
 mod asker;
 mod faults;
 mod killed;
+mod migration;
+mod noticing;
 mod support;
+mod untrusted;
 mod worker;
 
 mod rules {

@@ -235,4 +235,20 @@ mod tests {
         drop(watch);
         assert!(sender.is_closed() && !sender.send(Change::Lagged));
     }
+
+    #[test]
+    fn watchers_that_were_dropped_are_forgotten_though_nothing_happens_to_their_question() {
+        let (mut watchers, id) = (Watchers::default(), QuestionId::parse("0123456789ab").unwrap());
+        let mut kept = watchers.add(&Watched::Question(id.clone()));
+        for _ in 0..100_000 {
+            drop(watchers.add(&Watched::Question(id.clone())));
+            drop(watchers.add(&Watched::All));
+        }
+        assert!(watchers.all.len() + watchers.of_one[&id].len() < 3 * CAPACITY);
+        watchers.tell(&StoreEvent { seq: 1, id, state: State::Withdrawn, at_ms: 0 });
+        assert!(matches!(next(&mut kept), Some(Change::Event(_))));
+        drop(kept);
+        watchers.forget_closed();
+        assert!(watchers.is_empty());
+    }
 }

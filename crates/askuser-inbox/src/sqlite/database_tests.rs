@@ -1,0 +1,58 @@
+use super::*;
+use askuser::input::QuestionInput;
+use askuser::store::{Draft, End, Principal};
+use askuser::{Origin, Purpose, QuestionSet, Request, RequestKey, Rules};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn request(call: &str, purpose: Purpose) -> Request {
+    let question = QuestionInput::new("Which one?", "Pick").option("A", "The first").option("B", "The second");
+    let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+    Request::new(RequestKey::new("session", call).for_purpose(purpose), set)
+}
+
+/// How the last transaction was written.
+fn synchronous(database: &Database) -> i32 {
+    database.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut database = Database::open(&folder.path().join("inbox.sqlite")).unwrap();
+    let journal: String = database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(journal, "wal", "the words for syncing mean this there");
+    let (agent, ada) = (Principal::agent(&Origin::default()), Principal::person("ada", Via::Inbox));
+    let (_, question, waiter) = database.put(&agent, request("1", Purpose::Permission), None).unwrap();
+    assert_eq!(synchronous(&database), FULL, "a question");
+    database.save_draft(&ada, &question.id, &Draft::default()).unwrap();
+    assert_eq!(synchronous(&database), NORMAL, "a draft");
+    database.hold(&ada, &(&question.id).into()).unwrap();
+    assert_eq!(synchronous(&database), FULL, "a clock that was stopped");
+    database.attach(&agent, &question.id).unwrap();
+    assert_eq!(synchronous(&database), NORMAL, "a waiter");
+    let end = End::from(Outcome::cancelled());
+    database.end(&ada, &(&question.id).into(), &end, &Attempt::new("k")).unwrap();
+    assert_eq!(synchronous(&database), FULL, "an end");
+    database.detach(&waiter).unwrap();
+    assert_eq!(synchronous(&database), NORMAL, "a waiter that left");
+    database.claim(&agent, &question.id, &Attempt::new("c")).unwrap();
+    assert_eq!(synchronous(&database), FULL, "the use of a permission");
+    database.delivered(&agent, &question.id).unwrap();
+    assert_eq!(synchronous(&database), NORMAL, "that it was delivered");
+    let late = request("2", Purpose::Question).with_deadline(Duration::ZERO);
+    let (_, question, _) = database.put(&agent, late, None).unwrap();
+    database.attach(&agent, &question.id).unwrap();
+    database.expire_due();
+    assert_eq!(database.get(&ada, &(&question.id).into()).unwrap().state(), State::TimedOut);
+    assert_eq!(synchronous(&database), FULL, "a passed deadline");
+}
+
+#[test]
+fn an_answer_is_synced_after_a_draft_that_panicked() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut database = Database::open(&folder.path().join("inbox.sqlite")).unwrap();
+    let draft = AssertUnwindSafe(|| database.write_unsynced(|_, _| -> Result<(), Fault> { panic!("on purpose") }));
+    assert!(catch_unwind(draft).is_err());
+    database.write(|_, _| Ok(())).unwrap();
+    assert_eq!(synchronous(&database), FULL);
+}
