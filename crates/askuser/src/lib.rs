@@ -33,6 +33,7 @@ mod key;
 mod limits;
 pub mod lint;
 mod outcome;
+pub mod permission;
 pub mod policy;
 pub mod prompt;
 mod question;
