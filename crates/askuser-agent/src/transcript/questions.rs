@@ -5,7 +5,7 @@
 
 use super::{Entry, Halt, Line};
 use crate::message::Block;
-use crate::permission;
+use askuser::permission::{MayPermit, Verdict, verdict};
 use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules, reply};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -44,7 +44,12 @@ impl RecordedQuestion {
         match purpose {
             Purpose::Permission => {
                 let set = self.request.as_ref().map(Request::set);
-                let allows = |set| reply::resolution(set, outcome).is_ok_and(|given| permission::allows(set, &given));
+                let allows = |set| {
+                    let given = reply::resolution(set, outcome);
+                    given.is_ok_and(|given| {
+                        matches!(verdict(set, &given, MayPermit::PersonOrAnswers), Verdict::Agreed(_))
+                    })
+                };
                 (!set.is_some_and(allows)).then_some(Halt::NotAllowed)
             }
             _ => (outcome["status"] != "answered").then_some(Halt::NotAnswered),
