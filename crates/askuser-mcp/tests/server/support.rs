@@ -56,8 +56,12 @@ impl Desk {
     }
 
     pub(crate) fn answer(&self, question: &StoredQuestion, reply: &Value) {
+        self.answer_through(Via::Inbox, question, reply);
+    }
+
+    pub(crate) fn answer_through(&self, via: Via, question: &StoredQuestion, reply: &Value) {
         let outcome = reply::outcome(question.request.set(), reply).unwrap();
-        let resolution = Resolution::new(outcome, Via::Inbox).with_by("ada");
+        let resolution = Resolution::new(outcome, via).with_by("ada");
         let recorded = self.store().answer(&question.id, &resolution, "an attempt").unwrap();
         assert!(matches!(recorded, Recorded::Won(Ending::Resolved(_))), "{recorded:?}");
     }
