@@ -69,6 +69,26 @@ fn a_permission_is_given_from_the_inbox_by_a_person_only() {
 }
 
 #[test]
+fn a_file_of_answers_or_a_rule_does_not_pass_for_a_person_and_permit() {
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_name": "Bash", "tool_input": {"command": "rm -rf x"}});
+    let (stage, mut hook) = beside_dialog(&event);
+    let answers = stage.path("answers.json");
+    std::fs::write(&answers, r#"{"Bash": "Allow once"}"#).unwrap();
+    let question = pending(&stage, 1).remove(0);
+    let flag = ["answer", id(&question), "--answers", answers.to_str().unwrap()];
+    let with_flag = stage.run(&flag);
+    let stage = stage.env("ASKUSER_ANSWERS", answers.to_str().unwrap()).env("ASKUSER_HEADLESS", "recommended");
+    let with_settings = stage.run(&["answer", id(&question)]);
+    for ended in [with_flag, with_settings] {
+        assert_ne!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    }
+    assert!(hook.try_wait().unwrap().is_none(), "nobody has decided");
+    assert_eq!(pending(&stage, 1)[0]["id"], question["id"]);
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+}
+
+#[test]
 fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
