@@ -245,7 +245,7 @@ pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     let options = question.options();
     let [label] = &answer.selected_options[..] else { return None };
     let option = options.iter().position(|option| option.label_verbatim() == label)?;
-    (answer.custom_input.is_none() && option + 1 < options.len()).then_some(option)
+    (option + 1 < options.len()).then_some(option)
 }
 
 impl<T> Verdict<T> {
