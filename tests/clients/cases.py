@@ -128,10 +128,10 @@ def permission(run, label, *words):
     question = run.stage.pending()
     if question["context"] != {"kind": "command", "text": "touch made"}:
         raise Failed(f"shows {question['context']}")
-    run.stage.answer(question, "--select", f"Permission={label}")
+    run.stage.answer(question, "--select", f"Bash={label}")
     run.stage.ended(process)
     until("result", lambda: run.model.results)
-    if (run.stage.project / "made").exists() != (label == "Allow"):
+    if (run.stage.project / "made").exists() != (label == "Allow once"):
         raise Failed(f"{label}, and the command did the opposite")
 
 
@@ -139,14 +139,14 @@ def approve_allow(agent):
     """`--permission-prompt-tool` lets a command run that a person allows."""
     run = Run(agent, BASH)
     yield run
-    permission(run, "Allow")
+    permission(run, "Allow once")
 
 
 def approve_deny(agent):
     """`--permission-prompt-tool` stops one that they deny."""
     run = Run(agent, BASH)
     yield run
-    permission(run, "Deny")
+    permission(run, "Don't run it")
 
 
 def hook_before_tool(agent):

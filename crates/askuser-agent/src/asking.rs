@@ -7,9 +7,7 @@ use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
 use crate::shared::Shared;
 use crate::tool::{Stop, ToolContext};
 use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
-use askuser::{
-    Answer, AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution, Status,
-};
+use askuser::{AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution};
 use futures_util::future::poll_immediate;
 
 /// Why there is no outcome of a person in a run without one.
@@ -83,7 +81,7 @@ impl ToolContext {
             Some(answered) => answered,
             None => asking.await,
         };
-        let delivery = delivery.and_then(|delivery| delivery.check(&request));
+        let delivery = delivery.and_then(|delivery| delivery.check(&request)?.check_author(&request));
         shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
     }
 
@@ -109,20 +107,6 @@ impl ToolContext {
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
-}
-
-impl Asked {
-    /// The answer to the only question, with the index of the option that was picked, if one was.
-    pub(crate) fn answer(&self) -> Option<(Option<usize>, &Answer)> {
-        let outcome = self.resolution.outcome();
-        let ([question], [answer]) = (self.set.questions(), outcome.answers()) else { return None };
-        if *outcome.status() != Status::Answered {
-            return None;
-        }
-        let picked = answer.selected_options.first();
-        let index = picked.and_then(|label| question.options().iter().position(|o| o.label_verbatim() == label));
-        Some((index, answer))
-    }
 }
 
 /// Whether a tool already holds the lock under which the session asks and acts.

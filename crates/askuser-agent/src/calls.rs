@@ -10,7 +10,7 @@ use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
-use crate::permission::{self, Verdict};
+use crate::permission::{self, Obtained};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{Entry, Halt};
@@ -174,18 +174,14 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
 }
 
 async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
-    let note = match permission::obtain(tool, call, context).await? {
-        Verdict::Allowed { note } => note,
-        Verdict::Refused(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
-        Verdict::Invalid(result) => return Ok(result.into()),
-    };
+    match permission::obtain(tool, call, context).await? {
+        Obtained::Allowed => {}
+        Obtained::NotAllowed(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
+        Obtained::Invalid(result) => return Ok(result.into()),
+    }
     context.shared.append(&Entry::Started { id: call.id.clone() })?;
     context.shared.transcript.sync()?;
-    let mut result = run_tool(tool, call, context).await?;
-    if let Some(note) = note {
-        result.output.push_str(&note);
-    }
-    Ok(ended(result, tool, call, context))
+    Ok(ended(run_tool(tool, call, context).await?, tool, call, context))
 }
 
 /// What the model reads of a call that does not begin, because of what the person said elsewhere meanwhile. A question that

@@ -344,8 +344,8 @@ fn a_program_that_starts_another_has_no_prefix() {
 
 #[test]
 fn a_kept_rule_that_lets_nothing_through_says_so() {
-    use crate::{AllowedRule, Scope};
-    let shown = |rule| AllowedRule::new("Bash prefix", rule, Scope::Folder).to_string();
+    use crate::{AllowedRule, PermissionRule, Scope};
+    let shown = |words: &str| AllowedRule::new(PermissionRule::CommandPrefix(words.into()), Scope::Folder).to_string();
     assert_eq!(
         shown("yarn dlx"),
         "Bash: yarn dlx * (lets nothing through: of yarn, only these can have words after them: test, run NAME; allow single \

@@ -81,7 +81,7 @@ pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};
 pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
-pub use permission_rules::{AllowedRule, PermissionRules, Scope};
+pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.

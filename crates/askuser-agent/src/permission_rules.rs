@@ -1,19 +1,53 @@
 //! What has been allowed without asking, as rules that a person can list, add to and take back.
 
 use crate::command_prefix;
-use crate::permission::{Permissions, prefixes_of};
+use crate::permission::Permissions;
 use askuser::sanitize;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// What can be allowed without asking.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PermissionRule {
+    /// Exactly this command.
+    Command(String),
+    /// Plain commands that begin with these words.
+    CommandPrefix(String),
+    /// Edits of files in the working folder, with whichever tool.
+    Edits,
+    /// The same in a folder that was added.
+    EditsIn(String),
+    /// Edits of a single file that is asked for even where edits are accepted.
+    File {
+        /// The tool that edits it.
+        tool: String,
+        /// Where it is, from the root.
+        path: String,
+    },
+    /// Whatever a tool does.
+    Tool(String),
+    /// What a tool calls the same: its own word for it.
+    Own {
+        /// The tool.
+        tool: String,
+        /// Its word.
+        rule: String,
+    },
+}
+
+impl PermissionRule {
+    /// Whether it is what the mode that accepts edits lets through.
+    pub(crate) fn is_for_edits(&self) -> bool {
+        matches!(self, PermissionRule::Edits | PermissionRule::EditsIn(_))
+    }
+}
+
 /// Something that is allowed without asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedRule {
-    /// The tool, `TOOL prefix` for the beginnings of its commands, or `edits` for whatever edits files.
-    pub tool: String,
-    /// What of it.
-    pub rule: String,
+    /// What is.
+    pub rule: PermissionRule,
     /// Where and how long.
     pub scope: Scope,
 }
@@ -30,35 +64,33 @@ pub enum Scope {
 }
 
 impl AllowedRule {
-    /// This rule of this tool.
-    pub fn new(tool: impl Into<String>, rule: impl Into<String>, scope: Scope) -> AllowedRule {
-        AllowedRule { tool: tool.into(), rule: rule.into(), scope }
+    /// This rule, so long and there.
+    pub fn new(rule: PermissionRule, scope: Scope) -> AllowedRule {
+        AllowedRule { rule, scope }
     }
 }
 
 /// In words.
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let AllowedRule { tool, rule, scope } = self;
         // A command of several lines is shown as one, and not as another command.
-        let rule = sanitize::block(rule).replace('\n', " ⏎ ");
-        match (tool.as_str(), tool.strip_suffix(" prefix")) {
-            (_, Some(tool)) => {
-                write!(f, "{tool}: {rule} * ")?;
-                match command_prefix::check_kept(&rule) {
+        let shown = |text: &str| sanitize::block(text).replace('\n', " ⏎ ");
+        match &self.rule {
+            PermissionRule::Command(command) => write!(f, "Bash: {} (exactly this)", shown(command))?,
+            PermissionRule::CommandPrefix(words) => {
+                write!(f, "Bash: {} * ", shown(words))?;
+                match command_prefix::check_kept(words) {
                     Ok(()) => write!(f, "(with plain words and harmless options)")?,
                     Err(why) => write!(f, "(lets nothing through: {why})")?,
                 }
             }
-            ("edits", _) => match rule.strip_prefix("edit in ") {
-                Some(folder) => write!(f, "Edit and Write: files in {folder}")?,
-                None => write!(f, "Edit and Write: files in the working folder")?,
-            },
-            ("Bash", _) => write!(f, "Bash: {rule} (exactly this)")?,
-            (tool, _) if tool == rule => write!(f, "{tool}")?,
-            (tool, _) => write!(f, "{tool}: {rule}")?,
+            PermissionRule::Edits => write!(f, "Edit and Write: files in the working folder")?,
+            PermissionRule::EditsIn(folder) => write!(f, "Edit and Write: files in {}", shown(folder))?,
+            PermissionRule::File { tool, path } => write!(f, "{}: the file {}", shown(tool), shown(path))?,
+            PermissionRule::Tool(tool) => write!(f, "{}", shown(tool))?,
+            PermissionRule::Own { tool, rule } => write!(f, "{}: {}", shown(tool), shown(rule))?,
         }
-        f.write_str(match scope {
+        f.write_str(match self.scope {
             Scope::Folder => "",
             Scope::Everywhere => ", in every folder",
             Scope::Session => ", for this session",
@@ -82,11 +114,9 @@ impl PermissionRules {
     pub fn list(&self) -> io::Result<Vec<AllowedRule>> {
         let permissions = self.permissions();
         let mut rules = permissions.allowed.as_ref().map_or(Ok(Vec::new()), |allowed| allowed.rules())?;
-        for (tool, rule) in &permissions.session {
-            if !rules.iter().any(|kept| (&kept.tool, &kept.rule) == (tool, rule)) {
-                rules.push(AllowedRule::new(tool, rule, Scope::Session));
-            }
-        }
+        let is_kept = |rule: &PermissionRule| rules.iter().any(|kept| kept.rule == *rule);
+        let session: Vec<_> = permissions.session.iter().filter(|rule| !is_kept(rule)).cloned().collect();
+        rules.extend(session.into_iter().map(|rule| AllowedRule::new(rule, Scope::Session)));
         Ok(rules)
     }
 
@@ -97,17 +127,17 @@ impl PermissionRules {
     /// Why it cannot be a rule, or where it cannot be kept; it is not allowed then.
     pub fn add(&self, command: &str) -> io::Result<AllowedRule> {
         let command = command.trim();
-        let (tool, rule) = match command_prefix::parse_rule(command) {
-            Some(prefix) => (prefixes_of("Bash"), prefix.map_err(io::Error::other)?),
-            None => ("Bash".to_owned(), command.to_owned()),
+        let rule = match command_prefix::parse_rule(command) {
+            Some(prefix) => PermissionRule::CommandPrefix(prefix.map_err(io::Error::other)?),
+            None => PermissionRule::Command(command.to_owned()),
         };
         let mut permissions = self.permissions();
         let scope = match &permissions.allowed {
-            Some(allowed) => allowed.insert(&tool, &rule).map(|()| Scope::Folder)?,
+            Some(allowed) => allowed.insert(&rule).map(|()| Scope::Folder)?,
             None => Scope::Session,
         };
-        permissions.allow_for_now(&tool, &rule);
-        Ok(AllowedRule { tool, rule, scope })
+        permissions.session.insert(rule.clone());
+        Ok(AllowedRule { rule, scope })
     }
 
     /// Takes a rule back: what it allowed is asked for from now on.
@@ -119,7 +149,7 @@ impl PermissionRules {
         if let Some(allowed) = permissions.allowed.as_ref().filter(|_| rule.scope != Scope::Session) {
             allowed.remove(rule)?;
         }
-        permissions.session.remove(&(rule.tool.clone(), rule.rule.clone()));
+        permissions.session.remove(&rule.rule);
         Ok(())
     }
 
@@ -134,15 +164,19 @@ mod tests {
 
     #[test]
     fn a_rule_reads_as_what_it_allows_and_where() {
-        let words = |tool, rule, scope| AllowedRule::new(tool, rule, scope).to_string();
-        assert_eq!(words("Act", "Act", Scope::Folder), "Act");
-        assert_eq!(words("Act", "one thing", Scope::Everywhere), "Act: one thing, in every folder");
-        assert_eq!(words("Bash", "true", Scope::Session), "Bash: true (exactly this), for this session");
+        use PermissionRule::*;
+        let words = |rule, scope| AllowedRule::new(rule, scope).to_string();
+        assert_eq!(words(Tool("Act".into()), Scope::Folder), "Act");
+        let own = Own { tool: "Act".into(), rule: "one\nthing".into() };
+        assert_eq!(words(own, Scope::Everywhere), "Act: one ⏎ thing, in every folder");
+        assert_eq!(words(Command("true".into()), Scope::Session), "Bash: true (exactly this), for this session");
         assert_eq!(
-            words("Bash prefix", "cargo test", Scope::Folder),
+            words(CommandPrefix("cargo test".into()), Scope::Folder),
             "Bash: cargo test * (with plain words and harmless options)"
         );
-        assert_eq!(words("edits", "edit in /x", Scope::Folder), "Edit and Write: files in /x");
-        assert_eq!(words("edits", "edit", Scope::Folder), "Edit and Write: files in the working folder");
+        assert_eq!(words(EditsIn("/x".into()), Scope::Folder), "Edit and Write: files in /x");
+        assert_eq!(words(Edits, Scope::Folder), "Edit and Write: files in the working folder");
+        let file = File { tool: "Edit".into(), path: "/x/.env".into() };
+        assert_eq!(words(file, Scope::Folder), "Edit: the file /x/.env");
     }
 }

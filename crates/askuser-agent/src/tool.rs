@@ -7,6 +7,7 @@ use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
+use crate::permission_rules::PermissionRule;
 use crate::shared::Shared;
 use askuser::{Asker, Context, Limits};
 use serde::{Deserialize, Serialize};
@@ -50,10 +51,9 @@ pub trait Tool: Send + Sync {
         Ok(Consent {
             question,
             context,
-            rule: call.name.clone(),
+            rule: PermissionRule::Tool(call.name.clone()),
             always: format!("Run {} in this folder without asking", call.name),
             prefixes: Prefixes::default(),
-            edits_here: false,
             always_ask: false,
         })
     }
@@ -83,14 +83,13 @@ pub struct Consent {
     pub question: String,
     /// What it is about, where that is too long for a question: a diff.
     pub context: Option<Context>,
-    /// What "always" would allow from then on: calls of this tool with the same rule.
-    pub rule: String,
+    /// What "always" would allow from then on: whatever has the same rule. An edit inside the allowed folders is let through by
+    /// the mode that accepts edits as well.
+    pub rule: PermissionRule,
     /// The same in words.
     pub always: String,
     /// What else lets it through: how it begins, if it is a plain command.
     pub prefixes: Prefixes,
-    /// Whether it is an edit inside the allowed folders, which the mode that accepts edits lets through.
-    pub edits_here: bool,
     /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.
     pub always_ask: bool,
 }

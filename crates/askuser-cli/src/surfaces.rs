@@ -43,6 +43,13 @@ impl Surfaces {
         Ok(Surfaces { policy, terminal, inbox, answers_file, tell: None })
     }
 
+    /// With an answers file that gives permissions and approves plans as well: for whoever named it with the very command that
+    /// runs the agent. By a setting or a variable it answers questions alone.
+    pub fn permitting(mut self) -> Surfaces {
+        self.policy.answers = self.policy.answers.map(Answers::permitting);
+        self
+    }
+
     /// Telling the operator, once, that answers written beforehand match a question without fitting it, so that the person is
     /// asked.
     pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Surfaces {

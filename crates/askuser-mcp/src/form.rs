@@ -89,7 +89,11 @@ pub(crate) fn form(
             "other".into(),
             json!({"type": "string", "title": "Other", "description": instead, "maxLength": typed}),
         );
-        fields.insert("note".into(), json!({"type": "string", "title": "Note", "maxLength": typed}));
+        let mut note = json!({"type": "string", "title": "Note", "maxLength": typed});
+        if let Some(hint) = request.key().purpose().note_hint() {
+            note["description"] = hint.into();
+        }
+        fields.insert("note".into(), note);
     }
     let schema = json!({"type": "object", "properties": fields});
     let params = json!({"mode": "form", "message": message, "requestedSchema": schema});

@@ -487,6 +487,22 @@ fn marks_are_not_read_out_but_in_what_somebody_agrees_to() {
 }
 
 #[test]
+fn whoever_notes_something_beside_a_yes_is_told_that_it_holds_it_up() {
+    let typing = |purpose, line: &str| {
+        let set = set_of(&[question("Run it?", "Bash", false, &[("Allow once", "a"), ("Don't run it", "b")])]);
+        let request = askuser::Request::new(askuser::RequestKey::new("s", "1").for_purpose(purpose), set);
+        let mut prompt = LinePrompt::from_prompt(Prompt::of(&request, Duration::ZERO));
+        prompt.submit_line(line, Duration::ZERO);
+        prompt.text()
+    };
+    use askuser::Purpose;
+    let told = "With a note it does not run yet: the agent reads the note and may ask again.\nNote on Allow once (empty for none): ";
+    assert_eq!(typing(Purpose::Permission, "n 1"), told);
+    assert_eq!(typing(Purpose::Permission, "n 2"), "Note on Don't run it (empty for none): ");
+    assert_eq!(typing(Purpose::Question, "n 1"), "Note on Allow once (empty for none): ");
+}
+
+#[test]
 fn a_label_is_as_good_as_its_number() {
     for line in ["MongoDB", "mongodb", "2"] {
         let mut prompt = LinePrompt::new(database(), ARMED);

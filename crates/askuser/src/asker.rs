@@ -153,6 +153,19 @@ impl Delivery {
         }
     }
 
+    /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was said there.
+    ///
+    /// # Errors
+    /// [`AskError::NotAPersons`]; the surface is told.
+    pub fn check_author(mut self, request: &Request) -> Result<Delivery, AskError> {
+        let is_settled = !matches!(self.resolution.outcome().status(), Status::Unavailable { .. });
+        if is_settled && request.key().purpose().asks_to_agree() && !self.resolution.is_a_persons() {
+            self.tell(Err(AskError::NotAPersons.to_string()));
+            return Err(AskError::NotAPersons);
+        }
+        Ok(self)
+    }
+
     fn tell(&mut self, stored: Result<(), String>) {
         if let Some(acknowledge) = self.acknowledge.take() {
             acknowledge(stored);
@@ -202,6 +215,9 @@ pub enum AskError {
     /// The store that keeps the question failed.
     #[error("the inbox failed")]
     Store(#[source] StoreError),
+    /// The surface handed over what a file or a rule says, where only a person can agree.
+    #[error("only a person can agree to this, and what was handed over is not a person's")]
+    NotAPersons,
     /// The surface failed.
     #[error("{what}")]
     Surface {

@@ -35,6 +35,7 @@ mod key;
 mod limits;
 pub mod lint;
 mod outcome;
+pub mod permission;
 pub mod policy;
 pub mod prompt;
 mod question;

@@ -4,6 +4,7 @@
 
 use crate::asker::{Asker, Asking, Decision};
 use crate::outcome::{Answer, Outcome, Status};
+use crate::permission::{self, MayPermit};
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
 use crate::resolution::{Resolution, Via};
@@ -35,31 +36,26 @@ impl Policy {
     /// # Errors
     /// Where the answers do not fit the questions they match: every reason.
     pub fn apply(&self, set: &QuestionSet) -> Result<Decision, Violations> {
-        self.apply_where(set, |_| true)
+        self.apply_for(Purpose::Question, set)
     }
 
-    /// The same for a request. Only an option gives or refuses a permission, or approves a plan: words in place of one were
-    /// written for another question, and leave it unanswered.
+    /// The same for a request. Only answers that [may](Answers::permitting) give a permission or approve a plan; no rule ever
+    /// does. Only an option gives or refuses it: words in place of one were written for another question, and leave it
+    /// unanswered.
     ///
     /// # Errors
     /// The same.
     pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
-        match request.key().purpose() {
-            Purpose::Permission | Purpose::Plan => {
-                self.apply_where(request.set(), |answer| !answer.selected_options.is_empty())
-            }
-            _ => self.apply(request.set()),
-        }
+        self.apply_for(request.key().purpose(), request.set())
     }
 
-    fn apply_where(&self, set: &QuestionSet, counts: impl Fn(&Answer) -> bool) -> Result<Decision, Violations> {
+    fn apply_for(&self, purpose: Purpose, set: &QuestionSet) -> Result<Decision, Violations> {
         let mut bad = Gathered::default();
         let mut via = Via::AnswersFile;
         let mut answers = Vec::new();
         for question in set.questions() {
-            let written = self.answers.as_ref().and_then(|file| file.answer(question, set, &mut bad));
-            let mut answer = written.filter(|answer| counts(answer));
-            if answer.is_none() && self.headless == Some(Headless::Recommended) {
+            let mut answer = self.answers.as_ref().and_then(|file| file.answer(purpose, question, set, &mut bad));
+            if answer.is_none() && self.headless == Some(Headless::Recommended) && !purpose.asks_to_agree() {
                 answer = recommended(question);
                 via = Via::Policy;
             }
@@ -71,15 +67,18 @@ impl Policy {
         }
         match self.headless {
             None => Ok(Decision::Ask(answers)),
-            Some(headless) => Ok(Decision::Settled(unsettled(headless.reason(), answers, via))),
+            Some(headless) => Ok(Decision::Settled(unsettled(headless.reason(purpose), answers, via))),
         }
     }
 }
 
 impl Headless {
-    fn reason(self) -> &'static str {
+    fn reason(self, purpose: Purpose) -> &'static str {
         match self {
             Headless::Fail => "the policy is to fail rather than to ask",
+            Headless::Recommended if purpose.asks_to_agree() => {
+                "the policy is to take recommended options, which agrees to nothing"
+            }
             Headless::Recommended => "the policy is to take recommended options, and not every question has one",
         }
     }
@@ -99,9 +98,12 @@ impl Asker for Policy {
         Decision::Settled(match self.apply_to(request) {
             Ok(Decision::Settled(resolution)) => resolution,
             Ok(Decision::Ask(known)) => {
-                let all = if known.is_empty() { "this" } else { "every question" };
-                let reason = format!("the answers written beforehand do not cover {all}");
-                unsettled(&reason, known, Via::AnswersFile)
+                let reason = match known.is_empty() {
+                    _ if request.key().purpose().asks_to_agree() => "the answers written beforehand do not decide this",
+                    true => "the answers written beforehand do not cover this",
+                    false => "the answers written beforehand do not cover every question",
+                };
+                unsettled(reason, known, Via::AnswersFile)
             }
             Err(violations) => {
                 Resolution::unavailable(format!("the answers written beforehand do not fit: {violations}"))
@@ -132,6 +134,7 @@ fn recommended(question: &Question) -> Option<Answer> {
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     rules: Vec<Rule>,
+    may_permit: MayPermit,
 }
 
 #[derive(Clone, Debug)]
@@ -168,9 +171,21 @@ impl Answers {
         bad.into_result(Some(answers))
     }
 
-    /// The answer to a question: `None` where no rule matches it.
-    fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
-        self.rule(question)?.answer(question, set, bad)
+    /// The same as answers that give permissions and approve plans too, for whoever named them with the very command that runs
+    /// the agent.
+    #[must_use]
+    pub fn permitting(self) -> Answers {
+        Answers { may_permit: MayPermit::PersonOrAnswers, ..self }
+    }
+
+    /// The answer to a question: `None` where no rule matches it, or the one that does has no say in it.
+    fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
+        let of_all = || self.rules.iter().find(|rule| rule.is_for_all(purpose));
+        let answer = self.rule(question).or_else(of_all)?.answer(purpose, question, set, bad)?;
+        let agrees = || permission::agreed(question, &answer).is_some();
+        let counts =
+            || !answer.selected_options.is_empty() && (self.may_permit.covers(Some(Via::AnswersFile)) || !agrees());
+        (!purpose.asks_to_agree() || counts()).then_some(answer)
     }
 
     fn rule(&self, question: &Question) -> Option<&Rule> {
@@ -206,6 +221,11 @@ impl Rule {
     fn is_for(&self, question: &Question) -> bool {
         let names = [question.header_verbatim(), question.text_verbatim(), question.header(), question.text()];
         names.iter().any(|name| self.key.matches(name))
+    }
+
+    /// Earlier versions headed every permission alike.
+    fn is_for_all(&self, purpose: Purpose) -> bool {
+        purpose == Purpose::Permission && self.key.is_exactly(permission::FORMER_HEADER)
     }
 
     fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Rule> {
@@ -244,14 +264,17 @@ impl Rule {
         Some(Rule { path, key: key?, select, other, note })
     }
 
-    fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
+    fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
+        let former = |i| permission::former_label(question, i).filter(|_| purpose == Purpose::Permission);
         let labels = || question.options().iter().map(|o| format!("{:?}", o.name())).collect::<Vec<_>>().join(", ");
         let mut picks = Vec::new();
         for matcher in &self.select {
             let matching: Vec<usize> = (0..question.options().len())
                 .filter(|&i| {
                     let option = &question.options()[i];
-                    matcher.matches(option.label_verbatim()) || matcher.matches(option.name())
+                    matcher.matches(option.label_verbatim())
+                        || matcher.matches(option.name())
+                        || former(i).is_some_and(|label| matcher.is_exactly(label))
                 })
                 .collect();
             match matching[..] {
@@ -324,6 +347,10 @@ impl Matcher {
             Matcher::Exact(exact) => exact == text,
             Matcher::Pattern(_, regex) => regex.is_match(text),
         }
+    }
+
+    fn is_exactly(&self, text: &str) -> bool {
+        matches!(self, Matcher::Exact(exact) if exact == text)
     }
 
     fn shown(&self) -> String {

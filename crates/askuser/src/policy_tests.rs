@@ -1,6 +1,7 @@
 //! Answering beforehand: what matches, what is refused, what is left to a person.
 
 use super::*;
+use crate::input::QuestionInput;
 use crate::outcome::Status;
 use crate::request::RequestKey;
 use crate::rules::Rules;
@@ -396,4 +397,83 @@ fn only_an_option_decides_a_permission() {
         decision => panic!("{decision:?}"),
     };
     assert!(matches!(status(&words), Status::Unavailable { .. }), "nobody is behind it");
+}
+
+/// A permission of Bash and a plan.
+fn to_agree_to(purpose: Purpose) -> Request {
+    let set = match purpose {
+        Purpose::Permission => {
+            let bash = permission::Permission::new("Bash", "Run this command?\n\n  rm -r x").or_always(
+                (),
+                "in this folder",
+                "m",
+            );
+            bash.question_set().unwrap()
+        }
+        _ => {
+            let plan = QuestionInput::new("Go ahead?", "Plan")
+                .option("Go ahead (Recommended)", "now")
+                .option("Keep planning", "d");
+            QuestionSet::new([plan], &Rules::strict()).unwrap()
+        }
+    };
+    Request::new(RequestKey::new("s", "c").for_purpose(purpose), set)
+}
+
+/// What becomes of it by these answers.
+fn decided(answers: Answers, purpose: Purpose) -> Option<String> {
+    match (Policy { answers: Some(answers), headless: None }).apply_to(&to_agree_to(purpose)).unwrap() {
+        Decision::Settled(resolution) => {
+            assert_eq!(resolution.via(), Some(Via::AnswersFile));
+            Some(resolution.outcome().answers()[0].selected_options.join(", "))
+        }
+        Decision::Ask(known) => {
+            assert_eq!(known, []);
+            None
+        }
+    }
+}
+
+#[test]
+fn a_file_of_answers_permits_and_approves_only_where_it_was_given_that_right() {
+    for (purpose, key, yes, no) in [
+        (Purpose::Permission, "Bash", "Allow once", "Don't run it"),
+        (Purpose::Permission, "Bash", "Always allow in this folder", "Don't run it"),
+        (Purpose::Plan, "Plan", "Go ahead (Recommended)", "Keep planning"),
+    ] {
+        let file = |label: &str| Answers::parse(&json!({ key: label })).unwrap();
+        assert_eq!(decided(file(yes), purpose), None, "{yes}");
+        assert_eq!(decided(file(yes).permitting(), purpose).as_deref(), Some(yes));
+        // To refuse takes no right.
+        assert_eq!(decided(file(no), purpose).as_deref(), Some(no));
+    }
+}
+
+#[test]
+fn no_rule_permits_or_approves_even_what_is_recommended() {
+    for headless in [Headless::Recommended, Headless::Fail] {
+        let answers = Answers::default().permitting();
+        let policy = Policy { answers: Some(answers), headless: Some(headless) };
+        for purpose in [Purpose::Permission, Purpose::Plan] {
+            let decision = policy.apply_to(&to_agree_to(purpose)).unwrap();
+            let Decision::Settled(resolution) = decision else { panic!("{decision:?}") };
+            assert!(matches!(resolution.outcome().status(), Status::Unavailable { .. }), "{resolution:?}");
+            assert_eq!(resolution.outcome().answers(), []);
+        }
+    }
+}
+
+#[test]
+fn answers_written_for_the_labels_and_the_header_of_earlier_versions_are_understood() {
+    let decided = |value: Value| decided(Answers::parse(&value).unwrap().permitting(), Purpose::Permission);
+    for key in ["Bash", "Permission"] {
+        assert_eq!(decided(json!({ key: "Allow" })).as_deref(), Some("Allow once"), "{key}");
+        assert_eq!(decided(json!({ key: "Deny" })).as_deref(), Some("Don't run it"), "{key}");
+    }
+    // What is said of this very tool, or of this very command, goes first.
+    assert_eq!(decided(json!({"Permission": "Allow", "Bash": "Deny"})).as_deref(), Some("Don't run it"));
+    assert_eq!(decided(json!({"Permission": "Allow", "/rm -r/": "Deny"})).as_deref(), Some("Don't run it"));
+    // They are words of permissions alone.
+    let plan = Answers::parse(&json!({"Permission": "Allow"})).unwrap().permitting();
+    assert_eq!(super::tests::decided(plan, Purpose::Plan), None);
 }

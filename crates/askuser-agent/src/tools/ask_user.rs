@@ -1,10 +1,9 @@
 //! AskUserQuestion: an ordinary tool that happens to talk to a person.
 
 use crate::message::ToolCall;
-use crate::permission;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::tools::exit_plan_mode;
-use askuser::{QuestionSet, Rules, Violations, report, tool};
+use askuser::{QuestionSet, Rules, Violations, permission, report, tool};
 
 /// This agent has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];

@@ -7,6 +7,7 @@ use super::process::{self, ProcessGroup};
 use super::surroundings;
 use super::utf8::Utf8Decoder;
 use crate::message::ToolCall;
+use crate::permission_rules::PermissionRule;
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, sanitize};
 use serde::Deserialize;
@@ -61,10 +62,9 @@ impl Tool for Bash {
         Ok(Consent {
             question: question(command),
             context: None,
-            rule: command.to_owned(),
+            rule: PermissionRule::Command(command.to_owned()),
             always: "Run exactly this command in this folder without asking".into(),
             prefixes: surroundings::prefixes(command, context),
-            edits_here: false,
             always_ask: kept_files::decides_for_the_person(command, &context.cwd, &context.protected),
         })
     }

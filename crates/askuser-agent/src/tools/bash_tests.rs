@@ -295,10 +295,9 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
     let expected = Consent {
         question: "Run this command?\n\n  make \\\n    all".into(),
         context: None,
-        rule: "make \\\n  all".into(),
+        rule: PermissionRule::Command("make \\\n  all".into()),
         always: "Run exactly this command in this folder without asking".into(),
         prefixes: Default::default(),
-        edits_here: false,
         always_ask: false,
     };
     assert_eq!(consent, Ok(expected));

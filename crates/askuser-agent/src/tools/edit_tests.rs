@@ -1,4 +1,5 @@
 use super::*;
+use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -143,10 +144,9 @@ fn an_edit_is_shown_before_it_is_made() {
     let expected = Consent {
         question: "Edit file (+1 −1)?".into(),
         context: Some(askuser::Context::diff("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n")),
-        rule: "edit".into(),
+        rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),
         prefixes: Default::default(),
-        edits_here: true,
         always_ask: false,
     };
     assert_eq!(test.consent(&Edit::default(), input("two", "2")), Ok(expected));

@@ -7,7 +7,8 @@ use crate::permission::PermissionMode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Entry;
 use askuser::input::QuestionInput;
-use askuser::{Answer, Context, Purpose, QuestionSet, Rules, Status, report};
+use askuser::permission::{MayPermit, Verdict, verdict};
+use askuser::{Context, Purpose, QuestionSet, Rules, report};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -20,8 +21,7 @@ struct Input<'a> {
     plan: &'a str,
 }
 
-/// The options by their index: a recorded answer may have been given under other labels.
-const GO: usize = 0;
+/// An option by its index: a recorded answer may have been given under other labels.
 const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
@@ -52,7 +52,7 @@ impl Tool for ExitPlanMode {
                 Err(refused) => return Ok(refused),
             };
             let asked = context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::prose(plan))).await?;
-            let (mode, says) = verdict(&asked);
+            let (mode, says) = outcome(&asked);
             if let Some(mode) = mode {
                 context.shared.append(&Entry::Mode { mode })?;
                 context.shared.permissions().mode = mode;
@@ -73,45 +73,39 @@ fn question() -> Result<QuestionSet, Stop> {
     let question = QuestionInput::new("Go ahead with this plan?", HEADER)
         .option("Go ahead", "Leave plan mode. Changes still ask for permission")
         .option("Go ahead, accept edits", "Leave plan mode. Edits in this folder do not ask")
+        // The last one refuses.
         .option("Keep planning", "Stay in plan mode. A note or Other says what to change");
     QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 
 /// The mode to go on in, if the plan was approved, and what the model reads.
-fn verdict(asked: &Asked) -> (Option<PermissionMode>, String) {
+fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
     let words = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
-    if let Some((picked, Answer { custom_input, note, .. })) = asked.answer() {
-        let mode = match picked {
-            Some(GO) => Some(PermissionMode::Ask),
-            Some(GO_AND_EDIT) => Some(PermissionMode::AcceptEdits),
-            _ => None,
-        };
-        let says = match (mode, asked.resolution.is_a_persons()) {
-            (Some(_), true) => "The user approved the plan. Plan mode is over: carry it out.",
-            (None, true) => {
-                "The user did not approve the plan yet. Still in plan mode: revise it and present it again."
-            }
-            (Some(_), false) => {
-                "Answers that were written beforehand approve the plan; the user was not asked. Plan mode is over: carry it \
-                 out."
-            }
-            (None, false) => {
-                "Answers that were written beforehand do not approve the plan; the user was not asked. Still in plan mode: \
-                 end your turn with the plan."
-            }
-        };
-        return (mode, format!("{says}{}{}", words(custom_input), words(note)));
-    }
-    let says = match asked.resolution.outcome().status() {
-        Status::Declined { reason } => format!("The user rejected the plan.{} Still in plan mode.", words(reason)),
-        Status::Discuss { message } => {
-            format!("The user wants to talk about the plan first.{} Still in plan mode.", words(message))
+    let says = match verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers) {
+        Verdict::Agreed(option) => {
+            let mode = if option == GO_AND_EDIT { PermissionMode::AcceptEdits } else { PermissionMode::Ask };
+            let by = match asked.resolution.is_a_persons() {
+                true => "The user approved the plan.",
+                false => "Answers that were written beforehand approve the plan; the user was not asked.",
+            };
+            return (Some(mode), format!("{by} Plan mode is over: carry it out."));
         }
-        Status::TimedOut => "The time ran out before the user approved the plan. Still in plan mode.".into(),
-        Status::Unavailable { reason } => {
-            format!("Nobody can approve the plan ({reason}). Still in plan mode: end your turn with the plan.")
+        Verdict::Conditional { note } => format!(
+            "The user would approve the plan, and noted: {note}\nThe note may be a condition, so the plan is not approved yet. \
+             Still in plan mode: take it in and present the plan again."
+        ),
+        Verdict::Refused { words: said } => format!(
+            "The user did not approve the plan.{} Still in plan mode: revise it before you present it again.",
+            words(&said)
+        ),
+        Verdict::Discuss { words: said } => {
+            format!("The user wants to talk about the plan first.{} Still in plan mode.", words(&said))
         }
-        Status::Answered | Status::Cancelled => {
+        Verdict::TimedOut => "The time ran out before the user approved the plan. Still in plan mode.".into(),
+        Verdict::NotAsked { reason } => {
+            format!("Nobody was asked to approve the plan ({reason}). Still in plan mode: end your turn with the plan.")
+        }
+        Verdict::Dismissed => {
             "The user dismissed the plan without approving it. Still in plan mode: wait for them.".into()
         }
     };

@@ -11,6 +11,7 @@ use super::sensitive;
 use crate::command_prefix::Prefixes;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
+use crate::permission_rules::PermissionRule;
 use crate::shared_file::{Original, Update, UpdateError};
 use crate::tool::{Consent, ToolContext, ToolResult};
 use crate::undo::UndoLog;
@@ -195,15 +196,19 @@ impl Change {
             question.push_str(&format!("\n\n{note}"));
         }
         let (rule, always) = match (sensitive, self.path.root_kind) {
-            (true, _) => (format!("edit {}", self.path.absolute().display()), format!("{verb} {shown} without asking")),
-            (false, RootKind::Cwd) => ("edit".into(), "Change files in this folder without asking".into()),
+            (true, _) => {
+                let path = self.path.absolute().display().to_string();
+                (PermissionRule::File { tool: verb.into(), path }, format!("{verb} {shown} without asking"))
+            }
+            (false, RootKind::Cwd) => (PermissionRule::Edits, "Change files in this folder without asking".into()),
             (false, RootKind::Added) => {
-                let root = self.path.root.display();
-                (format!("edit in {root}"), format!("Change files in {root} without asking"))
+                let root = self.path.root.display().to_string();
+                let always = format!("Change files in {root} without asking");
+                (PermissionRule::EditsIn(root), always)
             }
         };
         let (context, prefixes) = (Some(Context::diff(diff.text)), Prefixes::default());
-        Consent { question, context, rule, always, prefixes, edits_here: !sensitive, always_ask }
+        Consent { question, context, rule, always, prefixes, always_ask }
     }
 
     /// The result of the change.

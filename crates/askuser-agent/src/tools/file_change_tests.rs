@@ -40,10 +40,14 @@ fn sensitive_files_are_asked_about_one_by_one() {
     ];
     for path in places {
         let consent = consent(&test, path, "x").unwrap();
-        let rule = format!("edit {}", test.path(path).display());
-        assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
+        assert_eq!(consent.rule, single(&test, path));
         assert_eq!(consent.always, format!("Write {path} without asking"));
     }
+}
+
+/// The rule that is for this file alone.
+fn single(test: &TestFolder, path: &str) -> PermissionRule {
+    PermissionRule::File { tool: "Write".into(), path: test.path(path).display().to_string() }
 }
 
 /// Asked about, as it stands, further down, and in letters that some file systems take for the same.
@@ -51,8 +55,7 @@ fn sensitive_files_are_asked_about_one_by_one() {
 fn check_sensitive(test: &TestFolder, path: &str) {
     for path in [path.to_owned(), format!("sub/folder/{path}"), path.to_uppercase()] {
         let consent = consent(test, &path, "x").unwrap();
-        let rule = format!("edit {}", test.path(&path).display());
-        assert_eq!((consent.edits_here, consent.rule), (false, rule), "{path}");
+        assert_eq!(consent.rule, single(test, &path));
     }
 }
 
@@ -209,14 +212,14 @@ fn a_file_that_git_or_a_tool_runs_under_another_name_is_not_written_unasked() {
     symlink("../later", test.path(".claude/commands")).unwrap();
     symlink("plain.sh", test.path("other.sh")).unwrap();
     for file in ["tools/fsmon", "scripts/pc.sh", "docs/ag.md", "real/x.txt", "real/new.txt", "later/x"] {
-        assert!(!consent(&test, file, "y").unwrap().edits_here, "{file}");
+        assert!(!consent(&test, file, "y").unwrap().rule.is_for_edits(), "{file}");
     }
     for file in ["plain.sh", "other.sh", "tools/new", "docs/other.md", "later.txt"] {
-        assert!(consent(&test, file, "y").unwrap().edits_here, "{file}");
+        assert!(consent(&test, file, "y").unwrap().rule.is_for_edits(), "{file}");
     }
     if let Some(home) = std::env::var_os("HOME").and_then(|home| std::path::Path::new(&home).canonicalize().ok()) {
         test.context.cwd = home;
-        assert!(!consent(&test, "bin/ls", "y").unwrap().edits_here);
+        assert!(!consent(&test, "bin/ls", "y").unwrap().rule.is_for_edits());
     }
 }
 
@@ -224,15 +227,15 @@ fn a_file_that_git_or_a_tool_runs_under_another_name_is_not_written_unasked() {
 fn where_permissions_are_kept_every_change_is_asked_for_wherever_that_is() {
     let mut test = TestFolder::new();
     test.context.protected = vec![test.path("somewhere/askuser")];
-    assert!(!consent(&test, "somewhere/askuser/allowed.json", "{}").unwrap().edits_here);
-    assert!(consent(&test, "somewhere/else.json", "{}").unwrap().edits_here);
+    assert!(!consent(&test, "somewhere/askuser/allowed.json", "{}").unwrap().rule.is_for_edits());
+    assert!(consent(&test, "somewhere/else.json", "{}").unwrap().rule.is_for_edits());
 }
 
 #[test]
 fn a_hook_in_a_bare_repository_is_asked_for() {
     let test = TestFolder::new().with_file("bare/HEAD", "ref: refs/heads/main").with_file("bare/objects/x", "");
-    assert!(!consent(&test, "bare/hooks/common", "x").unwrap().edits_here);
-    assert!(consent(&test, "hooks/common", "x").unwrap().edits_here);
+    assert!(!consent(&test, "bare/hooks/common", "x").unwrap().rule.is_for_edits());
+    assert!(consent(&test, "hooks/common", "x").unwrap().rule.is_for_edits());
 }
 
 #[test]
@@ -240,8 +243,8 @@ fn a_working_folder_below_a_hidden_one_is_an_ordinary_folder() {
     let mut test = TestFolder::new();
     test.context.cwd = test.path(".worktrees/one");
     std::fs::create_dir_all(&test.context.cwd).unwrap();
-    assert!(consent(&test, "src/main.rs", "x").unwrap().edits_here);
-    assert!(!consent(&test, ".env", "x").unwrap().edits_here);
+    assert!(consent(&test, "src/main.rs", "x").unwrap().rule.is_for_edits());
+    assert!(!consent(&test, ".env", "x").unwrap().rule.is_for_edits());
 }
 
 #[test]
@@ -263,7 +266,7 @@ fn names_that_only_look_sensitive_are_not() {
         "notes.txt",
         "scripts/new.sh",
     ] {
-        assert!(consent(&test, path, "x").unwrap().edits_here, "{path}");
+        assert!(consent(&test, path, "x").unwrap().rule.is_for_edits(), "{path}");
     }
 }
 
@@ -274,10 +277,8 @@ fn always_in_an_added_folder_is_for_that_folder() {
     std::fs::create_dir(&other).unwrap();
     test.context.allowed = vec![other.clone()];
     let consent = consent(&test, other.join("x").to_str().unwrap(), "x").unwrap();
-    assert_eq!(
-        (consent.rule, consent.always, consent.edits_here),
-        (format!("edit in {}", other.display()), format!("Change files in {} without asking", other.display()), true)
-    );
+    assert_eq!(consent.rule, PermissionRule::EditsIn(other.display().to_string()));
+    assert_eq!(consent.always, format!("Change files in {} without asking", other.display()));
 }
 
 #[test]

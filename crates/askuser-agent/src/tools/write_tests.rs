@@ -1,4 +1,5 @@
 use super::*;
+use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -110,10 +111,9 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
     let expected = Consent {
         question: "Write a.txt (+2 −1)?".into(),
         context: Some(askuser::Context::diff("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n")),
-        rule: "edit".into(),
+        rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),
         prefixes: Default::default(),
-        edits_here: true,
         always_ask: false,
     };
     assert_eq!(consent, expected);

@@ -5,7 +5,7 @@
 
 use super::{Entry, Halt, Line};
 use crate::message::Block;
-use crate::permission;
+use askuser::permission::{MayPermit, Verdict, verdict};
 use askuser::{Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status, reply};
 use serde::Deserialize;
 use serde_json::json;
@@ -55,7 +55,10 @@ impl RecordedQuestion {
     pub(super) fn halt(&self, purpose: Purpose) -> Option<Halt> {
         let (request, resolution) = (self.request.as_ref()?, self.resolution.as_ref()?);
         match purpose {
-            Purpose::Permission => (!permission::allows(request.set(), resolution)).then_some(Halt::NotAllowed),
+            Purpose::Permission => {
+                let verdict = verdict(request.set(), resolution, MayPermit::PersonOrAnswers);
+                (!matches!(verdict, Verdict::Agreed(_))).then_some(Halt::NotAllowed)
+            }
             _ => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
         }
     }

@@ -50,7 +50,8 @@ impl Asker for Someone {
             yield_now().await;
             self.0.add(format!("replied {key}"));
             let answers = request.set().questions().iter().map(|question| {
-                let note = question.text().starts_with("Run").then(|| "carefully".to_owned());
+                let is_question = request.key().purpose() == askuser::Purpose::Question;
+                let note = is_question.then(|| "carefully".to_owned());
                 question.answer(&[0], None, note).unwrap()
             });
             Ok(Outcome::answered(request.set(), answers.collect()).unwrap().through(askuser::Via::Terminal).into())

@@ -134,16 +134,38 @@ async fn a_question_of_a_subagent_is_asked_again_in_its_task() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
-    let old = OldSession::new("permission-for-a-command");
+    let old = OldSession::new("permission-for-a-command").replacing(r#","note":"only today""#, "");
     let recorded = old.transcript().pending();
     assert_eq!(recorded, []);
     let person = Person::new([]);
     let requests = old.resume(&person, done()).await;
     assert_eq!(fs::read_to_string(old.work().join("log")).unwrap(), "ran\n");
-    let read = "(no output)\n\nThe user allowed this, and noted: only today";
-    assert_eq!((requests.last_result(), person.asked()), ((read.into(), false), vec![]));
+    assert_eq!((requests.last_result(), person.asked()), (("(no output)".into(), false), vec![]));
     old.assert_done();
     assert_eq!(fs::read_to_string(old.work().join("log")).unwrap(), "ran\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_that_was_allowed_with_a_note_runs_only_once_the_model_has_read_the_note() {
+    let old = OldSession::new("permission-for-a-command");
+    let person = Person::new([]);
+    let (read, is_error) = old.resume(&person, done()).await.last_result();
+    assert!(is_error && read.starts_with("Not run: the user would allow this, and noted: only today\n"), "{read}");
+    assert!(person.asked().is_empty() && !old.work().join("log").exists());
+    old.assert_done();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_note_on_a_command_that_was_cut_off_while_it_ran_still_reaches_the_model() {
+    let note = r#""note":"only today"}],"via":null}}"#;
+    let started = format!("{note}\n{}", r#"{"at":1794767422888,"type":"started","id":"call_1_1"}"#);
+    let old = OldSession::new("permission-for-a-command").replacing(note, &started);
+    let (read, _) = old.resume(&Person::new([]), done()).await.last_result();
+    assert!(read.starts_with("The session was cut off while this ran."), "{read}");
+    assert!(read.ends_with("The user allowed this, and noted: only today"), "{read}");
+    assert!(!old.work().join("log").exists());
 }
 
 #[cfg(unix)]

@@ -1,9 +1,11 @@
 //! Permission is asked for like anything else, and nothing but a yes is one.
 
 use crate::support::*;
-use askuser::policy::{Answers, Policy};
+use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Outcome, PolicyFirst};
-use askuser_agent::{Agent, Allowed, AllowedRule, PermissionMode, Permissions, Scope, Transcript, tools};
+use askuser_agent::{
+    Agent, Allowed, AllowedRule, PermissionMode, PermissionRule, Permissions, Scope, Transcript, tools,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -48,31 +50,67 @@ async fn an_input_too_long_for_a_question_is_shown_above_it() {
 }
 
 #[tokio::test]
-async fn allowed_once_is_allowed_and_a_note_reaches_the_model() {
-    assert_eq!(after(pick("Allow once")).await, (true, "Act it: ok".into()));
-    let read = "Act it: ok\n\nThe user allowed this, and noted: only today";
-    assert_eq!(after(pick_and_note("Allow once", "only today")).await, (true, read.into()));
+async fn nothing_but_a_plain_yes_is_one() {
+    let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
+    let noted = |note: &str| {
+        format!(
+            "Not run: the user would allow this, and noted: {note}\nThe note may be a condition, so nothing has run yet. Keep to \
+             it, and call again if you still need to: the user is asked again."
+        )
+    };
+    for (reply, ran, read) in [
+        (pick("Allow once"), true, "Act it: ok"),
+        (pick("Always allow in this folder"), true, "Act it: ok"),
+        (pick_and_note("Allow once", "in a branch"), false, &*noted("in a branch")),
+        (pick_and_note("Always allow in this folder", "today"), false, &*noted("today")),
+        (pick("Don't run it"), false, "The user did not allow this."),
+        (pick_and_note("Don't run it", "use git mv"), false, "The user did not allow this. Their words: use git mv"),
+        (other("Allow once"), false, "The user did not allow this. Their words: Allow once"),
+        (ends(Outcome::declined(Some("no".into()))), false, "The user did not allow this. Their words: no"),
+        (ends(Outcome::cancelled()), false, dismissed),
+        (
+            ends(Outcome::discuss(Some("why?".into()))),
+            false,
+            "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.",
+        ),
+        (ends(Outcome::timed_out()), false, "Not run: the time for permission ran out. Silence is not consent."),
+        (
+            ends(Outcome::unavailable("no terminal")),
+            false,
+            "Not run: this needs the user's permission, and nobody was asked (no terminal).",
+        ),
+    ] {
+        assert_eq!(after(reply).await, (ran, read.to_owned()));
+    }
 }
 
 #[tokio::test]
-async fn nothing_but_a_yes_is_one() {
-    let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
-    for (reply, read) in [
-        (pick_and_note("Don't run it", "use git mv"), "The user did not allow this. Their words: use git mv"),
-        (other("Allow once"), "The user did not allow this. Their words: Allow once"),
-        (ends(Outcome::declined(Some("no".into()))), "The user did not allow this. Their words: no"),
-        (ends(Outcome::cancelled()), dismissed),
-        (
-            ends(Outcome::discuss(Some("why?".into()))),
-            "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.",
-        ),
-        (ends(Outcome::timed_out()), "Not run: the time for permission ran out. Silence is not consent."),
-        (
-            ends(Outcome::unavailable("no terminal")),
-            "Not run: this needs the user's permission, and nobody can be asked (no terminal).",
-        ),
-    ] {
-        assert_eq!(after(reply).await, (false, read.to_owned()));
+async fn a_note_beside_always_keeps_no_rule_and_the_model_may_call_again() {
+    let kept = Arc::new(Kept::default());
+    let log = Log::default();
+    let person =
+        Person::new([pick_and_note("Always allow in this folder", "in a branch"), pick("Always allow in this folder")]);
+    let mut agent = Agent::new(calling([act(), act(), act()]))
+        .with_tools(registry(&log))
+        .with_asker(person.clone())
+        .with_permissions(Permissions::default().keeping(kept.clone()));
+    let mut run = agent.run("go");
+    until(&mut run, &person.log(), "replied Run Act with this input?").await;
+    assert!(kept.0.lock().unwrap().is_empty());
+    collect(run).await;
+    assert_eq!((person.asked().len(), log.count("end Act it")), (2, 2));
+    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([PermissionRule::Tool("Act".into())]));
+}
+
+#[tokio::test]
+async fn what_a_surface_hands_over_as_a_files_word_permits_nothing() {
+    for via in [askuser::Via::AnswersFile, askuser::Via::Policy] {
+        let forged: Reply = Box::new(move |request| {
+            let answer = request.set().questions()[0].answer(&[0], None, None).unwrap();
+            Ok(Outcome::answered(request.set(), vec![answer]).unwrap().through(via).into())
+        });
+        let (ran, read) = after(forged).await;
+        assert!(!ran && read.contains("only a person can agree to this"), "{read}");
     }
 }
 
@@ -82,7 +120,7 @@ async fn without_anybody_to_ask_nothing_acts() {
     let (model, requests) = watched(calling([act()]));
     let mut agent = Agent::new(model).with_tools(registry(&log));
     finish(&mut agent, "go").await;
-    let read = "Not run: this needs the user's permission, and nobody can be asked (nobody can be asked in this run).";
+    let read = "Not run: this needs the user's permission, and nobody was asked (nobody can be asked in this run).";
     assert_eq!((log.lines(), requests.last_result()), (vec![], (read.into(), true)));
 }
 
@@ -105,25 +143,25 @@ async fn allowed_always_is_asked_once() {
 }
 
 #[derive(Default)]
-struct Kept(Mutex<BTreeSet<(String, String)>>);
+struct Kept(Mutex<BTreeSet<PermissionRule>>);
 
 impl Allowed for Kept {
-    fn contains(&self, tool: &str, rule: &str) -> bool {
-        self.0.lock().unwrap().contains(&(tool.into(), rule.into()))
+    fn contains(&self, rule: &PermissionRule) -> bool {
+        self.0.lock().unwrap().contains(rule)
     }
 
-    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
-        self.0.lock().unwrap().insert((tool.into(), rule.into()));
+    fn insert(&self, rule: &PermissionRule) -> io::Result<()> {
+        self.0.lock().unwrap().insert(rule.clone());
         Ok(())
     }
 
     fn rules(&self) -> io::Result<Vec<AllowedRule>> {
-        let rule = |(tool, rule): &(String, String)| AllowedRule::new(tool, rule, Scope::Folder);
+        let rule = |rule: &PermissionRule| AllowedRule::new(rule.clone(), Scope::Folder);
         Ok(self.0.lock().unwrap().iter().map(rule).collect())
     }
 
     fn remove(&self, rule: &AllowedRule) -> io::Result<()> {
-        self.0.lock().unwrap().remove(&(rule.tool.clone(), rule.rule.clone()));
+        self.0.lock().unwrap().remove(&rule.rule);
         Ok(())
     }
 }
@@ -141,17 +179,17 @@ async fn allowed_always_is_kept_for_the_next_agent() {
         finish(&mut agent, "go").await;
     }
     assert_eq!(log.count("end Act it"), 2);
-    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([("Act".into(), "Act".into())]));
+    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([PermissionRule::Tool("Act".into())]));
 }
 
 #[tokio::test]
 async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
     struct Full;
     impl Allowed for Full {
-        fn contains(&self, _: &str, _: &str) -> bool {
+        fn contains(&self, _: &PermissionRule) -> bool {
             false
         }
-        fn insert(&self, _: &str, _: &str) -> io::Result<()> {
+        fn insert(&self, _: &PermissionRule) -> io::Result<()> {
             Err(io::Error::other("full"))
         }
         fn rules(&self) -> io::Result<Vec<AllowedRule>> {
@@ -231,7 +269,7 @@ async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
     for allowed_before in [true, false] {
         let kept = Arc::new(Kept::default());
         if allowed_before {
-            kept.insert("Act", "Act").unwrap();
+            kept.insert(&PermissionRule::Tool("Act".into())).unwrap();
         }
         let log = Log::default();
         let person = Person::new(if allowed_before { vec![] } else { vec![pick("Always allow in this folder")] });
@@ -301,7 +339,7 @@ async fn a_prefix_that_was_allowed_lets_plain_commands_through_and_no_others() {
     let text = |request: &askuser::Request| request.set().questions()[0].text().to_owned();
     let asked: Vec<String> = person.asked().iter().map(text).collect();
     assert_eq!(asked, ["Run this command?\n\n  ls -a", "Run this command?\n\n  ls; true"]);
-    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([("Bash prefix".into(), "ls".into())]));
+    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([PermissionRule::CommandPrefix("ls".into())]));
 }
 
 #[tokio::test]
@@ -345,7 +383,7 @@ async fn a_rule_that_was_taken_back_is_asked_for_again() {
     finish(&mut agent, "go").await;
     let rules = agent.permission_rules();
     let listed = rules.list().unwrap();
-    assert_eq!(listed, [AllowedRule::new("Bash prefix", "ls", Scope::Folder)]);
+    assert_eq!(listed, [AllowedRule::new(PermissionRule::CommandPrefix("ls".into()), Scope::Folder)]);
     assert_eq!(listed[0].to_string(), "Bash: ls * (with plain words and harmless options)");
     rules.remove(&listed[0]).unwrap();
     assert_eq!(rules.list().unwrap(), []);
@@ -373,9 +411,9 @@ async fn a_rule_that_a_person_adds_is_not_asked_for() {
 
 // ---- answers written beforehand ----
 
-/// A person behind these answers.
+/// A person behind these answers, which may permit.
 fn behind(answers: Value, person: Arc<Person>) -> Arc<dyn Asker> {
-    let answers = Some(Answers::parse(&answers).unwrap());
+    let answers = Some(Answers::parse(&answers).unwrap().permitting());
     Arc::new(PolicyFirst { policy: Policy { answers, headless: None }, person })
 }
 
@@ -389,16 +427,56 @@ async fn decided_beforehand(answers: Value, person: Arc<Person>) -> (Log, String
 
 #[tokio::test]
 async fn what_a_file_of_answers_decides_is_not_called_the_users() {
-    let (log, read) = decided_beforehand(json!({"Act": "Don't run it"}), Person::new([])).await;
-    let refused = "Not run: answers that were written beforehand do not allow this. The user was not asked.";
-    assert_eq!((log.lines(), read.as_str()), (Vec::new(), refused));
-    let note = json!({"Act": {"select": "Don't run it", "note": "n"}});
-    assert_eq!(decided_beforehand(note, Person::new([])).await.1, format!("{refused} Their note: n"));
-    let note = json!({"Act": {"select": "Allow once", "note": "n"}});
-    let (log, read) = decided_beforehand(note, Person::new([])).await;
-    let allowed =
-        "Act it: ok\n\nAnswers that were written beforehand allowed this; the user was not asked. Their note: n";
-    assert_eq!((log.count("end Act it"), read.as_str()), (1, allowed));
+    let beforehand = |why| {
+        format!(
+            "Not run: this needs the user's permission, and nobody was asked (answers that were written beforehand {why})."
+        )
+    };
+    for (answer, ran, read) in [
+        (json!("Allow once"), 1, "Act it: ok".to_owned()),
+        (json!("Allow"), 1, "Act it: ok".to_owned()),
+        (json!("Don't run it"), 0, beforehand("do not agree")),
+        (json!("Deny"), 0, beforehand("do not agree")),
+        (json!({"select": "Don't run it", "note": "n"}), 0, beforehand("do not agree; their note: n")),
+        (json!({"select": "Allow once", "note": "n"}), 0, beforehand("would agree; their note: n")),
+    ] {
+        for key in ["Act", "Permission"] {
+            let (log, said) = decided_beforehand(json!({ key: answer }), Person::new([])).await;
+            assert_eq!((log.count("end Act it"), said.as_str()), (ran, read.as_str()), "{key}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn answers_that_may_not_permit_and_rules_ask_the_person_who_is_there_and_run_nothing_without_one() {
+    let answers = || Some(Answers::parse(&json!({"Act": "Allow once", "Plan": "Go ahead"})).unwrap());
+    let plan = json!([{"name": "ExitPlanMode", "input": {"plan": "1. Do it"}}]);
+    for (call, mode) in [(act(), PermissionMode::Ask), (plan, PermissionMode::Plan)] {
+        for headless in [None, Some(Headless::Recommended)] {
+            let log = Log::default();
+            let (model, requests) = watched(calling([call.clone()]));
+            let mut agent = Agent::new(model)
+                .with_tools(registry(&log))
+                .with_asker(Arc::new(Policy { answers: answers(), headless }))
+                .with_permissions(Permissions::new(mode));
+            finish(&mut agent, "go").await;
+            let (read, _) = requests.last_result();
+            assert!(
+                read.contains("nobody was asked (the ") || read.starts_with("Nobody was asked to approve"),
+                "{read}"
+            );
+            assert_eq!((log.lines(), agent.mode()), (vec![], mode));
+        }
+        let log = Log::default();
+        let person = Person::new([ends(Outcome::cancelled())]);
+        let policy = Policy { answers: answers(), headless: None };
+        let mut agent = Agent::new(calling([call]))
+            .with_tools(registry(&log))
+            .with_asker(Arc::new(PolicyFirst { policy, person: person.clone() }))
+            .with_permissions(Permissions::new(mode));
+        finish(&mut agent, "go").await;
+        assert_eq!((person.asked().len(), log.lines(), agent.mode()), (1, vec![], mode));
+    }
 }
 
 #[tokio::test]
@@ -436,7 +514,11 @@ async fn a_plan_that_a_file_of_answers_approves_is_not_called_approved_by_the_us
             PermissionMode::Ask,
             "Answers that were written beforehand approve the plan; the user was not asked.",
         ),
-        ("Keep planning", PermissionMode::Plan, "Answers that were written beforehand do not approve the plan"),
+        (
+            "Keep planning",
+            PermissionMode::Plan,
+            "Nobody was asked to approve the plan (answers that were written beforehand do not agree).",
+        ),
     ] {
         let log = Log::default();
         let (model, requests) = watched(calling([json!([{"name": "ExitPlanMode", "input": {"plan": "1. Do it"}}])]));

@@ -72,28 +72,38 @@ async fn an_approved_plan_ends_plan_mode() {
 
 #[tokio::test]
 async fn an_approved_plan_may_let_edits_through() {
-    let read = "The user approved the plan. Plan mode is over: carry it out. They wrote: but slowly";
-    let reply = pick_and_note("Go ahead, accept edits", "but slowly");
+    let read = "The user approved the plan. Plan mode is over: carry it out.";
+    let reply = pick("Go ahead, accept edits");
     assert_eq!(after(reply).await, (PermissionMode::AcceptEdits, vec!["mode AcceptEdits".into()], read.into()));
+}
+
+#[tokio::test]
+async fn a_note_beside_an_approval_may_be_a_condition_so_plan_mode_stays_on_until_the_model_has_read_it() {
+    let read = "The user would approve the plan, and noted: but slowly\nThe note may be a condition, so the plan is not approved \
+                yet. Still in plan mode: take it in and present the plan again.";
+    for label in ["Go ahead", "Go ahead, accept edits"] {
+        assert_eq!(after(pick_and_note(label, "but slowly")).await, (PermissionMode::Plan, vec![], read.into()));
+    }
 }
 
 #[tokio::test]
 async fn everything_else_leaves_plan_mode_on() {
     let dismissed = "The user dismissed the plan without approving it. Still in plan mode: wait for them.";
-    let not_yet = "The user did not approve the plan yet. Still in plan mode: revise it and present it again.";
+    let refused = |words| {
+        format!(
+            "The user did not approve the plan. They wrote: {words} Still in plan mode: revise it before you present it again."
+        )
+    };
     for (reply, read) in [
-        (pick_and_note("Keep planning", "tests first"), &*format!("{not_yet} They wrote: tests first")),
-        (other("Go ahead"), &format!("{not_yet} They wrote: Go ahead")),
+        (pick_and_note("Keep planning", "tests first"), &*refused("tests first")),
+        (other("Go ahead"), &refused("Go ahead")),
         (ends(Outcome::cancelled()), dismissed),
-        (
-            ends(Outcome::declined(Some("too big".into()))),
-            "The user rejected the plan. They wrote: too big Still in plan mode.",
-        ),
+        (ends(Outcome::declined(Some("too big".into()))), &refused("too big")),
         (ends(Outcome::discuss(None)), "The user wants to talk about the plan first. Still in plan mode."),
         (ends(Outcome::timed_out()), "The time ran out before the user approved the plan. Still in plan mode."),
         (
             ends(Outcome::unavailable("no terminal")),
-            "Nobody can approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
+            "Nobody was asked to approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
         ),
     ] {
         assert_eq!(after(reply).await, (PermissionMode::Plan, vec![], read.to_owned()));

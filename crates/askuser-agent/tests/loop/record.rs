@@ -504,14 +504,12 @@ mod full {
                 _: &askuser_agent::ToolContext,
             ) -> Result<askuser_agent::Consent, askuser_agent::ToolResult> {
                 fill(&self.0);
-                let rule = call.name.clone();
                 Ok(askuser_agent::Consent {
                     question: "Act?".into(),
                     context: None,
-                    always: rule.clone(),
-                    rule,
+                    always: call.name.clone(),
+                    rule: askuser_agent::PermissionRule::Edits,
                     prefixes: Default::default(),
-                    edits_here: true,
                     always_ask: false,
                 })
             }

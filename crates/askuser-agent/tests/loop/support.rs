@@ -55,6 +55,10 @@ impl Person {
         self.asked.lock().unwrap().clone()
     }
 
+    pub(crate) fn log(&self) -> Log {
+        self.log.clone()
+    }
+
     /// The first lines of what was asked.
     pub(crate) fn texts(&self) -> Vec<String> {
         self.asked().iter().map(|request| text_of(request).to_owned()).collect()

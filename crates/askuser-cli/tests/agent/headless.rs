@@ -1,6 +1,6 @@
 //! One turn without a terminal: what is printed, who answers, how it ends.
 
-use crate::place::{Place, one_question, output};
+use crate::place::{Place, ask, one_question, output};
 use serde_json::{Value, json};
 
 #[test]
@@ -192,6 +192,42 @@ fn what_a_file_allows_always_is_not_kept_for_good() {
     let (code, ..) = output(&mut place.agent(&script, &["-p", "hi", "--headless", "recommended"]));
     assert_eq!(code, 3);
     assert_eq!(std::fs::read_to_string(place.folder().join("log")).unwrap(), "ran\nran\n");
+}
+
+#[test]
+fn a_file_of_answers_permits_only_where_the_agents_own_command_names_it() {
+    let bash = json!({"name": "Bash", "input": {"command": "touch made"}});
+    let plan = json!({"name": "ExitPlanMode", "input": {"plan": "1. Do it"}});
+    let asks = ask("Which database?", "Database", &["PostgreSQL", "SQLite"]);
+    let script = json!({"turns": [{"calls": [asks]}, {"calls": [plan]}, {"calls": [bash]}, {"text": "Done."}]});
+    let text = r#"{"Bash": "Allow once", "Plan": "Go ahead", "Database": "SQLite"}"#;
+    for by in ["flag", "variable", "setting"] {
+        let place = Place::new();
+        let answers = place.write("answers.json", text);
+        let mut agent = place.agent(&script, &["-p", "hi", "--plan", "--output", "json"]);
+        match by {
+            "flag" => drop(agent.arg("--answers").arg(&answers)),
+            "variable" => drop(agent.env("ASKUSER_ANSWERS", &answers)),
+            _ => {
+                let folder = place.state().parent().unwrap().parent().unwrap().join("config/askuser");
+                std::fs::create_dir_all(&folder).unwrap();
+                std::fs::write(folder.join("askuser.toml"), format!("answers = {answers:?}\n")).unwrap();
+            }
+        }
+        let (code, stdout, stderr) = output(&mut agent);
+        let result: Value = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+        let statuses: Vec<&str> = result["questions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|question| question["outcome"]["status"].as_str().unwrap())
+            .collect();
+        let ran = place.folder().join("made").exists();
+        // Questions of the model are answered in either way.
+        let expected =
+            if by == "flag" { (0, vec!["answered"; 2], true) } else { (3, vec!["answered", "unavailable"], false) };
+        assert_eq!((code, statuses, ran), expected, "{by}: {stderr}");
+    }
 }
 
 #[test]

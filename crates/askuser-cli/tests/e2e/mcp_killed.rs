@@ -46,7 +46,7 @@ fn a_permission_that_a_killed_server_did_not_deliver_is_asked_for_again() {
     let call = json!({"tool_name": "Bash", "input": {"command": "make install"}, "tool_use_id": "t"});
     let mut client = Client::start(&stage, &["--approve"]);
     client.call(1, "approve", &call);
-    answered_and_killed(&stage, client, "Permission=Allow");
+    answered_and_killed(&stage, client, "Bash=Allow once");
     let mut client = Client::start(&stage, &["--approve"]);
     client.call(1, "approve", &call);
     pending(&stage, 1);

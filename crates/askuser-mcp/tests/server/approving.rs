@@ -1,7 +1,7 @@
 //! `approve`: what Claude Code asks for permission.
 
 use crate::support::{Client, Desk, features, options, text};
-use askuser::Context;
+use askuser::{Context, Via};
 use askuser_mcp::Options;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -20,10 +20,14 @@ fn bash(command: &str) -> Value {
 
 /// Asks for permission, lets the person say this, and returns the decision.
 async fn decision(call: Value, said: Value) -> Value {
+    decision_through(Via::Inbox, call, said).await
+}
+
+async fn decision_through(via: Via, call: Value, said: Value) -> Value {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", call).await;
-    desk.answer(&desk.pending(1).await[0], &said).await;
+    desk.answer_through(via, &desk.pending(1).await[0], &said).await;
     decided(&client.result(1).await)
 }
 
@@ -52,7 +56,7 @@ async fn a_command_is_shown_exactly_and_allowed_as_it_is() {
     client.call(1, "approve", bash("rm -rf build \\\n  && make")).await;
     let question = desk.pending(1).await.remove(0);
     assert_eq!(question.request.context(), Some(&Context::command("rm -rf build \\\n  && make")));
-    desk.choose(&question, "Allow").await;
+    desk.choose(&question, "Allow once").await;
     let allowed = decided(&client.result(1).await);
     assert_eq!(allowed, json!({"behavior": "allow", "updatedInput": bash("rm -rf build \\\n  && make")["input"]}));
 }
@@ -70,18 +74,69 @@ async fn whatever_else_changes_what_runs_is_shown_too() {
 }
 
 #[tokio::test]
-async fn everything_but_a_plain_allow_denies_with_what_the_person_said() {
-    let denied = |message: &str| json!({"behavior": "deny", "message": message});
-    let choose = |label: &str| json!({"answers": [{"selectedOptions": [label]}]});
-    assert_eq!(decision(bash("ls"), choose("Deny")).await, denied("Denied by the user."));
-    let typed = json!({"answers": [{"customInput": "use git rm"}]});
-    assert_eq!(decision(bash("ls"), typed).await, denied("Denied by the user: use git rm"));
-    let declined = json!({"status": "declined", "reason": "not now"});
-    assert_eq!(decision(bash("ls"), declined).await, denied("Denied by the user: not now"));
-    assert_eq!(decision(bash("ls"), json!({"status": "cancelled"})).await, denied("Denied by the user."));
-    let condition = json!({"answers": [{"selectedOptions": ["Allow"], "note": "in a branch"}]});
-    let said = decision(bash("ls"), condition).await;
-    assert!(said["behavior"] == "deny" && said["message"].as_str().unwrap().ends_with("in a branch"), "{said}");
+async fn everything_but_a_plain_allow_of_a_person_denies_with_what_they_said() {
+    let chosen = |label: &str, note: Option<&str>| json!({"answers": [{"selectedOptions": [label], "note": note}]});
+    let ended = |status: &str| json!({"status": status, "reason": "not now", "message": "why?"});
+    let nobody = "Not run: this needs the user's permission, and nobody was asked (answers that were written beforehand do not \
+                  agree).";
+    let noted = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
+                 yet. Keep to it, and call again if you still need to: the user is asked again.";
+    for (via, said, why) in [
+        (Via::Inbox, chosen("Allow once", None), None),
+        (Via::Inbox, chosen("Allow once", Some("in a branch")), Some(noted)),
+        (Via::Inbox, chosen("Don't run it", None), Some("The user did not allow this.")),
+        (Via::Inbox, chosen("Don't run it", Some("ever")), Some("The user did not allow this. Their words: ever")),
+        (
+            Via::Inbox,
+            json!({"answers": [{"customInput": "Allow once"}]}),
+            Some("The user did not allow this. Their words: Allow once"),
+        ),
+        (Via::Inbox, ended("declined"), Some("The user did not allow this. Their words: not now")),
+        (
+            Via::Inbox,
+            ended("discuss"),
+            Some("Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on."),
+        ),
+        (
+            Via::Inbox,
+            ended("cancelled"),
+            Some("Not run: the user dismissed the request for permission. Wait for them to say how to go on."),
+        ),
+        (Via::Inbox, ended("timed_out"), Some("Not run: the time for permission ran out. Silence is not consent.")),
+        (Via::AnswersFile, chosen("Allow once", None), Some(nobody)),
+        (Via::Policy, chosen("Allow once", None), Some(nobody)),
+    ] {
+        let expected = match why {
+            None => json!({"behavior": "allow", "updatedInput": bash("ls")["input"]}),
+            Some(why) => json!({"behavior": "deny", "message": why}),
+        };
+        assert_eq!(decision_through(via, bash("ls"), said).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_with_a_long_name_is_asked_about_and_named_whole() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    let tool = format!("mcp__server__{}", "x".repeat(200));
+    client.call(1, "approve", json!({"tool_name": tool, "input": {"a": 1}})).await;
+    let asked = desk.pending(1).await.remove(0).request;
+    let question = &asked.set().questions()[0];
+    assert_eq!((question.header(), question.text()), ("mcp__server_", &*format!("Run {tool} with this input?")));
+    assert_eq!(asked.context(), Some(&Context::tool_input("{\n  \"a\": 1\n}")));
+}
+
+#[tokio::test]
+async fn the_clients_dialog_says_what_a_note_beside_a_yes_does() {
+    let desk = Desk::new();
+    let forms = json!({"elicitation": {"form": {}}});
+    let mut client = Client::with(&desk, "claude-code", "2025-11-25", forms, approving()).await;
+    client.call(1, "approve", bash("ls")).await;
+    let form = client.next().await;
+    let fields = &form["params"]["requestedSchema"]["properties"];
+    assert_eq!(fields["answer"]["enum"], json!(["Allow once", "Don't run it"]), "{form}");
+    let hint = "With a note it does not run yet: the agent reads the note and may ask again";
+    assert_eq!(fields["note"]["description"], hint);
 }
 
 #[tokio::test]
@@ -96,7 +151,7 @@ async fn at_the_clients_limit_it_denies_and_the_late_answer_serves_the_next_try(
         denied["behavior"] == "deny" && denied["message"].as_str().unwrap().starts_with("Not answered yet"),
         "{denied}"
     );
-    desk.choose(&desk.pending(1).await[0], "Allow").await;
+    desk.choose(&desk.pending(1).await[0], "Allow once").await;
     client.call(2, "approve", bash("ls -a")).await;
     assert_eq!(decided(&client.result(2).await)["behavior"], "deny", "that was another command");
     client.call(3, "approve", bash("ls")).await;
@@ -131,7 +186,7 @@ async fn allowed_before(age: Duration) -> Value {
     let mut client = Client::named(&desk, "claude-code", options).await;
     client.call(1, "approve", bash("ls")).await;
     assert_eq!(decided(&client.result(1).await)["behavior"], "deny");
-    desk.choose(&desk.pending(1).await[0], "Allow").await;
+    desk.choose(&desk.pending(1).await[0], "Allow once").await;
     now.fetch_add(age.as_millis() as u64, Ordering::Relaxed);
     client.call(2, "approve", bash("ls")).await;
     decided(&client.result(2).await)
@@ -150,7 +205,7 @@ async fn an_allow_is_used_up_before_it_is_sent_so_that_it_never_serves_twice() {
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", bash("make install")).await;
     let question = desk.pending(1).await.remove(0);
-    desk.choose(&question, "Allow").await;
+    desk.choose(&question, "Allow once").await;
     // Not a byte of the reply has been read by now, nor will be.
     desk.delivered(&question.id).await;
     drop(client);

@@ -56,8 +56,13 @@ impl Desk {
     }
 
     pub(crate) async fn answer(&self, question: &StoredQuestion, reply: &Value) {
+        self.answer_through(Via::Inbox, question, reply).await;
+    }
+
+    pub(crate) async fn answer_through(&self, via: Via, question: &StoredQuestion, reply: &Value) {
         let outcome = reply::outcome(question.request.set(), reply).unwrap();
-        self.person().answer(&question.id, outcome, &new_attempt().unwrap()).await.unwrap();
+        let answerer = self.asker.handle(Principal::person("ada", via));
+        answerer.answer(&question.id, outcome, &new_attempt().unwrap()).await.unwrap();
     }
 
     pub(crate) async fn choose(&self, question: &StoredQuestion, label: &str) {

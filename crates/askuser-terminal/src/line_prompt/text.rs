@@ -36,6 +36,9 @@ impl LinePrompt {
             (InputMode::Help, _) => out.push_str(HELP),
             (InputMode::Typing(TextField::Other), _) => out.push_str("Please specify (empty to go back): "),
             (InputMode::Typing(TextField::Note(row)), _) => {
+                if let Some(hint) = self.prompt.note_hint(row) {
+                    let _ = writeln!(out, "{hint}.");
+                }
                 let _ = write!(out, "Note on {} (empty for none): ", self.name(row));
             }
             (InputMode::Typing(TextField::Discuss), _) => {

@@ -208,7 +208,7 @@ pub enum Occasion {
 pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
-    pub(super) wording: Wording,
+    pub(super) purpose: Purpose,
     pub(super) known: Vec<Answer>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
@@ -254,16 +254,12 @@ impl Prompt {
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
-        let wording = match request.key().purpose() {
-            Purpose::Permission => Wording::Exact,
-            _ => Wording::Prose,
-        };
         let reading = match request.is_agreed_to() {
             // What programs ask ends with the option that refuses; a model may offer anything in that place.
             true => Reading::Open { last_refuses: request.key().purpose() != Purpose::Question },
             false => Reading::Done,
         };
-        Prompt { origin: request.asked_by(), wording, reading, ..prompt }
+        Prompt { origin: request.asked_by(), purpose: request.key().purpose(), reading, ..prompt }
     }
 
     /// A prompt at its first question.
@@ -274,7 +270,7 @@ impl Prompt {
             review_row: drafts.len(),
             set,
             origin: None,
-            wording: Wording::Prose,
+            purpose: Purpose::Question,
             known: Vec::new(),
             options,
             drafts,
@@ -363,7 +359,17 @@ impl Prompt {
 
     /// How the text of the questions is shown.
     pub fn wording(&self) -> Wording {
-        self.wording
+        match self.purpose {
+            Purpose::Permission => Wording::Exact,
+            _ => Wording::Prose,
+        }
+    }
+
+    /// What the person should know of a note on this row: beside a yes it may be a condition.
+    pub fn note_hint(&self, row: usize) -> Option<&'static str> {
+        let (question, _) = self.current()?;
+        // The last option refuses, and so does whatever is typed.
+        self.purpose.note_hint().filter(|_| row + 1 < question.options().len())
     }
 
     /// The questions.

@@ -3,9 +3,10 @@
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
-use askuser_agent::{Allowed, AllowedRule, Scope};
+use askuser_agent::{Allowed, AllowedRule, PermissionRule, Scope};
 use askuser_cli::state_folder::{check_state_folder, state_folder, trusted};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -30,7 +31,7 @@ struct File {
     folder: String,
 }
 
-/// From folder to tool to rules.
+/// From folder to tool to rules, as [`words`] spells them.
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
@@ -84,17 +85,52 @@ impl File {
     }
 }
 
+const COMMANDS: &str = "Bash";
+const COMMAND_PREFIXES: &str = "Bash prefix";
+const EDITS: &str = "edits";
+const EDIT: &str = "edit";
+const EDIT_IN: &str = "edit in ";
+const EDIT_FILE: &str = "edit ";
+
+/// The tool and the rule as the file has them.
+fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
+    match rule {
+        PermissionRule::Command(command) => (COMMANDS, command.into()),
+        PermissionRule::CommandPrefix(words) => (COMMAND_PREFIXES, words.into()),
+        PermissionRule::Edits => (EDITS, EDIT.into()),
+        PermissionRule::EditsIn(folder) => (EDITS, format!("{EDIT_IN}{folder}").into()),
+        PermissionRule::File { tool, path } => (tool, format!("{EDIT_FILE}{path}").into()),
+        PermissionRule::Tool(tool) => (tool, tool.into()),
+        PermissionRule::Own { tool, rule } => (tool, rule.into()),
+    }
+}
+
+/// What is meant by them. What nothing is called lets nothing through.
+fn rule(tool: &str, rule: &str) -> PermissionRule {
+    match (tool, rule.strip_prefix(EDIT_FILE), rule.strip_prefix(EDIT_IN)) {
+        (COMMANDS, ..) => PermissionRule::Command(rule.to_owned()),
+        (COMMAND_PREFIXES, ..) => PermissionRule::CommandPrefix(rule.to_owned()),
+        (EDITS, _, Some(folder)) => PermissionRule::EditsIn(folder.to_owned()),
+        (EDITS, ..) if rule == EDIT => PermissionRule::Edits,
+        ("Edit" | "Write", Some(path), _) => PermissionRule::File { tool: tool.to_owned(), path: path.to_owned() },
+        _ if tool == rule => PermissionRule::Tool(tool.to_owned()),
+        _ => PermissionRule::Own { tool: tool.to_owned(), rule: rule.to_owned() },
+    }
+}
+
 impl Allowed for File {
-    fn contains(&self, tool: &str, rule: &str) -> bool {
+    fn contains(&self, rule: &PermissionRule) -> bool {
+        let (tool, rule) = words(rule);
         let has =
-            |tools: &BTreeMap<String, BTreeSet<String>>| tools.get(tool).is_some_and(|rules| rules.contains(rule));
+            |tools: &BTreeMap<String, BTreeSet<String>>| tools.get(tool).is_some_and(|rules| rules.contains(&*rule));
         self.read().is_ok_and(|rules| self.here(&rules).any(|(_, tools)| has(tools)))
     }
 
-    fn insert(&self, tool: &str, rule: &str) -> io::Result<()> {
+    fn insert(&self, rule: &PermissionRule) -> io::Result<()> {
+        let (tool, rule) = words(rule);
         self.change(|Rules(rules)| {
             let tools = rules.entry(self.folder.clone()).or_default();
-            tools.entry(tool.to_owned()).or_default().insert(rule.to_owned());
+            tools.entry(tool.to_owned()).or_default().insert(rule.into_owned());
         })
     }
 
@@ -102,7 +138,7 @@ impl Allowed for File {
         let rules = self.read()?;
         let listed = self.here(&rules).flat_map(|(scope, tools)| {
             tools.iter().flat_map(move |(tool, rules)| {
-                rules.iter().map(move |rule| AllowedRule::new(tool.as_str(), rule.as_str(), scope))
+                rules.iter().map(move |words| AllowedRule::new(rule(tool, words), scope))
             })
         });
         Ok(listed.collect())
@@ -113,10 +149,11 @@ impl Allowed for File {
             Scope::Everywhere => EVERYWHERE,
             Scope::Folder | Scope::Session => &self.folder,
         };
+        let (tool, rule) = words(&rule.rule);
         self.change(|Rules(folders)| {
             let Some(tools) = folders.get_mut(place) else { return };
-            if let Some(rules) = tools.get_mut(&rule.tool) {
-                rules.remove(&rule.rule);
+            if let Some(rules) = tools.get_mut(tool) {
+                rules.remove(&*rule);
             }
             tools.retain(|_, rules| !rules.is_empty());
             folders.retain(|_, tools| !tools.is_empty());
@@ -144,6 +181,34 @@ fn private_file(path: &Path) -> io::Result<fs::File> {
 mod tests {
     use super::*;
 
+    fn command(command: &str) -> PermissionRule {
+        PermissionRule::Command(command.into())
+    }
+
+    #[test]
+    fn every_rule_is_written_as_ever_and_read_as_it_was_meant() {
+        let own = |tool: &str, rule: &str| PermissionRule::Own { tool: tool.into(), rule: rule.into() };
+        let file = |tool: &str, path: &str| PermissionRule::File { tool: tool.into(), path: path.into() };
+        for (meant, tool, written) in [
+            (command("git status"), "Bash", "git status"),
+            (command("edit x"), "Bash", "edit x"),
+            (command("Bash"), "Bash", "Bash"),
+            (PermissionRule::CommandPrefix("cargo test".into()), "Bash prefix", "cargo test"),
+            (PermissionRule::Edits, "edits", "edit"),
+            (PermissionRule::EditsIn("/x y".into()), "edits", "edit in /x y"),
+            (file("Edit", "/x/.env"), "Edit", "edit /x/.env"),
+            (file("Write", "/x/.env"), "Write", "edit /x/.env"),
+            (PermissionRule::Tool("Deploy".into()), "Deploy", "Deploy"),
+            (own("Deploy", "edit staging"), "Deploy", "edit staging"),
+            // By hand, or by a version of which nothing is known.
+            (own("edits", "all"), "edits", "all"),
+            (own("Edit", "edit"), "Edit", "edit"),
+        ] {
+            assert_eq!(rule(tool, written), meant);
+            assert_eq!(words(&meant), (tool, written.into()));
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_file_that_others_can_write_allows_nothing() {
@@ -151,12 +216,12 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let folder = state.path().join("askuser");
         let rules = File { file: folder.join("allowed.json"), folder: "/a".into() };
-        rules.insert("Bash", "ls").unwrap();
+        rules.insert(&command("ls")).unwrap();
         let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         for (path, private) in [(&rules.file, 0o600), (&folder, 0o700)] {
-            assert!(rules.contains("Bash", "ls"));
+            assert!(rules.contains(&command("ls")));
             set_mode(path, private | 0o022);
-            assert!(!rules.contains("Bash", "ls") && rules.insert("Bash", "rm").is_err(), "{}", path.display());
+            assert!(!rules.contains(&command("ls")) && rules.insert(&command("rm")).is_err(), "{}", path.display());
             set_mode(path, private);
         }
     }
@@ -167,7 +232,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let state = tempfile::tempdir().unwrap();
         let rules = File { file: state.path().join("askuser/allowed.json"), folder: "/a".into() };
-        rules.insert("Bash", "ls").unwrap();
+        rules.insert(&command("ls")).unwrap();
         let mode = |name: &str| fs::metadata(state.path().join(name)).unwrap().permissions().mode() & 0o777;
         assert_eq!(
             (mode("askuser"), mode("askuser/allowed.lock"), mode("askuser/allowed.json")),
@@ -179,11 +244,11 @@ mod tests {
     fn what_is_allowed_in_a_folder_is_allowed_there_only_and_for_good() {
         let state = tempfile::tempdir().unwrap();
         let rules = |folder: &str| File { file: state.path().join("allowed.json"), folder: folder.into() };
-        rules("/a").insert("Bash", "cargo test").unwrap();
-        rules("/a").insert("Edit", "edit").unwrap();
-        assert!(rules("/a").contains("Bash", "cargo test") && rules("/a").contains("Edit", "edit"));
-        assert!(!rules("/b").contains("Bash", "cargo test"));
-        assert!(!rules("/a").contains("Bash", "cargo test; rm -rf ~"));
+        rules("/a").insert(&command("cargo test")).unwrap();
+        rules("/a").insert(&PermissionRule::Edits).unwrap();
+        assert!(rules("/a").contains(&command("cargo test")) && rules("/a").contains(&PermissionRule::Edits));
+        assert!(!rules("/b").contains(&command("cargo test")));
+        assert!(!rules("/a").contains(&command("cargo test; rm -rf ~")));
     }
 
     #[test]
@@ -193,17 +258,17 @@ mod tests {
         fs::write(&file, r#"{"*": {"Bash": ["git status"], "Bash prefix": ["cargo test"]}, "/a": {"Bash": ["ls"]}}"#)
             .unwrap();
         let rules = File { file: file.clone(), folder: "/a".into() };
-        assert!(rules.contains("Bash", "git status") && rules.contains("Bash prefix", "cargo test"));
-        let rule = |tool, rule, scope| AllowedRule::new(tool, rule, scope);
+        let prefix = PermissionRule::CommandPrefix("cargo test".into());
+        assert!(rules.contains(&command("git status")) && rules.contains(&prefix));
         let expected = [
-            rule("Bash", "ls", Scope::Folder),
-            rule("Bash", "git status", Scope::Everywhere),
-            rule("Bash prefix", "cargo test", Scope::Everywhere),
+            AllowedRule::new(command("ls"), Scope::Folder),
+            AllowedRule::new(command("git status"), Scope::Everywhere),
+            AllowedRule::new(prefix.clone(), Scope::Everywhere),
         ];
         assert_eq!(rules.rules().unwrap(), expected);
         rules.remove(&expected[0]).unwrap();
         rules.remove(&expected[2]).unwrap();
-        assert!(!rules.contains("Bash", "ls") && !rules.contains("Bash prefix", "cargo test"));
+        assert!(!rules.contains(&command("ls")) && !rules.contains(&prefix));
         let left: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
     }
@@ -216,8 +281,8 @@ mod tests {
             let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
             rustix::fs::mkfifoat(rustix::fs::CWD, state.path().join(name), mode).unwrap();
             let rules = File { file: state.path().join("allowed.json"), folder: "/a".into() };
-            assert!(!rules.contains("Bash", "ls"));
-            let error = rules.insert("Bash", "ls").unwrap_err().to_string();
+            assert!(!rules.contains(&command("ls")));
+            let error = rules.insert(&command("ls")).unwrap_err().to_string();
             assert!(error.ends_with("is a pipe, must be a regular file"), "{error}");
         }
     }
@@ -227,7 +292,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = state.path().join("allowed.json");
         fs::write(&file, "\u{feff}{\"/a\": {\"Bash\": [\"ls\"]}}").unwrap();
-        assert!(File { file, folder: "/a".into() }.contains("Bash", "ls"));
+        assert!(File { file, folder: "/a".into() }.contains(&command("ls")));
     }
 
     #[test]
@@ -236,7 +301,7 @@ mod tests {
         let file = state.path().join("allowed.json");
         fs::write(&file, "{").unwrap();
         let rules = File { file: file.clone(), folder: "/a".into() };
-        assert!(rules.insert("Bash", "ls").is_err() && !rules.contains("Bash", "ls") && rules.rules().is_err());
+        assert!(rules.insert(&command("ls")).is_err() && !rules.contains(&command("ls")) && rules.rules().is_err());
         assert_eq!(fs::read_to_string(file).unwrap(), "{");
     }
 }

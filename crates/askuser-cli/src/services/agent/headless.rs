@@ -79,7 +79,7 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
     Ok(Some(Wanted { prompt, output }))
 }
 
-pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u8, Failure> {
+pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: Surfaces) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let lines = Lines::write(result::stdout().map_err(failed)?);
@@ -90,7 +90,6 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings) -> Result<u
         None => (None, None),
     };
     let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
-    let surfaces = Surfaces::of(settings)?;
     let store = inbox::store_beside(settings, &surfaces)?;
     let person = inbox::beside(settings, &surfaces, store.clone(), person, |words| failure::notice("askuser", words))?;
     let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {

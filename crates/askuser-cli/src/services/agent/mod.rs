@@ -58,6 +58,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
     let wanted = headless::wanted(&args, opening.as_deref())?;
     let folders = folders(&args)?;
+    let surfaces = Surfaces::of(&settings)?;
+    // What a setting or a variable names answers questions alone.
+    let surfaces = if args.contains_id("answers") { surfaces.permitting() } else { surfaces };
     allowed::warning().into_iter().for_each(|words| failure::notice("askuser", &words));
     let surface = match wanted {
         None => Some(app::Surface::open(&settings)?),
@@ -90,9 +93,9 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         agent = agent.with_max_requests(*max);
     }
     match (wanted, surface) {
-        (Some(wanted), _) => headless::run(agent, wanted, &settings),
+        (Some(wanted), _) => headless::run(agent, wanted, &settings, surfaces),
         (None, Some(surface)) => {
-            let surfaces = Surfaces::of(&settings)?.telling(surface.teller());
+            let surfaces = surfaces.telling(surface.teller());
             let store = inbox::store_beside(&settings, &surfaces)?;
             let surface = match &store {
                 Some(store) => surface.holding(inbox::holding(&inbox::at_the_terminal(store))),

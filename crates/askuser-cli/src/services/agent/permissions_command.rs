@@ -44,7 +44,7 @@ fn listing(rules: &[AllowedRule]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askuser_agent::{Agent, Script};
+    use askuser_agent::{Agent, PermissionRule, Script};
 
     #[test]
     fn rules_are_added_listed_and_taken_back() {
@@ -63,7 +63,8 @@ mod tests {
 
     #[test]
     fn a_command_of_three_lines_is_not_listed_as_if_it_were_one() {
-        let rule = AllowedRule::new("Bash", "echo a #\nrm -r b\r\ntrue", askuser_agent::Scope::Folder);
+        let rule =
+            AllowedRule::new(PermissionRule::Command("echo a #\nrm -r b\r\ntrue".into()), askuser_agent::Scope::Folder);
         let listed = "Not asked for in this folder:\n  1  Bash: echo a # ⏎ rm -r b ⏎ true (exactly this)\n/permissions remove N \
                       asks again.";
         assert_eq!(listing(&[rule]), listed);

@@ -1,7 +1,7 @@
 //! What came of asking, in the words of Claude Code's hooks. Where nobody decided, nothing is said.
 
-use super::ALLOW;
 use super::elicitation::Form;
+use askuser::permission::{MayPermit, Verdict, verdict};
 use askuser::{QuestionSet, Resolution, Status, report};
 use askuser_cli::hook_event::HookEvent;
 use serde_json::{Value, json};
@@ -41,17 +41,13 @@ fn in_dialog(decision: Value) -> Value {
     json!({"hookEventName": "PermissionRequest", "decision": decision})
 }
 
-/// A tool runs only if a person chose just that.
+/// A tool runs only if a person chose just that. Where no person decided, Claude Code does.
 fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
-    if !resolution.is_a_persons() {
-        return None;
-    }
-    let outcome = resolution.outcome();
-    let is_yes = |answer: &askuser::Answer| answer.selected_options == [ALLOW] && answer.custom_input.is_none();
-    let allows = *outcome.status() == Status::Answered && matches!(outcome.answers(), [answer] if is_yes(answer));
-    Some(in_dialog(match allows {
-        true => json!({"behavior": "allow"}),
-        false => json!({"behavior": "deny", "message": format!("Not run. {}", report::prose(set, resolution))}),
+    let verdict = verdict(set, resolution, MayPermit::Person);
+    Some(in_dialog(match verdict.refusal() {
+        None => json!({"behavior": "allow"}),
+        Some(_) if matches!(verdict, Verdict::NotAsked { .. }) => return None,
+        Some(why) => json!({"behavior": "deny", "message": why}),
     }))
 }
 

@@ -40,13 +40,14 @@ impl Form {
         Some(Form { set, context, fields })
     }
 
-    /// What was answered, as the form wants it; `None` if something was typed that it has no place for.
+    /// What was answered, as the form wants it; `None` if something was typed or noted that it has no place for: without it the
+    /// server would take a plain yes for what may have been a condition.
     pub(super) fn content(&self, resolution: &Resolution) -> Option<Value> {
         let mut content = Map::new();
         for (field, question) in self.fields.iter().zip(self.set.questions()) {
             let mut answers = resolution.outcome().answers().iter();
             let answer = answers.find(|answer| answer.question == question.text_verbatim())?;
-            if answer.custom_input.is_some() {
+            if answer.custom_input.is_some() || answer.note.is_some() {
                 return None;
             }
             let value =

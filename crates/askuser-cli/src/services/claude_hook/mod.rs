@@ -5,9 +5,9 @@ mod elicitation;
 
 use crate::inbox::{asker, done, open, origin, runtime};
 use crate::signals::Signals;
-use askuser::input::QuestionInput;
+use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
-use askuser::{Asker, Context, Decision, Inbox, Limits, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
+use askuser::{Asker, Decision, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::hook_event::{ENTRYPOINT, HookEvent};
@@ -50,7 +50,7 @@ fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option<Form>)> {
         }
         HookEvent::Permission => {
             let tool = text("tool_name")?;
-            (permission(tool).ok()?, Some(what_would_run(input)), None)
+            (Permission::to_use(tool).question_set().ok()?, Some(what_would_run(tool, input)), None)
         }
         HookEvent::Elicitation => {
             let form = Form::of(event)?;
@@ -104,26 +104,6 @@ fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
     match pollster::block_on(claude.withdraw(which, &attempt)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
         Err(error) => Err(Failure::new(error.chain())),
-    }
-}
-
-/// The only label that lets a tool run.
-const ALLOW: &str = "Allow once";
-
-fn permission(tool: &str) -> Result<QuestionSet, askuser::Violations> {
-    let header: String = tool.chars().take(Limits::DEFAULT.header_chars().max).collect();
-    let question = QuestionInput::new(format!("May Claude Code use {tool}?"), header)
-        .option(ALLOW, "This time only")
-        .option("Don't run it", "A note or Other says what to do instead");
-    QuestionSet::new([question], &Rules::strict())
-}
-
-/// All of a tool's input: a command as it is typed, if there is nothing else that matters to it.
-fn what_would_run(input: &Value) -> Context {
-    let says_more = |name: &String| !["command", "description", "timeout"].contains(&name.as_str());
-    match (input["command"].as_str(), input.as_object()) {
-        (Some(command), Some(fields)) if !fields.keys().any(says_more) => Context::command(command),
-        _ => Context::tool_input(format!("{input:#}")),
     }
 }
 

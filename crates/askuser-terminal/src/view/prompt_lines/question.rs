@@ -179,6 +179,9 @@ impl<'a> Composer<'a, '_> {
             && (typing || !note.is_empty())
         {
             self.field(self.label_column(), "Note: ", note, typing);
+            if let Some(hint) = self.prompt.note_hint(row) {
+                self.paragraph(self.label_column(), hint, Role::Muted);
+            }
         }
         self.lines.rows.push(start..self.lines.body.len());
         if row < entry.other_row() {

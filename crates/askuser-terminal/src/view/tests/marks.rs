@@ -53,6 +53,30 @@ fn what_somebody_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_option
 }
 
 #[test]
+fn whoever_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
+    let typing = |purpose, script: &str| {
+        let request = Request::new(RequestKey::new("s", "1").for_purpose(purpose), of("Run it?", "Go"));
+        let mut prompt = Prompt::of(&request, Duration::ZERO);
+        for event in events(script) {
+            press(&mut prompt, event, Duration::from_secs(1), (100, 24));
+        }
+        shown(&prompt, (100, 24)).join("\n")
+    };
+    let (yes, no) = ("nin a branch", "<down>nnever");
+    let run = "Note: in a branch\n│      With a note it does not run yet: the agent reads the note and may ask again";
+    let screen = typing(Purpose::Permission, yes);
+    assert!(screen.contains(run), "{screen}");
+    // It stays for as long as the note does.
+    let screen = typing(Purpose::Permission, &format!("{yes}<enter>"));
+    assert!(screen.contains(run), "{screen}");
+    let screen = typing(Purpose::Plan, yes);
+    assert!(screen.contains("With a note it is not approved yet: the agent reads the note"), "{screen}");
+    for screen in [typing(Purpose::Permission, no), typing(Purpose::Question, yes), typing(Purpose::Permission, "")] {
+        assert!(!screen.contains("With a note"), "{screen}");
+    }
+}
+
+#[test]
 fn a_prompt_without_a_markdown_parser_is_not_used_for_lists_code_blocks_and_previews() {
     for text in ["a\n- b", "a\n* b", "1. a", "a\n2) b", "```\na\n```", "~~~\na\n~~~"] {
         assert!(crate::needs_markdown(&of(text, "x")), "{text:?}");

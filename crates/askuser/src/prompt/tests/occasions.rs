@@ -179,6 +179,20 @@ fn a_prompt_takes_everything_from_its_request() {
 }
 
 #[test]
+fn a_note_beside_a_yes_is_said_to_hold_it_up_and_one_beside_a_no_is_not() {
+    for (purpose, says) in [
+        (Purpose::Question, None),
+        (Purpose::Permission, Some("With a note it does not run yet: the agent reads the note and may ask again")),
+        (Purpose::Plan, Some("With a note it is not approved yet: the agent reads the note and may ask again")),
+    ] {
+        let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), database());
+        let prompt = Prompt::of(&request, Duration::ZERO);
+        // Two that agree, one that refuses, Other.
+        assert_eq!([0, 1, 2, 3].map(|row| prompt.note_hint(row)), [says, says, None, None], "{purpose:?}");
+    }
+}
+
+#[test]
 fn a_question_or_a_row_that_is_not_there_has_nothing() {
     let prompt = play(Prompt::new(database(), ARMED), "nfor now<enter><enter>").prompt;
     assert_eq!((prompt.answer(0).is_some(), prompt.answer(1)), (true, None));

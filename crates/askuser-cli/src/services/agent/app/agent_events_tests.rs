@@ -116,6 +116,21 @@ fn a_refusal_is_told_once() {
 }
 
 #[test]
+fn a_yes_with_a_note_is_told_as_what_it_came_to() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
+        .titled("Write", "Not run yet")
+        .with_details(json!({"permission": {}}));
+    let shown = agent_event(&mut state, result("1", "Write", noted), 3);
+    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not run yet"), 0));
+}
+
+#[test]
 fn a_subagents_question_is_told_with_whose_it_is() {
     let mut state = working();
     agent_event(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);

@@ -229,10 +229,11 @@ fn was_refused(result: &ToolResult) -> bool {
 
 /// How a call failed, where there is a short word for it.
 fn ending(result: &ToolResult) -> Option<String> {
+    let metadata = result.metadata.as_ref()?;
     if was_refused(result) {
-        return Some("not allowed".to_owned());
+        return Some(sanitize::line(metadata.subtitle.as_deref().unwrap_or("not allowed")).to_lowercase());
     }
-    let details = result.metadata.as_ref()?.details.as_ref()?;
+    let details = metadata.details.as_ref()?;
     match (details["exit_code"].as_i64(), details["signal"].as_i64()) {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("exit code {code}")),

@@ -1,0 +1,296 @@
+//! A permission: may this run? The question, what can be answered and what an answer means stand here and nowhere else, for
+//! every asker: our own agent, the permission tool of an MCP client, the hook of another agent.
+//!
+//! Two rules hold for a permission and for the approval of a plan:
+//! - Only a person's own choice agrees; [`MayPermit`] has the one exception.
+//! - A note beside a yes may be a condition, which no program can check: nothing runs, the model reads it and may call again.
+
+use crate::input::QuestionInput;
+use crate::limits::Limits;
+use crate::outcome::{Answer, Status};
+use crate::question::{Question, QuestionSet};
+use crate::request::{Context, Purpose};
+use crate::resolution::{Resolution, Via};
+use crate::rules::Rules;
+use crate::violation::Violations;
+use serde_json::{Map, Value};
+use std::convert::Infallible;
+
+/// The question whether a tool may run. `R` is a rule that its asker keeps; most keep none, and cannot be told "always".
+///
+/// ```
+/// use askuser::permission::{MayPermit, Permission, Verdict, verdict};
+/// use askuser::{Outcome, Via};
+///
+/// let set = Permission::to_use("Bash").question_set()?;
+/// let chosen = |row, note: Option<&str>| set.questions()[0].answer(&[row], None, note.map(str::to_owned));
+/// let said = |answer| Outcome::answered(&set, Vec::from_iter(answer)).map(|outcome| outcome.through(Via::Inbox));
+/// assert_eq!(verdict(&set, &said(chosen(0, None))?, MayPermit::Person), Verdict::Agreed(0));
+/// let note = said(chosen(0, Some("in a branch")))?;
+/// assert_eq!(verdict(&set, &note, MayPermit::Person), Verdict::Conditional { note: "in a branch".into() });
+/// # Ok::<(), askuser::Violations>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Permission<R = Infallible> {
+    tool: String,
+    question: String,
+    always: Vec<Always<R>>,
+}
+
+/// What is allowed from now on: the rule, the end of its label, and what it means.
+#[derive(Clone, Debug)]
+struct Always<R> {
+    rule: R,
+    words: String,
+    meaning: String,
+}
+
+/// What can be chosen.
+enum Offer<'a, R> {
+    AllowOnce,
+    AlwaysAllow(&'a Always<R>),
+    Refuse,
+}
+
+const ALLOW_ONCE: &str = "Allow once";
+const ALWAYS_ALLOW: &str = "Always allow";
+const REFUSE: &str = "Don't run it";
+
+/// What heads no question of a model, beside the names of tools: it would read like a permission.
+pub const RESERVED_HEADERS: [&str; 6] = [FORMER_HEADER, "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
+
+/// How earlier versions headed a permission whatever its tool, and answers files may still do.
+pub(crate) const FORMER_HEADER: &str = "Permission";
+
+/// What earlier versions called an option of a permission, and answers files may still do.
+pub(crate) fn former_label(question: &Question, option: usize) -> Option<&'static str> {
+    match question.options().len() - option {
+        1 => Some("Deny"),
+        _ if option == 0 => Some("Allow"),
+        _ => None,
+    }
+}
+
+impl<R> Offer<'_, R> {
+    fn label(&self) -> String {
+        match self {
+            Offer::AllowOnce => ALLOW_ONCE.to_owned(),
+            Offer::AlwaysAllow(always) => format!("{ALWAYS_ALLOW} {}", always.words),
+            Offer::Refuse => REFUSE.to_owned(),
+        }
+    }
+
+    fn meaning(&self) -> &str {
+        match self {
+            Offer::AllowOnce => "This time only",
+            Offer::AlwaysAllow(always) => &always.meaning,
+            Offer::Refuse => "A note or Other says what to do instead",
+        }
+    }
+}
+
+impl Permission {
+    /// A tool of somebody else's agent; [`what_would_run`] is shown with the question.
+    pub fn to_use(tool: &str) -> Permission {
+        Permission::new(tool, format!("Run {tool} with this input?"))
+    }
+}
+
+impl<R> Permission<R> {
+    /// This question about a tool.
+    pub fn new(tool: &str, question: impl Into<String>) -> Permission<R> {
+        let question = question.into();
+        // The header may have no room for all of the name.
+        let is_named = header(tool) == tool || question.contains(tool);
+        let question = if is_named { question } else { format!("{tool}: {question}") };
+        Permission { tool: tool.to_owned(), question, always: Vec::new() }
+    }
+
+    /// Offers to allow more than this once: `Always allow WORDS`. What a label has no room for is not offered.
+    #[must_use]
+    pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
+        let meaning = meaning.chars().take(Limits::DEFAULT.description_chars().max).collect();
+        let always = Always { rule, words: words.into(), meaning };
+        if Offer::AlwaysAllow(&always).label().chars().count() <= Limits::DEFAULT.label_chars().max {
+            self.always.push(always);
+        }
+        self
+    }
+
+    /// In the order in which they are shown: the last refuses.
+    fn offers(&self) -> impl Iterator<Item = Offer<'_, R>> {
+        [Offer::AllowOnce].into_iter().chain(self.always.iter().map(Offer::AlwaysAllow)).chain([Offer::Refuse])
+    }
+
+    /// The question as it is asked.
+    ///
+    /// # Errors
+    /// Where it cannot be shown whole.
+    pub fn question_set(&self) -> Result<QuestionSet, Violations> {
+        let question = QuestionInput::new(&self.question, header(&self.tool));
+        let question = self.offers().fold(question, |question, offer| question.option(offer.label(), offer.meaning()));
+        QuestionSet::new([question], &Rules::strict())
+    }
+
+    /// The rule that was agreed to, of those that are offered here; none where it is this once. `set` is the question as it
+    /// was put: an earlier version may have offered something else.
+    pub fn rule(&self, set: &QuestionSet, agreed: usize) -> Option<&R> {
+        let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
+        match self.offers().find(|offer| offer.label() == shown)? {
+            Offer::AlwaysAllow(Always { rule, .. }) => Some(rule),
+            Offer::AllowOnce | Offer::Refuse => None,
+        }
+    }
+}
+
+/// How a permission is headed: by its tool, as far as there is room.
+pub fn header(tool: &str) -> &str {
+    let end = tool.char_indices().nth(Limits::DEFAULT.header_chars().max).map_or(tool.len(), |(end, _)| end);
+    &tool[..end]
+}
+
+/// What a call of another agent's tool would do: a command as it is typed, if nothing else that matters comes with it; else
+/// all of the input.
+pub fn what_would_run(tool: &str, input: &Value) -> Context {
+    /// The fields that do not change what a command does.
+    const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
+    let is_plain = |fields: &Map<String, Value>| fields.keys().all(|name| HARMLESS.contains(&name.as_str()));
+    match (tool, input["command"].as_str(), input.as_object()) {
+        ("Bash", Some(command), Some(fields)) if is_plain(fields) => Context::command(command),
+        _ => Context::tool_input(format!("{input:#}")),
+    }
+}
+
+/// Whose word agrees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MayPermit {
+    /// A person's own choice, and nothing else.
+    #[default]
+    Person,
+    /// That, or answers written beforehand that the person named with the very command that runs the agent.
+    PersonOrAnswers,
+}
+
+impl MayPermit {
+    /// Whether it agrees if it came through this. A rule never does.
+    pub(crate) fn covers(self, via: Option<Via>) -> bool {
+        match via {
+            Some(Via::AnswersFile) => self == MayPermit::PersonOrAnswers,
+            via => via.is_some_and(Via::is_a_person),
+        }
+    }
+}
+
+/// What came of asking somebody to agree to something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict<T> {
+    /// They agreed to this, and said nothing beside it.
+    Agreed(T),
+    /// They would agree, and noted something that may be a condition.
+    Conditional {
+        /// What they noted.
+        note: String,
+    },
+    /// They said no.
+    Refused {
+        /// What they said with it.
+        words: Option<String>,
+    },
+    /// They want to talk first.
+    Discuss {
+        /// What they said.
+        words: Option<String>,
+    },
+    /// They closed the question without an answer.
+    Dismissed,
+    /// Nobody answered in time.
+    TimedOut,
+    /// No person was asked, and nothing else agrees.
+    NotAsked {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Reads what came of a permission or of a plan: by the index of the option that agrees. `set` is the question as it was put,
+/// maybe by an earlier version under other labels: every option agrees but the last.
+pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit) -> Verdict<usize> {
+    let outcome = resolution.outcome();
+    let (question, answer) = match (outcome.status(), set.questions(), outcome.answers()) {
+        (Status::Answered, [question], [answer]) => (question, answer),
+        (Status::Answered | Status::Cancelled, ..) => return Verdict::Dismissed,
+        (Status::Declined { reason }, ..) => return Verdict::Refused { words: reason.clone() },
+        (Status::Discuss { message }, ..) => return Verdict::Discuss { words: message.clone() },
+        (Status::TimedOut, ..) => return Verdict::TimedOut,
+        (Status::Unavailable { reason }, ..) => return Verdict::NotAsked { reason: reason.clone() },
+    };
+    let agreed = agreed(question, answer).filter(|_| may_permit.covers(resolution.via()));
+    match (agreed, &answer.note) {
+        (Some(option), None) => Verdict::Agreed(option),
+        (agreed, note) if !resolution.is_a_persons() => {
+            let would = if agreed.is_some() { "would agree" } else { "do not agree" };
+            let note = note.as_ref().map(|note| format!("; their note: {note}")).unwrap_or_default();
+            Verdict::NotAsked { reason: format!("answers that were written beforehand {would}{note}") }
+        }
+        (Some(_), Some(note)) => Verdict::Conditional { note: note.clone() },
+        (None, note) => {
+            let words: Vec<&str> = answer.custom_input.iter().chain(note).map(String::as_str).collect();
+            Verdict::Refused { words: (!words.is_empty()).then(|| words.join("\n")) }
+        }
+    }
+}
+
+/// The option with which an answer agrees, if it does. Typed words agree to nothing, whatever they say.
+pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
+    let options = question.options();
+    let [label] = &answer.selected_options[..] else { return None };
+    let option = options.iter().position(|option| option.label_verbatim() == label)?;
+    (option + 1 < options.len()).then_some(option)
+}
+
+impl<T> Verdict<T> {
+    /// What the model reads of a call that did not run; `None` where it may.
+    pub fn refusal(&self) -> Option<String> {
+        let words =
+            |words: &Option<String>| words.as_ref().map(|words| format!(" Their words: {words}")).unwrap_or_default();
+        Some(match self {
+            Verdict::Agreed(_) => return None,
+            Verdict::Conditional { note } => format!(
+                "Not run: the user would allow this, and noted: {note}\nThe note may be a condition, so nothing has run yet. \
+                 Keep to it, and call again if you still need to: the user is asked again."
+            ),
+            Verdict::Refused { words: said } => format!("The user did not allow this.{}", words(said)),
+            Verdict::Discuss { words: said } => format!(
+                "Not run: the user wants to talk about it first.{} Reply to them before you go on.",
+                words(said)
+            ),
+            Verdict::Dismissed => {
+                "Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into()
+            }
+            Verdict::TimedOut => "Not run: the time for permission ran out. Silence is not consent.".into(),
+            Verdict::NotAsked { reason } => {
+                format!("Not run: this needs the user's permission, and nobody was asked ({reason}).")
+            }
+        })
+    }
+}
+
+impl Purpose {
+    /// Whether a person agrees to something that then happens.
+    pub(crate) fn asks_to_agree(self) -> bool {
+        matches!(self, Purpose::Permission | Purpose::Plan)
+    }
+
+    /// What a person reads while they note something beside a yes.
+    pub fn note_hint(self) -> Option<&'static str> {
+        match self {
+            Purpose::Permission => Some("With a note it does not run yet: the agent reads the note and may ask again"),
+            Purpose::Plan => Some("With a note it is not approved yet: the agent reads the note and may ask again"),
+            Purpose::Question | Purpose::Choice => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "permission_tests.rs"]
+mod tests;
