@@ -16,13 +16,15 @@ const MIN_BYTES: usize = 8;
 #[derive(Clone)]
 pub struct Secrets {
     withheld: Vec<String>,
+    /// Variables that commands get all the same.
+    passed: Vec<(String, String)>,
     values: Vec<String>,
 }
 
 impl Secrets {
     /// No keys.
     pub fn none() -> Secrets {
-        Secrets { withheld: Vec::new(), values: Vec::new() }
+        Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
     /// The keys in these variables. Commands do not get the variables, but for those that are `passed`.
@@ -33,10 +35,10 @@ impl Secrets {
     ) -> Secrets {
         let mut secrets = Secrets::none();
         for variable in variables {
-            if let Some(value) = environment(variable).map(|value| value.trim().to_owned()) {
-                secrets.values.extend(Some(value).filter(|value| value.len() >= MIN_BYTES));
-            }
-            secrets.withhold(variable, passed);
+            let value = environment(variable);
+            let key = value.as_ref().map(|value| value.trim().to_owned());
+            secrets.values.extend(key.filter(|key| key.len() >= MIN_BYTES));
+            secrets.withhold(variable, value, passed);
         }
         secrets.longest_first()
     }
@@ -55,14 +57,15 @@ impl Secrets {
             let password = user.split_once(':').map_or(user, |(_, password)| password);
             let secret = [user, password].into_iter().filter(|value| value.len() >= MIN_BYTES);
             self.values.extend(secret.map(str::to_owned));
-            self.withhold(variable, passed);
+            self.withhold(variable, Some(address.clone()), passed);
         }
         self.longest_first()
     }
 
-    fn withhold(&mut self, variable: &str, passed: &[String]) {
-        if !passed.iter().any(|passed| passed == variable) {
-            self.withheld.push(variable.to_owned());
+    fn withhold(&mut self, variable: &str, value: Option<String>, passed: &[String]) {
+        match passed.iter().any(|passed| passed == variable) {
+            true => self.passed.extend(value.map(|value| (variable.to_owned(), value))),
+            false => self.withheld.push(variable.to_owned()),
         }
     }
 
@@ -73,8 +76,13 @@ impl Secrets {
     }
 
     /// The variables that commands do not get.
-    pub(crate) fn withheld(&self) -> &[String] {
+    pub fn withheld(&self) -> &[String] {
         &self.withheld
+    }
+
+    /// The variables that commands get all the same, wherever this process has them from.
+    pub(crate) fn passed(&self) -> &[(String, String)] {
+        &self.passed
     }
 
     /// A result without the keys.

@@ -10,6 +10,8 @@ pub mod ask_here;
 #[doc(hidden)]
 pub mod config;
 #[doc(hidden)]
+pub mod environment;
+#[doc(hidden)]
 pub mod failure;
 #[doc(hidden)]
 pub mod hook_event;

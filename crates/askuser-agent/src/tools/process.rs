@@ -67,6 +67,7 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
             .env("PAGER", "cat")
             .env("GIT_PAGER", "cat");
         context.shared.secrets.withheld().iter().for_each(|variable| _ = command.env_remove(variable));
+        command.envs(context.shared.secrets.passed().iter().map(|(name, value)| (name, value)));
     });
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessSession);

@@ -106,7 +106,7 @@ impl Layers {
 
     /// The same for whoever looks at the settings: a broken file does not hide the rest.
     pub fn inspect(args: &ArgMatches) -> Layers {
-        let environment = |name: &str| std::env::var(name).ok();
+        let environment = crate::environment::variable;
         let (project, warning) = project_file_here();
         let mut layers = Layers::lay(&Sources {
             user: user_file(environment),

@@ -27,6 +27,10 @@ fn run() -> Result<u8, Failure> {
     let mut words = std::env::args_os().skip(1).peekable();
     match words.peek().and_then(|word| word.to_str()) {
         Some("agent") => agent::run(words),
+        Some(agent::keys::WITH_KEYS) => {
+            agent::keys::take_up(words.nth(1))?;
+            agent::run_with_keys(words)
+        }
         Some("ask") => inbox::ask::run(words),
         Some("inbox") => inbox::list::run(words),
         Some("hook") => {

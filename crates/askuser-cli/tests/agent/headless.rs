@@ -281,6 +281,30 @@ fn a_command_that_prints_the_keys_prints_nothing() {
     assert!(run(&["--pass-env", "ANTHROPIC_API_KEY"]).contains("<[key removed]>"), "the command was given the key");
 }
 
+/// Only root reads the environment of a process that keeps its memory to itself; for others this holds anyway.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
+    let place = Place::new();
+    // The parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
+    let command = "agent=$(cut -d' ' -f4 /proc/$PPID/stat); tr '\\0' '\\n' </proc/$agent/environ | rev; \
+                   cat <&$(tr '\\0' '\\n' </proc/$agent/cmdline | sed -n 3p) | rev; echo \"<$OPENAI_API_KEY>\" | rev; true";
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let mut agent =
+        place.agent(&script, &["-p", "hi", "--permissions", "allow", "--pass-env", "OPENAI_API_KEY,ASKUSER_BASE_URL"]);
+    agent.env("ANTHROPIC_API_KEY", "sk-ant-very-secret").env("OPENAI_API_KEY", "passed-on-purpose");
+    agent.env("ANTHROPIC_BASE_URL", "https://me:password-very-secret@localhost").env("KEPT", "as-it-was");
+    let (code, _, stderr) = output(&mut agent);
+    assert_eq!(code, 0, "{stderr}");
+    let text = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
+    let backwards = |text: &str| text.chars().rev().collect::<String>();
+    assert!(!text.contains(&backwards("very-secret")), "{text}");
+    assert_eq!(text.matches(&backwards("passed-on-purpose")).count(), 1, "to the command, and only there: {text}");
+    if rustix::process::geteuid().is_root() {
+        assert!(text.contains(&backwards("KEPT=as-it-was")), "it could not be looked at: {text}");
+    }
+}
+
 #[test]
 fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
     let place = Place::new();

@@ -4,6 +4,7 @@ mod allowed;
 pub(crate) mod announce;
 mod app;
 mod headless;
+pub(crate) mod keys;
 mod models;
 mod permissions_command;
 mod protocol;
@@ -20,6 +21,7 @@ use askuser_agent::{
 };
 use askuser_cli::args;
 use askuser_cli::config::{Layers, Permit, Settings};
+use askuser_cli::environment;
 use askuser_cli::failure::{self, Failure, reason};
 use askuser_cli::source;
 use askuser_cli::surfaces::Surfaces;
@@ -32,6 +34,13 @@ use std::sync::Arc;
 
 /// What `askuser agent` does; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let words: Vec<OsString> = words.collect();
+    keys::take_out_of_environment(&secrets(&[]), &words)?;
+    run_with_keys(words.into_iter())
+}
+
+/// The same where the keys are not in the environment any more.
+pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let command = args::agent().name("askuser").bin_name("askuser agent").version(env!("CARGO_PKG_VERSION"));
     let args = command.try_get_matches_from(words).map_err(|error| usage::failure("askuser agent", &error))?;
     match args.subcommand() {
@@ -82,7 +91,7 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .with_permissions(permissions)
         .allowing(folders)
         .protecting(session::protected().into_iter().chain(inbox::files(&settings)).collect())
-        .keeping_from_tools(secrets(&settings))
+        .keeping_from_tools(secrets(&settings.pass_env))
         .supervised_by(supervisor())
         .with_deadline(settings.timeout)
         .with_context_window(settings.context_window)
@@ -126,17 +135,16 @@ fn supervisor() -> Vec<OsString> {
 }
 
 /// The keys of all providers, whichever is used, and the passwords in their addresses.
-fn secrets(settings: &Settings) -> Secrets {
-    let environment = |name: &str| std::env::var(name).ok();
+fn secrets(passed: &[String]) -> Secrets {
     let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
-    Secrets::in_variables(provider::key_variables(), environment, &settings.pass_env).and_in_addresses(
+    Secrets::in_variables(provider::key_variables(), environment::variable, passed).and_in_addresses(
         addresses,
-        environment,
-        &settings.pass_env,
+        environment::variable,
+        passed,
     )
 }
 
-/// Commands run as the same user: they must not read the keys from this process's memory or its /proc/PID/environ.
+/// Commands run as the same user: they must not read the keys from this process's memory.
 fn keep_memory_private() {
     #[cfg(target_os = "linux")]
     {

@@ -4,6 +4,7 @@
 use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, Provider, ProviderConfig};
 use askuser_agent::{Model, RecordedModel};
 use askuser_cli::config::{self, BaseUrl, Layers, Settings};
+use askuser_cli::environment;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::json::harmless;
 use askuser_cli::result::write;
@@ -97,7 +98,6 @@ impl Models {
     }
 
     fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
-        let environment = |name: &str| std::env::var(name).ok();
         let effort = self.settings.effort.map(|effort| match effort {
             config::Effort::Low => Effort::Low,
             config::Effort::Medium => Effort::Medium,
@@ -107,7 +107,7 @@ impl Models {
             base_url: self.base_url(provider_of(name))?,
             max_tokens: self.settings.max_tokens,
             effort,
-            ..ProviderConfig::new(&environment)
+            ..ProviderConfig::new(&environment::variable)
         };
         provider::connect(name, &config).map_err(Failure::new)
     }
@@ -122,12 +122,11 @@ impl Models {
 
     /// What a provider offers, the newest first.
     pub(crate) async fn list(&self, provider: &Provider) -> Result<Vec<ModelInfo>, Failure> {
-        let environment = |name: &str| std::env::var(name).ok();
         let config = ProviderConfig {
             base_url: self.base_url(provider.name)?,
             connect_timeout: LIST_TIMEOUT,
             idle_timeout: LIST_TIMEOUT,
-            ..ProviderConfig::new(&environment)
+            ..ProviderConfig::new(&environment::variable)
         };
         provider::list_models(provider, &config).await.map_err(|error| {
             Failure::new(format!("cannot tell which models {} has: {error}", provider.name))
@@ -152,7 +151,7 @@ fn provider_of(name: &str) -> &str {
 
 /// The hosted providers whose key is in the environment, with its variable, in the order of the table.
 fn providers_with_key() -> impl Iterator<Item = (&'static Provider, &'static str)> {
-    let is_set = |variable: &&&str| std::env::var(variable).is_ok_and(|value| !value.trim().is_empty());
+    let is_set = |variable: &&&str| environment::variable(variable).is_some_and(|value| !value.trim().is_empty());
     let mut seen = Vec::new();
     provider::PROVIDERS.iter().filter(|provider| provider.needs_key).filter_map(move |provider| {
         let variable = *provider.key_variables.iter().find(is_set)?;

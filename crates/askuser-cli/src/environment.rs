@@ -1,0 +1,17 @@
+//! The environment of this process, with the secrets that were taken out of it.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+static TAKEN_OUT: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// What a variable is set to, also if it has been taken out of the environment.
+pub fn variable(name: &str) -> Option<String> {
+    let taken_out = TAKEN_OUT.get().and_then(|variables| variables.get(name).cloned());
+    taken_out.or_else(|| std::env::var(name).ok())
+}
+
+/// Variables that this process was started without, so that they cannot be read from outside. Once, before anything asks for one.
+pub fn know_taken_out(variables: BTreeMap<String, String>) {
+    let _ = TAKEN_OUT.set(variables);
+}
