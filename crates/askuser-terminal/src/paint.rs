@@ -11,7 +11,7 @@ mod resize;
 
 use crate::environment::encode;
 use askuser::exact::Charset;
-use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
+use cells::{Row, begins_cell, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
 use pen::{PLAIN, Pen};
 use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
@@ -231,11 +231,6 @@ impl Painter {
             }
             x = end;
         }
-        // The second half of a wide character.
-        if stale > x {
-            self.move_to(y, x as u16);
-            self.clear_row();
-        }
     }
 
     /// Clears the row from here on.
@@ -249,7 +244,8 @@ impl Painter {
     fn bridge(&mut self, row: &[Cell], y: u16, x: u16) {
         // From further right the row's start is nearer.
         let from = self.column.filter(|here| *here <= x || here - x <= x).unwrap_or(0);
-        if from < x {
+        // In the middle of a wide character there is nothing to rewrite: a blank there would take its other half away.
+        if from < x && begins_cell(row, usize::from(from)) {
             let gap = &row[usize::from(from)..usize::from(x)];
             if gap.len() <= 3 && gap.iter().all(|cell| self.is_free(cell)) {
                 self.move_to(y, from);

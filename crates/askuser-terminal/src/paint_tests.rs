@@ -226,6 +226,52 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
     })
 }
 
+/// Paints one frame over another; the second is what is seen.
+#[track_caller]
+fn check_repainted(before: Vec<Line<'static>>, after: Vec<Line<'static>>, columns: u16) {
+    let (mut terminal, mut painter) = (Terminal::with_lines_above(0), Painter::new(Charset::Utf8));
+    for lines in [before, after] {
+        let frame = Frame { lines, columns, caret: None };
+        terminal.paint(&mut painter, &frame);
+        terminal.assert_shows_frame(&frame);
+    }
+}
+
+#[test]
+fn a_change_right_behind_a_wide_character_does_not_take_half_of_it_away() {
+    let lines = |first: &'static str, style: Style| {
+        let wide = Span::styled("語\u{3099}", Style::new().fg(Color::Indexed(105)));
+        vec![Line::raw(first), Line::from(vec![Span::raw("~"), wide, Span::styled("a", style)])]
+    };
+    // The cursor comes from the column of the other half.
+    check_repainted(lines("", Style::new()), lines(" a", Style::new().fg(Color::Indexed(105))), 7);
+}
+
+#[test]
+fn no_half_of_a_wide_character_stays() {
+    let wide = ["世", "~世", "~世界", "世~界", "~界界"];
+    let narrow = ["a", "~a", "~ab", "~世", "a世b", "~a界", "ab界", "~界"];
+    for (before, after) in wide.iter().flat_map(|before| narrow.iter().map(move |after| (*before, *after))) {
+        for columns in 2..8 {
+            check_repainted(vec![Line::raw(before)], vec![Line::raw(after)], columns);
+            check_repainted(vec![Line::raw(after)], vec![Line::raw(before)], columns);
+        }
+    }
+}
+
+#[test]
+fn what_the_other_half_of_a_wide_character_covered_is_drawn_again() {
+    // This terminal clears the other half by itself; not every one does.
+    for (before, after, bytes) in [("世~", "a ~", "a "), ("世界~", "a世 ~", "a世 "), ("~世|", "~a |", "a ")] {
+        let mut painter = Painter::new(Charset::Utf8);
+        painter.paint(&[Line::raw(before)], 40, None);
+        painter.take();
+        painter.paint(&[Line::raw(after)], 40, None);
+        let written = String::from_utf8(painter.take()).expect("UTF-8");
+        assert!(written.contains(bytes), "{before} to {after}: {written:?}");
+    }
+}
+
 // ---- what holds for all frames ----
 
 proptest! {

@@ -242,6 +242,35 @@ fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+#[test]
+fn no_scalar_that_may_be_ignored_comes_through() {
+    // Default_Ignorable_Code_Point but the joiners and the presentation selectors, and interlinear annotation.
+    let ranges = [
+        '\u{ad}'..='\u{ad}',
+        '\u{34f}'..='\u{34f}',
+        '\u{61c}'..='\u{61c}',
+        '\u{115f}'..='\u{1160}',
+        '\u{17b4}'..='\u{17b5}',
+        '\u{180b}'..='\u{180f}',
+        '\u{200b}'..='\u{200b}',
+        '\u{200e}'..='\u{200f}',
+        '\u{202a}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}',
+        '\u{3164}'..='\u{3164}',
+        '\u{fe00}'..='\u{fe0d}',
+        '\u{feff}'..='\u{feff}',
+        '\u{ffa0}'..='\u{ffa0}',
+        '\u{fff0}'..='\u{fffb}',
+        '\u{1bca0}'..='\u{1bca3}',
+        '\u{1d173}'..='\u{1d17a}',
+        '\u{e0000}'..='\u{e0fff}',
+    ];
+    for c in ranges.into_iter().flatten() {
+        check_both(&format!("a{c}b ❤{c}"), "ab ❤");
+        check_both(&c.to_string(), "");
+    }
+}
+
 /// Text made of what attackers and languages use, so that rules meet each other often.
 pub(crate) fn nasty_text() -> impl Strategy<Value = String> {
     const PIECES: &str = "\x1b|\x1b[|\x1b]|\x1bP|\x1b\\|\x07|\u{9b}|\u{9c}|\u{9d}|\u{90}|31m|0;t|\x18|\r|\n|\r\n|\

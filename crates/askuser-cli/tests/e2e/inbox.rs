@@ -44,6 +44,19 @@ pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
     }
 }
 
+/// Waits until a process waits for the only question that is pending. One that was left is pending as well.
+pub(crate) fn attended(stage: &Stage) -> Value {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let question = pending(stage, 1).remove(0);
+        if question["asker"]["waits"] == true {
+            return question;
+        }
+        assert!(Instant::now() < deadline, "nobody waits: {question}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 pub(crate) fn id(question: &Value) -> &str {
     question["id"].as_str().unwrap()
 }

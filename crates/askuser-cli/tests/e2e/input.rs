@@ -369,9 +369,12 @@ fn the_terminal_does_not_look_closed_while_questions_are_handed_over() {
         "options": [{"label": "A", "description": "a", "preview": "x"}, {"label": "B", "description": "b"}]});
     let stage = Stage::new()
         .file("in.json", serde_json::json!({"questions": [question]}).to_string())
-        .file("askuser-services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\nexit 0\n");
-    std::fs::copy(env!("CARGO_BIN_EXE_askuser"), stage.path("askuser")).expect("a copy");
-    let ended = stage.shell("chmod +x askuser-services; exec ./askuser ask - <in.json >out 2>err").finish();
+        .file("services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\nexit 0\n");
+    // Copied by the shell: a file that this process writes is open in whatever the other tests start meanwhile, until that
+    // has become its own program, and an open file cannot be run.
+    let copied = format!("cp '{}' askuser; cp services askuser-services", env!("CARGO_BIN_EXE_askuser"));
+    let ended =
+        stage.shell(&format!("{copied}; chmod +x askuser-services; exec ./askuser ask - <in.json >out 2>err")).finish();
     assert_eq!(ended.code, Some(0));
     let open = stage.read("open");
     assert!(open.lines().any(|file| file.starts_with("/dev/tty") || file.starts_with("/dev/pts/")), "{open}");

@@ -1,6 +1,6 @@
 //! `askuser mcp`: the real process at the other end of two pipes, and a person who answers from another one.
 
-use crate::inbox::{id, pending, run};
+use crate::inbox::{attended, id, pending, run};
 use crate::terminal::{PATIENCE, Stage};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn a_server_ends_cleanly_however_it_is_told_to_and_its_question_stays() {
     for signal in [None, Some(Signal::INT), Some(Signal::TERM)] {
         let mut client = Client::start(&stage, &[]);
         client.ask(1);
-        let question = pending(&stage, 1).remove(0);
+        let question = attended(&stage);
         match signal {
             Some(signal) => client.signal(signal),
             None => client.write = None,

@@ -280,19 +280,23 @@ fn narrower_while_a_command_writes_leaves_no_rows_of_what_it_showed() {
     let command = "for i in 1 2 3 4 5 6; do echo out $i; done; read line < go";
     let turns = serde_json::json!([{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "Over."}]);
     let script = serde_json::json!({"prompt": "go", "turns": turns});
+    // With every wrapped row tmux pushes one into its history, from where nothing comes back: there has to be enough above.
     let start = format!(
-        "mkfifo go; echo '{}' >script.json; askuser agent --script script.json --permissions allow; exec sleep 60",
+        "seq 40; mkfifo go; echo '{}' >script.json; askuser agent --script script.json --permissions allow; exec sleep 60",
         script.to_string().replace('\'', "'\\''")
     );
     let Some(tmux) = Tmux::start(&start) else { return };
     tmux.wait_for("out 6");
     tmux.wait_for("Working");
-    for columns in [60, 45, 80, 50] {
+    for columns in [60, 45, 80] {
         tmux.resize(columns, 24);
+        // tmux tells the agent a quarter of a second later. Until then there is one of each row as well, so what is waited for
+        // is a box of this width.
+        let bottom = format!("╰{}╯", "─".repeat(usize::from(columns) - 3));
         tmux.wait_until(&format!("one of each row at {columns} columns"), |_| {
             let history = tmux.history();
             let once = |part: &str| history.matches(part).count() == 1;
-            once("● Bash") && once("out 6") && once("Working") && once("╭─") && once("╰─")
+            [&bottom, "● Bash", "out 6", "Working", "╭─", "╰─"].into_iter().all(once)
         });
     }
 }

@@ -42,6 +42,11 @@ pub(super) fn cells(line: &Line<'_>, columns: usize) -> Row {
     row
 }
 
+/// Whether a character begins in a column, rather than going on from the one before.
+pub(super) fn begins_cell(row: &[Cell], column: usize) -> bool {
+    !row[..column].iter().enumerate().any(|(x, cell)| x + usize::from(columns(cell)) > column)
+}
+
 /// The columns a row takes: its last character may be wider than one cell.
 pub(super) fn length(row: &[Cell]) -> u16 {
     row.len() as u16 + row.last().map_or(0, |cell| columns(cell) - 1)
