@@ -225,7 +225,7 @@ fn a_file_of_answers_permits_only_where_the_agents_own_command_names_it() {
         let ran = place.folder().join("made").exists();
         // Questions of the model are answered in either way.
         let expected =
-            if by == "flag" { (0, vec!["answered"; 2], true) } else { (3, vec!["answered", "unavailable"], false) };
+            if by == "flag" { (0, vec!["answered"; 3], true) } else { (3, vec!["answered", "unavailable"], false) };
         assert_eq!((code, statuses, ran), expected, "{by}: {stderr}");
     }
 }

@@ -217,7 +217,7 @@ fn listed(stage: &Stage) -> String {
     terminal.wait_for("┃   Don't run it");
     let rows = terminal.rows();
     // The question stands below, behind the same bar.
-    let end = rows.iter().position(|row| row.starts_with("┃ May Claude Code")).expect("the question");
+    let end = rows.iter().position(|row| row.starts_with("┃ Run Bash with this input?")).expect("the question");
     behind_bars(&rows[..end], "┃", "╏")
 }
 

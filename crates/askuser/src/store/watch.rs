@@ -131,8 +131,9 @@ pub struct Watchers {
     all: Vec<WatchSender>,
     /// Most wait for one question each: however many there are, an event finds its own.
     of_one: HashMap<QuestionId, Vec<WatchSender>>,
-    /// How many were added since those that were dropped were forgotten.
+    /// How many were added since those that were dropped were forgotten, and how many were left then.
     added: usize,
+    left: usize,
 }
 
 impl Watchers {
@@ -144,7 +145,7 @@ impl Watchers {
     /// One more, that hears of this.
     pub fn add(&mut self, what: &Watched) -> Watch {
         self.added += 1;
-        if self.added > 2 * (CAPACITY + self.all.len() + self.of_one.len()) {
+        if self.added > CAPACITY + self.left {
             self.forget_closed();
         }
         let (sender, watch) = Watch::new();
@@ -185,6 +186,7 @@ impl Watchers {
     pub fn forget_closed(&mut self) {
         self.added = 0;
         self.keep(|watcher| !watcher.is_closed());
+        self.left = self.all.len() + self.of_one.values().map(Vec::len).sum::<usize>();
     }
 
     fn keep(&mut self, keep: impl Fn(&WatchSender) -> bool) {

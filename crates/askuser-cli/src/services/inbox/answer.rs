@@ -6,7 +6,7 @@ use super::{
 use askuser::policy::Policy;
 use askuser::prompt::Occasion;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Via, reply};
+use askuser::{AskError, Decision, Outcome, Purpose, Via, reply};
 use askuser_cli::config::Settings;
 use askuser_cli::failure::{self, Failure, exit};
 use askuser_cli::result::write;
@@ -95,6 +95,9 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
+    if matches!(question.request.key().purpose(), Purpose::Permission | Purpose::Plan) {
+        return Err(Failure::new("only a person gives permission or approves a plan, no file does"));
+    }
     let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };
     let unfit = |violations: askuser::Violations| Failure::new(format!("{file} does not fit: {violations}"));
     match policy.apply_to(&question.request).map_err(unfit)? {
