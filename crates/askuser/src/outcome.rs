@@ -22,9 +22,22 @@ pub struct Answer {
     /// What was typed under Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_input: Option<String>,
-    /// What the person added to their choice.
+    /// What the person added, as one text: the note on their only choice, or every note with the name of its option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The notes that `note` is made of, where they are not just the one on the only choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}
+
+/// What the person added to one row of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The option's label, verbatim; none for Other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+    /// What they typed.
+    pub text: String,
 }
 
 /// How asking ended.
