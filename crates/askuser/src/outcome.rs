@@ -216,19 +216,8 @@ impl Outcome {
         if let Some(via) = via {
             fields.insert("via".into(), via);
         }
-        match &self.status {
-            Status::Declined { reason: Some(reason) } | Status::Unavailable { reason } => {
-                fields.insert("reason".into(), reason.as_str().into());
-            }
-            Status::Discuss { message: Some(message) } => {
-                fields.insert("message".into(), message.as_str().into());
-            }
-            Status::Answered
-            | Status::Cancelled
-            | Status::Declined { reason: None }
-            | Status::Discuss { message: None }
-            | Status::TimedOut => {}
-        }
+        // And the words that came with it.
+        fields.extend(json!(self.status).as_object().cloned().unwrap_or_default());
         fields
     }
 }
