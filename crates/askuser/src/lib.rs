@@ -57,7 +57,7 @@ pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst
 pub use inbox::{Inbox, Keeping};
 pub use key::{Key, KeyCode, Mods};
 pub use limits::{Limits, LimitsError, Span};
-pub use outcome::{Answer, Outcome, Status};
+pub use outcome::{Answer, Note, Outcome, Status};
 pub use prompt::Prompt;
 pub use question::{Choice, Question, QuestionSet};
 pub use queue::{AnswerError, QuestionQueue, QueueEvent};

@@ -22,9 +22,22 @@ pub struct Answer {
     /// What was typed under Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_input: Option<String>,
-    /// What the person added to their choice.
+    /// What the person added, as one text: the note on their only choice, or every note with the name of its option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The notes that `note` is made of, where they are not just the one on the only choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}
+
+/// What the person added to one row of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// The option's label, verbatim; none for Other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub option: Option<String>,
+    /// What they typed.
+    pub text: String,
 }
 
 /// How asking ended.
@@ -203,19 +216,8 @@ impl Outcome {
         if let Some(via) = via {
             fields.insert("via".into(), via);
         }
-        match &self.status {
-            Status::Declined { reason: Some(reason) } | Status::Unavailable { reason } => {
-                fields.insert("reason".into(), reason.as_str().into());
-            }
-            Status::Discuss { message: Some(message) } => {
-                fields.insert("message".into(), message.as_str().into());
-            }
-            Status::Answered
-            | Status::Cancelled
-            | Status::Declined { reason: None }
-            | Status::Discuss { message: None }
-            | Status::TimedOut => {}
-        }
+        // And the words that came with it.
+        fields.extend(json!(self.status).as_object().cloned().unwrap_or_default());
         fields
     }
 }

@@ -6,7 +6,7 @@
 use crate::alike::{alike, is_other, reads_like};
 use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
 use crate::limits::{Limits, Span};
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::{Answer, Note, Outcome};
 use crate::repair;
 use crate::rules::{Faults, Rules};
 use crate::sanitize;
@@ -14,6 +14,7 @@ use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// One to four questions, asked together.
 ///
@@ -314,7 +315,41 @@ impl Question {
         }
         let note = note.filter(|text| !sanitize::is_blank(text));
         let (question, header) = (self.question.raw.clone(), self.header.raw.clone());
-        Some(Answer { question, header, selected_options, custom_input, note })
+        Some(Answer { question, header, selected_options, custom_input, note, notes: Vec::new() })
+    }
+
+    /// The same with notes by their row: an option, or Other after the last of them.
+    pub(crate) fn answer_with_notes(
+        &self,
+        picks: &[usize],
+        custom_input: Option<String>,
+        notes: &[(usize, &str)],
+    ) -> Option<Answer> {
+        let answer = self.answer(picks, custom_input, None)?;
+        let other = answer.custom_input.is_some().then_some(self.options.len());
+        let chosen: Vec<usize> = (0..self.options.len()).filter(|row| picks.contains(row)).chain(other).collect();
+        let note_on = |&(row, text): &(usize, &str)| Note {
+            option: self.options.get(row).map(|option| option.label.raw.clone()),
+            text: text.to_owned(),
+        };
+        Some(match notes {
+            [] => answer,
+            [(row, text)] if chosen == [*row] => Answer { note: Some((*text).to_owned()), ..answer },
+            _ => {
+                let name = |row: usize| self.options.get(row).map_or("Other", Choice::name);
+                let lines: Vec<String> = notes.iter().map(|(row, text)| format!("{}: {text}", name(*row))).collect();
+                let note = Some(sanitize::typed(&lines.join("\n")));
+                Answer { note, notes: notes.iter().map(note_on).collect(), ..answer }
+            }
+        })
+    }
+
+    /// The row that a note is on; `None` where there is no such option.
+    pub(crate) fn row_of(&self, note: &Note) -> Option<usize> {
+        match &note.option {
+            Some(label) => self.options.iter().position(|option| option.label.raw == *label),
+            None => Some(self.options.len()),
+        }
     }
 
     /// The answer in its canonical form, labels in the order of the question; `None`, with every reason in `bad`, where it
@@ -326,23 +361,39 @@ impl Question {
             let fact = format!("{:?} is not the header of its question", answer.header);
             bad.add(format!("{path}.header"), fact, format!("must be {:?}", self.header.raw));
         }
+        let not_an_option = |path: String, label: &str, bad: &mut Gathered| {
+            let names: Vec<String> = self.options.iter().map(|option| format!("{:?}", option.name())).collect();
+            bad.add(path, format!("{label:?} is not an option"), format!("must be one of {}", names.join(", ")));
+        };
         let mut picks = Vec::new();
         for (i, label) in answer.selected_options.iter().enumerate() {
             match self.options.iter().position(|option| option.label.raw == *label) {
                 Some(pick) => picks.push(pick),
-                None => {
-                    let names: Vec<String> = self.options.iter().map(|option| format!("{:?}", option.name())).collect();
-                    let limit = format!("must be one of {}", names.join(", "));
-                    bad.add(format!("{path}.selectedOptions[{i}]"), format!("{label:?} is not an option"), limit);
-                }
+                None => not_an_option(format!("{path}.selectedOptions[{i}]"), label, bad),
             }
         }
         check_typed(answer.custom_input.as_deref(), limits.typed_chars(), &format!("{path}.customInput"), bad);
-        check_typed(answer.note.as_deref(), self.note_chars(limits), &format!("{path}.note"), bad);
+        let (note_chars, mut notes) = (self.note_chars(limits), BTreeMap::new());
+        for (i, note) in answer.notes.iter().enumerate().filter(|(_, note)| !sanitize::is_blank(&note.text)) {
+            let path = format!("{path}.notes[{i}]");
+            check_typed(Some(&note.text), note_chars, &format!("{path}.text"), bad);
+            match self.row_of(note) {
+                None => not_an_option(format!("{path}.option"), note.option.as_deref().unwrap_or_default(), bad),
+                Some(row) if notes.contains_key(&row) => bad.add(path, "a second note on one option", "one is enough"),
+                Some(row) => _ = notes.insert(row, note.text.as_str()),
+            }
+        }
+        // Made of the notes, where there are any.
+        let note = answer.note.clone().filter(|_| notes.is_empty());
+        check_typed(note.as_deref(), note_chars, &format!("{path}.note"), bad);
         if bad.len() > before {
             return None;
         }
-        let checked = self.answer(&picks, answer.custom_input.clone(), answer.note.clone());
+        let custom_input = answer.custom_input.clone();
+        let checked = match note {
+            Some(_) => self.answer(&picks, custom_input, note),
+            None => self.answer_with_notes(&picks, custom_input, &Vec::from_iter(notes)),
+        };
         if checked.is_none() && picks.len() + usize::from(answer.custom_input.is_some()) > 1 {
             bad.add(path, "several choices", "this question takes one");
         } else if checked.is_none() {

@@ -798,6 +798,7 @@ fn check_answer(question: usize, labels: &[&str], typed: Option<&str>, admitted:
         selected_options: labels.iter().map(|label| (*label).to_owned()).collect(),
         custom_input: typed.map(str::to_owned),
         note: None,
+        notes: Vec::new(),
     };
     assert_eq!(set.admits(std::slice::from_ref(&answer)), admitted, "{answer:?}");
 }

@@ -4,11 +4,12 @@
 //! A reply from outside may claim things about itself (`via`, `by`); [`outcome`] leaves them to whoever receives it. Only what
 //! was stored by us is read with its provenance: [`resolution`].
 
-use crate::outcome::{Answer, Outcome, Status};
+use crate::outcome::{Answer, Note, Outcome, Status};
 use crate::question::{Question, QuestionSet, check_typed};
 use crate::resolution::{Resolution, Via};
 use crate::sanitize;
 use crate::violation::{Gathered, Violations};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// Reads `{status, answers, reason, message}`. Without a status it is `answered`. An answer belongs to the question or header
@@ -152,14 +153,12 @@ fn answer(question: &Question, value: &Value, path: &str, bad: &mut Gathered) ->
         }
     };
     let options = question.options();
-    let verbatim = |label: &Value| match label.as_str() {
-        Some(label) => {
-            let exact = options.iter().find(|option| option.label_verbatim() == label);
-            let named = exact.or_else(|| options.iter().find(|option| option.name() == label));
-            named.map_or(label, |option| option.label_verbatim()).to_owned()
-        }
-        None => label.to_string(),
+    let verbatim = |label: &str| {
+        let exact = options.iter().find(|option| option.label_verbatim() == label);
+        let named = exact.or_else(|| options.iter().find(|option| option.name() == label));
+        named.map_or(label, |option| option.label_verbatim()).to_owned()
     };
+    let selected = |label: &Value| label.as_str().map_or_else(|| label.to_string(), verbatim);
     let mut text = |field: &str| match &value[field] {
         Value::Null => None,
         Value::String(text) => Some(text.clone()).filter(|text| !sanitize::is_blank(text)),
@@ -169,12 +168,24 @@ fn answer(question: &Question, value: &Value, path: &str, bad: &mut Gathered) ->
         }
     };
     let (custom_input, note) = (text("customInput"), text("note"));
+    let notes = match &value["notes"] {
+        Value::Null => Ok(Vec::new()),
+        notes => Vec::<Note>::deserialize(notes),
+    };
+    let Ok(mut notes) = notes else {
+        bad.add(format!("{path}.notes"), "not a list of notes", "must be [{\"option\": a label, \"text\": …}]");
+        return None;
+    };
+    for option in notes.iter_mut().filter_map(|note| note.option.as_mut()) {
+        *option = verbatim(option);
+    }
     Some(Answer {
         question: question.text_verbatim().to_owned(),
         header: question.header_verbatim().to_owned(),
-        selected_options: labels.iter().map(verbatim).collect(),
+        selected_options: labels.iter().map(selected).collect(),
         custom_input,
         note,
+        notes,
     })
 }
 

@@ -73,6 +73,19 @@ fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
             "a second answer to \"One\"",
         ),
         (json!({"status": "declined", "reason": 4}), "reason: not a string"),
+        (json!({"answers": [{"selectedOptions": ["Alpha"], "notes": "x"}]}), "answers[0].notes: not a list of notes"),
+        (
+            json!({"answers": [{"selectedOptions": ["Alpha"], "notes": [{"option": "Delta", "text": "x"}]}]}),
+            "answers[0].notes[0].option: \"Delta\" is not an option, must be one of \"Alpha\", \"Beta\", \"Gamma\"",
+        ),
+        (
+            json!({"answers": [{"selectedOptions": ["Alpha"], "notes": [{"text": "x"}, {"text": "y"}]}]}),
+            "answers[0].notes[1]: a second note on one option, one is enough",
+        ),
+        (
+            json!({"answers": [{"selectedOptions": ["Alpha"], "notes": [{"option": "Beta", "text": "a\u{7}"}]}]}),
+            "answers[0].notes[0].text: has control characters",
+        ),
     ] {
         let refusal = refused(reply.clone());
         assert!(refusal.contains(said), "{reply}: {refusal}");
@@ -92,6 +105,24 @@ fn what_a_reply_claims_about_itself_is_kept_and_not_believed() {
 fn a_stored_surface_that_nobody_knows_is_named() {
     let refused = resolution(&set(), &json!({"status": "cancelled", "via": "magic"})).unwrap_err().to_string();
     assert!(refused.starts_with("via: \"magic\" is unknown, must be one of terminal, line, "), "{refused}");
+}
+
+#[test]
+fn the_note_is_made_of_the_notes_and_they_are_kept_where_it_does_not_say_all() {
+    let many = |notes: Value| {
+        let reply = json!({"answers": [{
+            "header": "Many", "selectedOptions": ["Beta", "Alpha"], "note": "forged", "notes": notes,
+        }], "status": "cancelled"});
+        outcome(&set(), &reply).unwrap().answers()[0].clone()
+    };
+    let answer = many(json!([{"text": "own"}, {"option": "Beta", "text": " "}, {"option": "Alpha", "text": "first"}]));
+    assert_eq!(answer.note.as_deref(), Some("Alpha: first\nOther: own"));
+    let notes = json!([{"option": "Alpha (Recommended)", "text": "first"}, {"text": "own"}]);
+    assert_eq!(json!(answer)["notes"], notes);
+    assert_eq!(many(json!([{"text": " "}])).note.as_deref(), Some("forged"), "without notes it is as it was sent");
+    let one = json!({"answers": [{"selectedOptions": ["Beta"], "notes": [{"option": "Beta", "text": "why"}]}], "status": "cancelled"});
+    let answer = outcome(&set(), &one).unwrap().answers()[0].clone();
+    assert_eq!((answer.note.as_deref(), answer.notes), (Some("why"), Vec::new()));
 }
 
 #[test]

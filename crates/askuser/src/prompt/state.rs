@@ -4,7 +4,6 @@ use super::keymap::{Action, Binding, KeyContext, TABLE};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
-use crate::sanitize;
 use crate::text::Text;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -439,11 +438,11 @@ impl Prompt {
 
     /// Everything to go on from another time: what was filled in, and what was typed and not chosen.
     pub(super) fn put_aside(&self) -> Vec<Answer> {
-        let answer = |(i, question): (usize, &Question)| {
-            let typed = || Some(self.drafts[i].other().as_str().to_owned());
-            self.answer(i).or_else(|| question.answer(&[], typed(), None))
+        let drafts = self.set.questions().iter().zip(&self.drafts);
+        let typed = |question: &Question, draft: &AnswerDraft| {
+            question.answer_with_notes(&[], Some(draft.other.as_str().to_owned()), &draft.written_notes())
         };
-        self.set.questions().iter().enumerate().filter_map(answer).collect()
+        drafts.filter_map(|(question, draft)| draft.answer(question).or_else(|| typed(question, draft))).collect()
     }
 
     /// The text being typed.
@@ -683,31 +682,12 @@ impl AnswerDraft {
         }
         let first = self.picked.iter().position(|&picked| picked);
         self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
-        if let Some(note) = &answer.note {
-            self.fill_notes(question, note);
-        }
-    }
-
-    /// Notes on several rows come as one, each with the option it is about: they go back to their rows. Any other note
-    /// belongs to the choice.
-    fn fill_notes(&mut self, question: &Question, note: &str) {
-        let mut notes: Vec<(usize, String)> = Vec::new();
-        for line in note.split('\n') {
-            let from = notes.last().map_or(0, |(row, _)| row + 1);
-            let of_row = |row| Some((row, line.strip_prefix(row_name(question, row))?.strip_prefix(": ")?));
-            match ((from..=self.other_row()).find_map(of_row), notes.last_mut()) {
-                (Some((row, text)), _) => notes.push((row, text.to_owned())),
-                (None, Some((_, text))) => *text = [text, line].join("\n"),
-                (None, None) => break,
-            }
-        }
-        let before = self.notes.clone();
-        for (row, text) in notes {
-            let _ = self.notes[row].set(&text);
-        }
-        if self.notes_together(question, &self.picked_rows()).as_deref() != Some(note) {
-            self.notes = before;
-            let _ = self.notes[self.focus].set(note);
+        let on_the_choice = answer.note.as_deref().filter(|_| answer.notes.is_empty()).map(|note| (self.focus, note));
+        let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
+        for (row, note) in on_rows.chain(on_the_choice) {
+            // Earlier versions kept the notes on several rows as one.
+            self.notes[row] = Text::new(self.other.limit().max(note.chars().count()));
+            let _ = self.notes[row].set(note);
         }
     }
 
@@ -741,31 +721,19 @@ impl AnswerDraft {
         self.notes.get(row)
     }
 
-    fn picked_rows(&self) -> Vec<usize> {
-        (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect()
-    }
-
     fn answer(&self, question: &Question) -> Option<Answer> {
-        let rows = self.picked_rows();
+        let rows: Vec<usize> = (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect();
         let other = self.is_picked(self.other_row()).then(|| self.other.as_str().to_owned());
-        question.answer(&rows, other, self.notes_together(question, &rows))
+        question.answer_with_notes(&rows, other, &self.written_notes())
     }
 
-    /// One note as it was typed where it stands on the only choice; else each with the option it is about.
-    fn notes_together(&self, question: &Question, picked: &[usize]) -> Option<String> {
-        let written: Vec<usize> = (0..self.notes.len()).filter(|&row| !self.notes[row].is_blank()).collect();
-        match written[..] {
-            [] => None,
-            [only] if picked == [only] => Some(self.notes[only].as_str().to_owned()),
-            _ => {
-                let line = |&row: &usize| format!("{}: {}", row_name(question, row), self.notes[row].as_str());
-                Some(sanitize::typed(&written.iter().map(line).collect::<Vec<_>>().join("\n")))
-            }
-        }
+    /// The notes by their row, without blank ones.
+    pub(super) fn written_notes(&self) -> Vec<(usize, &str)> {
+        self.notes
+            .iter()
+            .enumerate()
+            .filter(|(_, note)| !note.is_blank())
+            .map(|(row, note)| (row, note.as_str()))
+            .collect()
     }
-}
-
-/// What a row is called in a note about it.
-fn row_name(question: &Question, row: usize) -> &str {
-    question.options().get(row).map_or("Other", |option| option.name())
 }

@@ -8,6 +8,7 @@ use super::*;
 use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};
 use crate::question::QuestionSet;
+use crate::request::{Request, RequestKey};
 use crate::rules::Rules;
 use crate::sanitize::tests::nasty_text;
 use crate::text::Text;
@@ -1135,6 +1136,34 @@ fn a_known_note_that_only_begins_like_one_on_its_row_stays_whole() {
 }
 
 #[test]
+fn a_note_with_a_line_that_begins_like_one_on_another_row_stays_on_its_own() {
+    let text = "strict\nTesting (Vitest): unit";
+    let script = format!("<space>n<paste:{text}><enter><down><space>");
+    let answers = play(Prompt::new(features(), ARMED), &script).prompt.answers();
+    let again = Prompt::new(features(), ARMED).prefilled(&answers);
+    let typed = [0, 1, 2].map(|row| again.draft(0).note(row).map(Text::as_str));
+    assert_eq!((typed, again.answers()), ([Some(text), Some(""), Some("")], answers));
+}
+
+#[test]
+fn a_note_of_an_earlier_version_is_on_the_first_choice_and_whole() {
+    let long = "x".repeat(1_500);
+    let note = format!("TypeScript: {long}\nTesting (Vitest): {long}");
+    let stored = json!([{
+        "question": features().questions()[0].text_verbatim(), "header": "Features",
+        "selectedOptions": ["TypeScript", "Testing (Vitest)"], "note": note,
+    }]);
+    let stored: Vec<Answer> = serde_json::from_value(stored).unwrap();
+    let request = Request::new(RequestKey::new("s", "c"), features()).with_known(stored).unwrap();
+    let mut prompt = Prompt::of(&request, Duration::ZERO);
+    assert_eq!(prompt.draft(0).note(0).map(Text::as_str), Some(note.as_str()));
+    let Effect::Finish(outcome) = prompt.update(Event::Key(KeyCode::Enter.into()), Duration::ZERO) else {
+        panic!("sent")
+    };
+    assert!(prompt.set().admits(outcome.answers()) && outcome.answers()[0].note.as_ref().unwrap().contains(&note));
+}
+
+#[test]
 fn answers_to_other_questions_are_left_alone() {
     check_known(database(), &known(&features(), &[(0, &[1])]), "", "1 on PostgreSQL | ");
 }
@@ -1414,7 +1443,13 @@ proptest! {
         let mut prompt = Prompt::new(set, ARMED);
         walk(&mut prompt, steps, |_| {});
         let answers = prompt.answers();
-        prop_assert_eq!(Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers).answers(), answers);
+        let again = Prompt::new(prompt.set().clone(), ARMED).prefilled(&answers);
+        prop_assert_eq!(again.answers(), answers.clone());
+        for i in (0..prompt.set().questions().len()).filter(|i| prompt.answer(*i).is_some()) {
+            prop_assert_eq!(again.draft(i).written_notes(), prompt.draft(i).written_notes());
+        }
+        let outcome = Outcome::of(Status::Cancelled, answers);
+        prop_assert_eq!(crate::reply::outcome(prompt.set(), &json!(outcome)).unwrap(), outcome);
     }
 }
 

@@ -83,6 +83,16 @@ fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
 }
 
 #[test]
+fn a_note_beside_what_was_typed_and_not_chosen_is_put_aside_with_it() {
+    let script = "nwhy not<enter><down><down><down>own<esc><esc>";
+    let played = play(on(Occasion::Opened, database(), ARMED), script);
+    assert_eq!(played.line(), "put aside | Database: “own” (note: PostgreSQL: why not)");
+    let Effect::PutAside(aside) = played.effect else { panic!("put aside") };
+    let again = on(Occasion::Opened, database(), ARMED).prefilled(&aside);
+    assert_eq!([0, 3].map(|row| again.draft(0).note(row).map(Text::as_str)), [Some("why not"), Some("")]);
+}
+
+#[test]
 fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
     let long = "é".repeat(1_500);
     let note = format!("n<paste:{long}><enter>");
