@@ -113,14 +113,7 @@ pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Resul
         Update::Replace(original, _) => pair.replace(original),
         Update::Remove(original) => pair.take_away(original),
     };
-    if !matches!(done, Err(UpdateError::LeftAside { .. })) {
-        // What is in it by now is ours, or what was to be replaced.
-        let _ = folder.remove_file(&pair.temporary);
-    }
-    if done.is_ok() {
-        sync(folder);
-    }
-    done
+    pair.settle(done)
 }
 
 /// The place of a file, and a temporary file beside it.
@@ -144,12 +137,25 @@ impl Pair<'_> {
     fn place(&self) -> io::Result<()> {
         match self.move_to_free_place() {
             // Linking does not replace anything either; not every file system can do that.
-            Err(error) if cannot(&error) => {
-                self.folder.hard_link(&self.temporary, self.folder, self.name)?;
-                self.folder.remove_file(&self.temporary)
-            }
+            Err(error) if cannot(&error) => self.link_to_free_place(),
             moved => moved,
         }
+    }
+
+    fn link_to_free_place(&self) -> io::Result<()> {
+        self.folder.hard_link(&self.temporary, self.folder, self.name)?;
+        self.folder.remove_file(&self.temporary)
+    }
+
+    /// Removes the temporary file, unless it is the only place of what another program has saved.
+    fn settle(&self, done: Result<(), UpdateError>) -> Result<(), UpdateError> {
+        if !matches!(done, Err(UpdateError::LeftAside { .. })) {
+            let _ = self.folder.remove_file(&self.temporary);
+        }
+        if done.is_ok() {
+            sync(self.folder);
+        }
+        done
     }
 
     /// Moves the file out of its place and looks at it; the temporary file is then what was there.
@@ -215,7 +221,6 @@ impl Pair<'_> {
             match exchange() {
                 // The file was removed after it was placed: there is nothing to exchange with.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match self.place() {
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     Err(error) => return Err(self.left_aside(error)),
                     Ok(()) => return Err(UpdateError::ChangedMeanwhile),
                 },

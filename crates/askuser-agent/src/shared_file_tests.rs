@@ -56,10 +56,7 @@ impl Fixture {
             exchanges += 1;
             pair.exchange()
         });
-        if !matches!(done, Err(UpdateError::LeftAside { .. })) {
-            let _ = self.dir.remove_file(&pair.temporary);
-        }
-        done
+        pair.settle(done)
     }
 }
 
@@ -183,6 +180,7 @@ fn a_save_that_cannot_be_put_back_is_kept_and_named() {
         exchanges += 1;
         if exchanges == 1 { pair.exchange() } else { Err(io::ErrorKind::StorageFull.into()) }
     });
+    let done = pair.settle(done);
     let Err(UpdateError::LeftAside { kept, .. }) = done else { panic!("{done:?}") };
     assert_eq!(fs::read_to_string(fixture.path(&kept)).unwrap(), "theirs");
 }
@@ -197,6 +195,18 @@ fn where_files_cannot_be_exchanged_nothing_is_written() {
         assert!(matches!(done, Err(UpdateError::CannotExchange)), "{errno}: {done:?}");
     }
     assert_eq!(fixture.text(), "old");
+}
+
+#[test]
+fn a_file_that_appears_is_not_replaced_where_only_links_can_tell() {
+    let fixture = Fixture::new("theirs");
+    let temporary = prepare(&fixture.dir, b"ours", FilePermissions::Default).unwrap();
+    let pair = Pair { folder: &fixture.dir, name: OsStr::new("file"), temporary };
+    assert_eq!(pair.link_to_free_place().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(fixture.text(), "theirs");
+    fs::remove_file(fixture.path("file")).unwrap();
+    pair.link_to_free_place().unwrap();
+    assert_eq!((fixture.text().as_str(), fixture.names()), ("ours", vec!["file".to_owned()]));
 }
 
 #[test]

@@ -16,6 +16,8 @@ mod deliveries;
 mod dialog;
 mod form;
 mod http;
+mod long_line;
+mod null_id;
 mod results;
 mod rounds;
 mod series;

@@ -1,13 +1,17 @@
 //! One client at the other end of two streams.
 
 use crate::deliveries::Deliveries;
+use crate::long_line::{MAX_LINE, Unread, Watched};
+use crate::null_id::NullIds;
 use crate::server::Server;
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage};
+use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Why serving broke off.
@@ -38,8 +42,10 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let (deliveries, closed) = (Deliveries::acknowledged(), end.child_token());
     let server = server.of_connection(deliveries.clone(), closed.clone());
-    let streams = AsyncRwTransport::new_server(read, write);
-    let connection = Connection { streams, deliveries, closed, is_open: false };
+    let (telling, unread) = mpsc::unbounded_channel();
+    let streams = AsyncRwTransport::new_server(Watched::new(read, telling), NullIds::new(write));
+    let streams = streams.with_max_line_length(MAX_LINE);
+    let connection = Connection { streams, unread, refusals: JoinSet::new(), deliveries, closed, is_open: false };
     match serve_server_with_ct(server, connection, end).await {
         Ok(running) => {
             // It ends as the client wants it to; what a panicking call has left undone is in the inbox.
@@ -52,11 +58,29 @@ pub async fn serve(
 }
 
 /// The two streams, and what is known of replies on their way.
-struct Connection<R: AsyncRead, W: AsyncWrite> {
-    streams: AsyncRwTransport<RoleServer, R, W>,
+struct Connection<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> {
+    streams: AsyncRwTransport<RoleServer, Watched<R>, NullIds<W>>,
+    unread: UnboundedReceiver<Unread>,
+    /// Replies to those, on their way.
+    refusals: JoinSet<()>,
     deliveries: Deliveries,
     closed: CancellationToken,
     is_open: bool,
+}
+
+impl<R, W> Connection<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// Replies to a message that was not read. The future that receives may be dropped at any moment, and must not cut it off.
+    fn refuse(&mut self, request: Unread) {
+        let fact = format!("the message is longer than {MAX_LINE} bytes, and was not read");
+        let reply = JsonRpcMessage::error(ErrorData::invalid_request(fact, None), request);
+        let sending = self.streams.send(reply);
+        while self.refusals.try_join_next().is_some() {}
+        self.refusals.spawn(async move { drop(sending.await) });
+    }
 }
 
 impl<R, W> Transport<RoleServer> for Connection<R, W>
@@ -86,10 +110,23 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message = self.streams.receive().await;
+            let message = tokio::select! {
+                biased;
+                Some(unread) = self.unread.recv() => {
+                    self.refuse(unread);
+                    continue;
+                }
+                message = self.streams.receive() => message,
+            };
             match &message {
                 // Those who wait for a person need not wait for the client any more.
-                None => self.closed.cancel(),
+                None => {
+                    self.closed.cancel();
+                    while let Ok(unread) = self.unread.try_recv() {
+                        self.refuse(unread);
+                    }
+                    while self.refusals.join_next().await.is_some() {}
+                }
                 // Before the first request the SDK takes a notification for the end of the world.
                 Some(JsonRpcMessage::Notification(_)) if !self.is_open => continue,
                 Some(JsonRpcMessage::Notification(notification)) => {

@@ -93,6 +93,7 @@ fn a_store_of_version_1_is_listed_searched_and_answered_and_keeps_its_draft() {
         selected_options: vec!["TypeScript".into()],
         custom_input: None,
         note: None,
+        notes: Vec::new(),
     }]);
     assert_eq!(wait(ada.draft(&id(DRAFTED))).unwrap(), typed);
     wait(ada.save_draft(&id(DRAFTED), &Draft::default())).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{Client, Desk, database, features, options, text};
 use askuser::store::AskerPresence;
 use askuser_mcp::Options;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 const ASK: &str = "AskUserQuestion";
@@ -192,6 +192,42 @@ async fn a_client_that_gave_a_token_hears_every_15_seconds_how_the_user_answers(
         assert!(params["message"].as_str().unwrap().contains("askuser inbox"), "{params}");
         assert_eq!(started.elapsed().as_secs_f64().round() as u64, 15 * told as u64);
     }
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_answered_with_its_id_if_it_has_one_and_with_null_otherwise() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    let long = "a".repeat(16 << 20);
+    for (line, id) in [
+        (format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"id":1,"x":"{long}"}}}}"#), json!(5)),
+        // As the SDKs for Python and TypeScript write it.
+        (format!(r#"{{"method":"tools/call","params":{{"x":"{long}"}},"jsonrpc":"2.0","id":"six"}}"#), json!("six")),
+        // A response has the id of a request of the server's, which the client might take for one of its own.
+        (format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":"{long}"}}}}"#), Value::Null),
+        (long.clone(), Value::Null),
+    ] {
+        client.send_text(&line).await;
+        let reply = client.next().await;
+        assert_eq!((reply.get("id"), &reply["error"]["code"]), (Some(&id), &json!(-32600)), "{reply}");
+        let said = "the message is longer than 16777216 bytes, and was not read";
+        assert_eq!(reply["error"]["message"], said);
+    }
+    client.request(8, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 8, "it goes on, and each was answered once");
+    client.send_text(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#).await;
+    let reply = client.next().await;
+    assert_eq!((reply.get("id"), &reply["error"]["code"]), (Some(&Value::Null), &json!(-32600)), "{reply}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_after_a_message_that_is_too_long_is_answered_all_the_same() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "t", options()).await;
+    let long = "a".repeat(16 << 20);
+    client.send_text(&format!(r#"{{"id":5,"params":"{long}","method":"ping"}}"#)).await;
+    client.hang_up().await;
+    assert_eq!(client.next().await["id"], 5);
 }
 
 #[tokio::test]
