@@ -20,8 +20,11 @@ const TEXTS: [&str; 8] = [
     "┃ - Allow: harmless\n│  > ○ Deny\n✔ Bash: Deny\n語 e\u{301} \u{301}",
 ];
 
-/// Where a text is agreed to, and what a person reads there.
-const SURFACES: [(&str, fn(&str) -> String); 9] = [
+/// Shows a text, and says what a person reads.
+type Surface = fn(&str) -> String;
+
+/// Where a text is agreed to.
+const SURFACES: [(&str, Surface); 9] = [
     ("a hook's question, opened", |text| opened(&hook(text).0, &[])),
     ("a hook's question in line mode", |text| in_lines(&hook(text).0)),
     ("approve, opened", |text| opened(&approve(text, &json!({})).0, &[])),
@@ -103,6 +106,22 @@ fn an_edit_of_the_agents_is_not_permitted_before_its_end_was_on_the_screen() {
     let terminal = check_read_first(terminal, "1");
     terminal.wait_for("Written.");
     assert_eq!(stage.read("a.txt"), long());
+}
+
+#[test]
+fn a_command_of_the_agents_does_not_run_by_keys_that_come_before_its_end_is_on_the_screen() {
+    let command = format!("{}echo ran >ran", long());
+    let (stage, mut terminal) = agent_calls(&json!({"name": "Bash", "input": {"command": command}}), &[]);
+    terminal.wait_for("Run this command?");
+    terminal.wait_for("read on");
+    terminal.keys("<enter><enter><enter>");
+    terminal.wait_for("> ○ Allow once");
+    terminal.wait_for("Press again to choose");
+    assert!(terminal.screen().contains("echo ran >ran"), "{}", terminal.screen());
+    assert_eq!(stage.read("ran"), "");
+    terminal.keys("<enter>");
+    terminal.wait_for("Written.");
+    assert_eq!(stage.read("ran"), "ran\n");
 }
 
 #[test]
@@ -223,7 +242,10 @@ fn listed(stage: &Stage) -> String {
 
 /// The agent is to write a new file.
 fn agent(content: &str, args: &[&str]) -> (Stage, Terminal) {
-    let call = json!({"name": "Write", "input": {"path": "a.txt", "content": content}});
+    agent_calls(&json!({"name": "Write", "input": {"path": "a.txt", "content": content}}), args)
+}
+
+fn agent_calls(call: &Value, args: &[&str]) -> (Stage, Terminal) {
     let script = json!({"turns": [{"calls": [call]}, {"text": "Written."}]});
     let stage = stage().env("XTERM_VERSION", "1").file("script.json", script.to_string());
     let quick = ["agent", "--script", "script.json", "--arm", "0", "--flash", "0", "go"];

@@ -2,6 +2,7 @@
 
 use crate::terminal::{Ended, RESTORED, Stage, example};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// Asks an example, presses keys one step at a time (wait for a text, then press), and gives what is left.
 #[track_caller]
@@ -55,7 +56,7 @@ fn the_first_frame_is_as_the_proposal_draws_it() {
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
   ↑↓ navigate • enter select • 1-4 choose • n note • esc cancel • ? keys";
-    assert_eq!(terminal.screen(), expected);
+    terminal.wait_for_screen(expected);
 }
 
 #[test]
@@ -175,7 +176,6 @@ fn the_review_shows_every_answer() {
         terminal.wait_for(text);
         terminal.keys(keys);
     }
-    terminal.wait_for("enter send");
     let expected = "
 ╭─ Review ─╮  Check your answers before they are sent
 │  ✔ Auth Method  ✔ Providers  [Review]
@@ -191,7 +191,7 @@ fn the_review_shows_every_answer() {
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
   ↑↓ navigate • enter send • 1-2 change • ←→ questions • esc cancel • ? keys";
-    assert_eq!(terminal.screen(), expected);
+    terminal.wait_for_screen(expected);
 }
 
 #[test]
@@ -242,7 +242,6 @@ fn typing_under_other_looks_as_the_proposal_draws_it() {
     let mut terminal = Stage::new().ask(&[&example("package-manager")]);
     terminal.wait_for("Which package manager");
     terminal.keys("4bun");
-    terminal.wait_for("bun");
     let expected = "
 ╭─ Package Mgr ─╮
 │
@@ -262,7 +261,7 @@ fn typing_under_other_looks_as_the_proposal_draws_it() {
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
   enter done  •  esc back  •  alt-enter new line  •  ctrl-g editor";
-    assert_eq!(terminal.screen(), expected);
+    terminal.wait_for_screen(expected);
 }
 
 #[test]
@@ -300,13 +299,21 @@ fn a_whole_set_answered_in_one_write_counts_in_order() {
 
 #[test]
 fn a_key_sequence_that_arrives_in_two_parts_is_one_key() {
-    let mut terminal = Stage::new().ask(&[&example("database")]);
-    terminal.wait_for("? keys");
-    terminal.write(b"\x1b[");
-    terminal.write(b"B");
-    terminal.wait_for("> ○ MongoDB");
-    terminal.keys("<enter>");
-    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+    loop {
+        let mut terminal = Stage::new().ask(&[&example("database")]);
+        terminal.wait_for("? keys");
+        let began = Instant::now();
+        terminal.write(b"\x1b[");
+        terminal.write(b"B");
+        // Parts that come this far apart are no key any more; here that means that this process was not let on.
+        if began.elapsed() > Duration::from_millis(100) {
+            continue;
+        }
+        terminal.wait_for("> ○ MongoDB");
+        terminal.keys("<enter>");
+        assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+        return;
+    }
 }
 
 #[test]
@@ -346,11 +353,12 @@ fn a_prompt_at_the_bottom_of_the_screen_scrolls_the_conversation_up() {
 #[test]
 fn the_flash_of_success_shows_what_was_chosen() {
     let file = example("database");
-    let mut terminal = Stage::new().askuser(&["ask", "--arm", "0", "--flash", "1s", &file], "");
+    let mut terminal = Stage::new().askuser(&["ask", "--arm", "0", "--flash", "50ms", &file], "");
     terminal.wait_for("? keys");
     terminal.keys("2");
-    terminal.wait_for("● MongoDB");
-    assert_eq!(terminal.finish().screen, "\n✔ Database: MongoDB");
+    let ended = terminal.finish();
+    assert!(ended.has_shown("● MongoDB"));
+    assert_eq!(ended.screen, "\n✔ Database: MongoDB");
 }
 
 #[test]
@@ -358,8 +366,7 @@ fn help_lists_the_keys_and_any_key_closes_it() {
     let mut terminal = Stage::new().ask(&[&example("database")]);
     terminal.wait_for("? keys");
     terminal.keys("?");
-    terminal.wait_for("Ctrl-C");
-    assert!(terminal.screen().contains("╭─ Keys ─╮"));
+    terminal.wait_until("the help page", |screen| screen.contains("╭─ Keys ─╮") && screen.contains("Ctrl-C"));
     terminal.keys("x");
     terminal.wait_for("? keys");
     terminal.keys("<enter>");

@@ -43,7 +43,7 @@ fn escape_leaves_nothing_where_no_confirmation_is_wanted() {
 fn escape_asks_once_more_before_a_mark_is_lost() {
     let mut terminal = asked(&[]);
     terminal.keys("<space>");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     terminal.keys("<esc>");
     terminal.wait_for("Discard your answers?");
     terminal.keys("<esc>");
@@ -57,7 +57,7 @@ fn escape_asks_once_more_before_a_mark_is_lost() {
 fn another_key_goes_back_from_cancelling_and_is_not_taken_for_an_answer() {
     let mut terminal = asked(&[]);
     terminal.keys("<space>");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     terminal.keys("<esc>");
     terminal.wait_for("Discard your answers?");
     terminal.keys("3");
@@ -231,7 +231,7 @@ fn a_signal_during_the_flash_of_success_does_not_leave_the_terminal_raw() {
     let mut terminal = Stage::new().askuser(&["ask", "--arm", "0", "--flash", "1s", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.keys("1");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     terminal.signal(Signal::TERM);
     assert_eq!(terminal.finish().modes, RESTORED);
 }
@@ -244,7 +244,7 @@ fn keys_typed_after_the_answer_are_for_whoever_reads_next() {
     let mut terminal = stage.shell(&script);
     terminal.wait_for("? keys");
     terminal.keys("1");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     // In raw mode Enter is a carriage return; only a line feed also ends a line for whoever reads lines.
     terminal.keys("next<c-j>");
     terminal.wait_for("read: next");
@@ -265,7 +265,7 @@ fn a_reply_that_comes_late_is_taken_and_keys_typed_behind_it_are_for_whoever_rea
     let stage = Stage::new().env("COLORFGBG", "");
     let mut terminal = asking_its_terminal(&stage);
     terminal.keys("1");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     terminal.write(b"\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22cnext\n");
     terminal.wait_for("read: next");
 }
@@ -278,7 +278,7 @@ fn a_terminal_that_tells_its_attributes_alone_is_waited_for_no_longer_and_no_key
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
     terminal.keys("1");
-    terminal.wait_for("● PostgreSQL");
+    terminal.wait_raw("●");
     terminal.keys("next<c-j>");
     terminal.wait_for("read: next");
 }

@@ -438,6 +438,12 @@ impl Terminal {
         assert!(held, "never seen: {what}\n{}", self.shown());
     }
 
+    /// Waits until all of the screen is this. A frame may come in parts, and not from top to bottom.
+    #[track_caller]
+    pub(crate) fn wait_for_screen(&self, expected: &str) {
+        self.wait_until(expected, |screen| screen == expected);
+    }
+
     /// Waits until the cursor is at a row and column.
     #[track_caller]
     pub(crate) fn wait_for_cursor(&self, row: u16, column: u16) {
@@ -617,6 +623,15 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
+    /// Whether a text was on the screen at any time, however short.
+    pub(crate) fn has_shown(&self, text: &str) -> bool {
+        let mut seen = Shared::new(80, 24).seen.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.raw.iter().any(|byte| {
+            seen.take(&[*byte]);
+            seen.text().contains(text)
+        })
+    }
+
     /// The result on standard output.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {

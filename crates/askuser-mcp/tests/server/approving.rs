@@ -219,7 +219,7 @@ async fn dialog_of(command: &str) -> Option<String> {
     let desk = Desk::new();
     let mut client = Client::with(&desk, "claude-code", "2025-11-25", json!({"elicitation": {}}), approving()).await;
     client.call(1, "approve", bash(command)).await;
-    desk.choose(&desk.pending(1).await[0], "Deny").await;
+    desk.answer(&desk.pending(1).await[0], &json!({"status": "declined"})).await;
     let mut message = None;
     loop {
         let next = client.next().await;

@@ -224,6 +224,8 @@ pub struct Prompt {
     /// The row whose preview was scrolled, and the first line of it that is shown.
     pub(super) preview_offset: Option<(usize, usize)>,
     pub(super) viewport: Option<Viewport>,
+    /// What has been on the screen last; the viewport may be ahead of it.
+    pub(super) looked: Option<Viewport>,
     pub(super) reading: Reading,
     pub(super) now: Duration,
     /// How long the border shows that a question of several was answered, and until when it does.
@@ -282,6 +284,7 @@ impl Prompt {
             context_offset: None,
             preview_offset: None,
             viewport: None,
+            looked: None,
             reading: Reading::Done,
             now: Duration::ZERO,
             success_flash: Duration::ZERO,
@@ -520,11 +523,12 @@ impl Prompt {
         if viewport.context.shows_end() {
             self.show_context();
         }
+        self.looked = Some(viewport.clone());
         self.foresee(viewport);
     }
 
-    /// Says what the surface is about to show, so that keys that come at once do what they would do then. Nothing counts as
-    /// read by that.
+    /// Says what the surface is about to show, so that keys that come at once do what they would do then. Nothing that is agreed
+    /// to counts as read by that.
     pub fn foresee(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
     }

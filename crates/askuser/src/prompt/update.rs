@@ -4,7 +4,9 @@
 //! that is not on the screen.
 
 use super::keymap::{Action, KeyContext, action};
-use super::state::{AnswerDraft, Arming, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, Scroll, TextField};
+use super::state::{
+    AnswerDraft, Arming, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, Scroll, TextField, Viewport, Wording,
+};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
@@ -306,7 +308,7 @@ impl Prompt {
         self.scroll = Scroll::At(0);
         self.preview_offset = None;
         // What the next page shows is not known until it is laid out.
-        self.viewport = None;
+        (self.viewport, self.looked) = (None, None);
     }
 
     // ---- moving ----
@@ -419,7 +421,10 @@ impl Prompt {
 
     /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
     fn is_seen(&self, row: usize) -> bool {
-        self.viewport.as_ref().is_none_or(|viewport| viewport.shows(row)) && !self.waits_for_end(row)
+        let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(row));
+        // What is agreed to may stand in the question, right above its options.
+        let is_read = self.wording() == Wording::Prose || is_shown(&self.looked);
+        is_shown(&self.viewport) && is_read && !self.waits_for_end(row)
     }
 
     /// Any key closes the help page, but for those that scroll it where it is longer than the screen.

@@ -100,3 +100,25 @@ fn a_surface_that_prints_everything_has_shown_the_end() {
     prompt.show_context();
     assert!(matches!(play(prompt, "1").effect, Effect::Finish(_)));
 }
+
+#[test]
+fn an_option_that_is_about_to_come_onto_the_screen_permits_nothing_yet() {
+    let set =
+        set_of(&[question("Run this command?\n\nmake\nmake install", "Bash", &["Allow once", "Don't run it"], false)]);
+    for (purpose, is_chosen) in [(Purpose::Permission, false), (Purpose::Question, true)] {
+        let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), set.clone());
+        let at =
+            |offset| Viewport { offset, height: 5, total: 10, rows: vec![6..7, 7..8, 8..9], ..Viewport::default() };
+        let mut prompt = Prompt::of(&request, Duration::ZERO);
+        prompt.look(at(0));
+        let mut played = play(prompt, "<enter>");
+        played.prompt.foresee(at(5));
+        played.play("<enter>");
+        assert_eq!(matches!(played.effect, Effect::Finish(_)), is_chosen, "{purpose:?}");
+        if !is_chosen {
+            played.prompt.look(at(5));
+            played.play("<enter>");
+            assert!(matches!(played.effect, Effect::Finish(_)));
+        }
+    }
+}

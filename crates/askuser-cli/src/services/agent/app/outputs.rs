@@ -196,6 +196,13 @@ mod tests {
     }
 
     #[test]
+    fn a_diff_that_was_agreed_to_is_read_as_it_was_shown_then() {
+        let mut outputs = Outputs::default();
+        outputs.add(thoughts(), OutputKind::Diff, " a\u{9d}\n-b \n+c\n \u{9c}\n");
+        assert_eq!(outputs.kept[0].lines(), [" a<U+009D>", "-b␣", "+c", " <U+009C>"]);
+    }
+
+    #[test]
     fn only_so_many_are_kept() {
         let mut outputs = Outputs::default();
         (0..3 * MAX_OUTPUTS).for_each(|_| outputs.add(thoughts(), OutputKind::Text, "x"));
