@@ -220,7 +220,10 @@ fn what_a_program_saves_while_its_user_reads_the_change_is_not_overwritten() {
         let saved = if args.contains(&"--remove") { gemini(&stage).replace("\"x\"", "\"y\"") } else { saved.into() };
         fs::write(stage.path("new"), &saved).unwrap();
         fs::rename(stage.path("new"), stage.path("home/.gemini/settings.json")).unwrap();
-        terminal.keys("<pgdn><pgdn>1");
+        // What is agreed to is read to its end first.
+        terminal.keys("<pgdn>");
+        terminal.wait_until("its end is on the screen", |screen| !screen.contains("more lines, PgDn"));
+        terminal.keys("1");
         let ended = terminal.finish();
         assert_eq!((ended.code, gemini(&stage)), (Some(2), saved), "{}", ended.stderr);
         assert!(ended.stderr.contains("has changed meanwhile, and was left as it is"), "{}", ended.stderr);
