@@ -99,8 +99,8 @@ fn the_core_does_no_io_and_reads_no_clock() {
 
 #[test]
 fn surfaces_depend_on_the_core_and_never_on_each_other() {
-    let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent"];
-    for surface in surfaces.into_iter().filter(|name| root().join("crates").join(name).exists()) {
+    let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent", "askuser-conformance"];
+    for surface in surfaces {
         let ours: Vec<String> = dependencies(surface).into_iter().filter(|name| name.starts_with("askuser")).collect();
         assert_eq!(ours, ["askuser"], "{surface}");
     }
@@ -108,9 +108,26 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
 
 #[test]
 fn libraries_never_print() {
-    for krate in ["askuser", "askuser-terminal", "askuser-mcp", "askuser-agent"] {
+    for krate in ["askuser", "askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent"] {
         forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
     }
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() {
+    let text = read(root().join("ARCHITECTURE.md"));
+    let invariants = text.split("## Invariants").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let code: String = sources(&root().join("crates")).iter().map(read).collect();
+    let mut count = 0;
+    for line in invariants.lines().filter(|line| line.starts_with("- ")) {
+        let names: Vec<&str> = line.split('`').skip(1).step_by(2).filter(|name| name.contains('_')).collect();
+        assert!(!names.is_empty(), "no test is named: {line}");
+        for name in names.into_iter().filter(|name| !name.contains(['.', '/'])) {
+            assert!(code.contains(&format!("fn {name}(")), "there is no test {name}");
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count}");
 }
 
 #[test]
