@@ -22,7 +22,7 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
         })
 }
 
-/// Makes a folder that is nobody else's business, with those above it.
+/// Makes a folder that is for this user alone, with those above it.
 ///
 /// # Errors
 /// Where it cannot be made.
@@ -88,7 +88,7 @@ pub fn trusted(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether nobody but this user can read or write it: a secret.
+/// Whether no other user can read or write it: a secret.
 ///
 /// # Errors
 /// Why others may know it.

@@ -136,7 +136,7 @@ fn end_of(mut child: Child, limit: Duration) -> Result<(), String> {
     }
 }
 
-/// Ends a command that nobody has waited for yet, so that its process group is its own.
+/// Ends a command that has not been waited for yet, so that its process group is its own.
 fn end(mut child: Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {

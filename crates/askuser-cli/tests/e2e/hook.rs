@@ -93,6 +93,40 @@ fn a_file_or_a_rule_passes_for_no_person_and_permits_nothing() {
 }
 
 #[test]
+fn an_answer_of_a_file_or_a_rule_is_not_handed_to_claude_as_its_users() {
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
+    let mut recommended = question();
+    recommended["tool_input"]["questions"][0]["options"][0]["label"] = json!("A (Recommended)");
+    let stage = stage.file("a.json", r#"{"Which": "A (Recommended)"}"#);
+    let answers = stage.path("a.json").display().to_string();
+    let stage = stage.env("ASKUSER_ANSWERS", &answers);
+    // The person is asked all the same.
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(recommended.to_string().as_bytes()).unwrap();
+    let waiting = pending(&stage, 1);
+    assert_eq!(run(&stage, &["answer", id(&waiting[0]), "--answers", &answers]).code, Some(0));
+    assert_eq!(hook.wait_with_output().unwrap().stdout, b"", "a file said so, and no person");
+    // Where no person is to be asked, nothing is said either.
+    let stage = stage.env("ASKUSER_HEADLESS", "recommended");
+    let ended = stage.run_with(&["hook"], recommended.to_string().as_bytes());
+    assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
+}
+
+#[test]
+fn a_permission_of_the_hook_serves_once_for_the_same_call() {
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "tool_use_id": "t", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none");
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let waiting = pending(&stage, 1);
+    assert_eq!(run(&stage, &["answer", id(&waiting[0]), "--select", "Bash=Allow once"]).code, Some(0));
+    let said: Value = serde_json::from_slice(&hook.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(said["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    let again = stage.run_with(&["hook"], event.to_string().as_bytes());
+    assert_eq!((again.stdout.as_str(), again.code), ("", Some(0)), "{}", again.stderr);
+}
+
+#[test]
 fn a_hook_that_claude_code_ends_says_nothing_and_its_question_stays() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());

@@ -245,3 +245,32 @@ async fn a_command_that_a_clients_dialog_may_cut_off_waits_in_the_inbox_alone() 
     assert_eq!(dialog_of(&of(21)).await, None);
     assert_eq!(dialog_of(&"x".repeat(78 * 20 + 1)).await, None);
 }
+
+#[tokio::test]
+async fn the_ticket_of_a_permission_is_none_for_answers() {
+    let desk = Desk::new();
+    let mut options = approving();
+    options.limit = Some(Duration::from_millis(50));
+    let mut client = Client::named(&desk, "claude-code", options).await;
+    client.call(1, "approve", bash("ls")).await;
+    client.result(1).await;
+    let question = desk.pending(1).await.remove(0);
+    desk.choose(&question, "Allow once").await;
+    client.call(2, "AskUserQuestionResult", json!({"ticket": question.id})).await;
+    let refused = client.result(2).await;
+    assert_eq!(refused["isError"], true, "{refused}");
+    client.call(3, "approve", bash("ls")).await;
+    assert_eq!(decided(&client.result(3).await)["behavior"], "allow", "it was not used up");
+}
+
+#[tokio::test]
+async fn two_identical_calls_at_once_are_two_questions() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", bash("ls")).await;
+    client.call(2, "approve", bash("ls")).await;
+    let questions = desk.pending(2).await;
+    desk.choose(&questions[0], "Allow once").await;
+    assert_eq!(decided(&client.next().await["result"])["behavior"], "allow");
+    assert_eq!(desk.pending(1).await[0].id, questions[1].id, "one permission, one act");
+}

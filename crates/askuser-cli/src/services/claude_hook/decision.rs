@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 /// The `hookSpecificOutput`; `None` leaves it to Claude Code.
 pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolution: &Resolution) -> Option<Value> {
     let status = resolution.outcome().status();
-    // Silence is nobody's decision, neither for nor against.
-    if matches!(status, Status::TimedOut | Status::Unavailable { .. }) {
+    // Silence decides nothing. Claude Code takes every answer for its user's: what a file or a rule says has no place in its forms.
+    if matches!(status, Status::TimedOut | Status::Unavailable { .. }) || !resolution.is_a_persons() {
         return None;
     }
     let is_answered = *status == Status::Answered;
@@ -52,9 +52,6 @@ fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
 }
 
 fn elicitation(form: &Form, resolution: &Resolution) -> Option<Value> {
-    if !resolution.is_a_persons() {
-        return None;
-    }
     let said = |action: &str| json!({"hookEventName": "Elicitation", "action": action});
     match resolution.outcome().status() {
         Status::Answered => {

@@ -7,14 +7,13 @@ use crate::inbox::{asker, done, open, origin, runtime};
 use crate::signals::Signals;
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
-use askuser::{Asker, Decision, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
+use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
 use askuser_cli::config::{Layers, Settings};
 use askuser_cli::failure::{Failure, exit};
 use askuser_cli::hook_event::{ENTRYPOINT, HookEvent};
 use askuser_cli::json::harmless;
 use askuser_cli::result;
 use askuser_cli::source;
-use askuser_cli::surfaces::Surfaces;
 use elicitation::Form;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -108,14 +107,11 @@ fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
 }
 
 fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settings) -> Result<(), Failure> {
+    // A file or a rule cannot speak here, where everything counts as the user's; a rule that says to ask no person is kept.
     let is_question = matches!(kind, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog);
-    let surfaces = Surfaces::of(settings)?;
-    // No file and no rule gives permission, or speaks to a server.
-    let request = match is_question.then(|| surfaces.decide(&request)).transpose()? {
-        Some(Decision::Settled(resolution)) => return print(kind, &request, form, &resolution),
-        Some(Decision::Ask(known)) => request.with_known(known).map_err(Failure::new)?,
-        None => request,
-    };
+    if is_question && settings.headless.is_some() {
+        return Ok(());
+    }
     let asker = asker(settings, open(settings)?, None)?;
     let claude = asker.handle(Principal::agent(request.origin()));
     let delivered = runtime()?.block_on(async {

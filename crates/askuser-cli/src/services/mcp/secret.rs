@@ -1,4 +1,4 @@
-//! Secrets of this user's that outlive a process: made once, in a file that nobody else can read or replace.
+//! Secrets of this user's that outlive a process: made once, in a file that no other user can read or replace.
 
 use askuser_agent::regular_file::{self, Links};
 use askuser_cli::failure::{Failure, reason};
@@ -34,7 +34,7 @@ pub(super) fn of(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads it, where nobody else can have read or written it.
+/// Reads it, where no other user can have read or written it.
 fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match regular_file::open(path, Links::Refuse) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
