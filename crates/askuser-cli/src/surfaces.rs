@@ -43,8 +43,8 @@ impl Surfaces {
         Ok(Surfaces { policy, terminal, inbox, answers_file, tell: None })
     }
 
-    /// With an answers file that gives permissions and approves plans as well: for whoever named it with the very command that
-    /// runs the agent. By a setting or a variable it answers questions alone.
+    /// With an answers file that gives permissions and approves plans as well: the user named it with the very command that runs
+    /// the agent. By a setting or a variable it answers questions alone.
     pub fn permitting(mut self) -> Surfaces {
         self.policy.answers = self.policy.answers.map(Answers::permitting);
         self

@@ -487,7 +487,7 @@ fn marks_are_not_read_out_but_in_what_somebody_agrees_to() {
 }
 
 #[test]
-fn whoever_notes_something_beside_a_yes_is_told_that_it_holds_it_up() {
+fn a_person_who_notes_something_beside_a_yes_is_told_that_it_holds_it_up() {
     let typing = |purpose, line: &str| {
         let set = set_of(&[question("Run it?", "Bash", false, &[("Allow once", "a"), ("Don't run it", "b")])]);
         let request = askuser::Request::new(askuser::RequestKey::new("s", "1").for_purpose(purpose), set);

@@ -139,3 +139,24 @@ fn what_is_known_beforehand_is_known_through_whatever_holds_it() {
         assert_eq!(resolution.via(), Some(Via::AnswersFile));
     }
 }
+
+#[test]
+fn where_a_person_agrees_to_something_no_surface_hands_over_the_word_of_a_file() {
+    use crate::request::Purpose;
+    let asked = |purpose| {
+        let request = request("Which?");
+        Request::new(request.key().clone().for_purpose(purpose), request.set().clone())
+    };
+    for purpose in [Purpose::Permission, Purpose::Plan, Purpose::Question] {
+        let (request, may) = (asked(purpose), purpose == Purpose::Question);
+        for via in [Via::AnswersFile, Via::Policy] {
+            let (forged, told) = delivery(Resolution::new(answered(&request).into_outcome(), via));
+            let checked = forged.check_author(&request);
+            assert_eq!(checked.is_ok(), may, "{purpose:?} {via:?}");
+            let refused = told.lock().unwrap().first().is_some_and(Result::is_err);
+            assert_eq!(refused, !may, "{purpose:?} {via:?}");
+        }
+        assert!(delivery(answered(&request)).0.check_author(&request).is_ok(), "{purpose:?}");
+        assert!(Delivery::from(Resolution::unavailable("no terminal")).check_author(&request).is_ok(), "{purpose:?}");
+    }
+}

@@ -90,7 +90,7 @@ impl<R> Offer<'_, R> {
 }
 
 impl Permission {
-    /// A tool of somebody else's agent; [`what_would_run`] is shown with the question.
+    /// A tool of another agent; [`what_would_run`] is shown with the question.
     pub fn to_use(tool: &str) -> Permission {
         Permission::new(tool, format!("Run {tool} with this input?"))
     }
@@ -181,7 +181,7 @@ impl MayPermit {
     }
 }
 
-/// What came of asking somebody to agree to something.
+/// What came of asking a person to agree to something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<T> {
     /// They agreed to this, and said nothing beside it.
@@ -203,9 +203,9 @@ pub enum Verdict<T> {
     },
     /// They closed the question without an answer.
     Dismissed,
-    /// Nobody answered in time.
+    /// The time ran out.
     TimedOut,
-    /// No person was asked, and nothing else agrees.
+    /// The person was not asked, and nothing else agrees.
     NotAsked {
         /// Why.
         reason: String,
@@ -269,7 +269,7 @@ impl<T> Verdict<T> {
             }
             Verdict::TimedOut => "Not run: the time for permission ran out. Silence is not consent.".into(),
             Verdict::NotAsked { reason } => {
-                format!("Not run: this needs the user's permission, and nobody was asked ({reason}).")
+                format!("Not run: this needs the user's permission, and the user was not asked ({reason}).")
             }
         })
     }

@@ -140,7 +140,7 @@ fn what_a_file_says_is_never_called_the_persons() {
     };
     let words = |why| {
         format!(
-            "Not run: this needs the user's permission, and nobody was asked (answers that were written beforehand {why})."
+            "Not run: this needs the user's permission, and the user was not asked (answers that were written beforehand {why})."
         )
     };
     assert_eq!(file(3, None, MayPermit::PersonOrAnswers), words("do not agree"));
@@ -186,7 +186,7 @@ fn the_model_reads_what_was_said_and_that_nothing_ran() {
         (Verdict::TimedOut, "Not run: the time for permission ran out. Silence is not consent."),
         (
             Verdict::NotAsked { reason: "no terminal".into() },
-            "Not run: this needs the user's permission, and nobody was asked (no terminal).",
+            "Not run: this needs the user's permission, and the user was not asked (no terminal).",
         ),
     ] {
         assert_eq!(verdict(given).as_deref(), Some(expected));

@@ -171,7 +171,7 @@ impl Answers {
         bad.into_result(Some(answers))
     }
 
-    /// The same as answers that give permissions and approve plans too, for whoever named them with the very command that runs
+    /// The same as answers that give permissions and approve plans too: the user named them with the very command that runs
     /// the agent.
     #[must_use]
     pub fn permitting(self) -> Answers {

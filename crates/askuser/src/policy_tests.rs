@@ -476,4 +476,8 @@ fn answers_written_for_the_labels_and_the_header_of_earlier_versions_are_underst
     // They are words of permissions alone.
     let plan = Answers::parse(&json!({"Permission": "Allow"})).unwrap().permitting();
     assert_eq!(super::tests::decided(plan, Purpose::Plan), None);
+    check(
+        json!({"Database": "Allow"}),
+        "answers[\"Database\"]: \"Allow\" is not an option, must be one of \"PostgreSQL\", \"MySQL\", \"SQLite\"",
+    );
 }

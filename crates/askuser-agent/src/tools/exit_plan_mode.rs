@@ -103,7 +103,9 @@ fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
         }
         Verdict::TimedOut => "The time ran out before the user approved the plan. Still in plan mode.".into(),
         Verdict::NotAsked { reason } => {
-            format!("Nobody was asked to approve the plan ({reason}). Still in plan mode: end your turn with the plan.")
+            format!(
+                "The user was not asked to approve the plan ({reason}). Still in plan mode: end your turn with the plan."
+            )
         }
         Verdict::Dismissed => {
             "The user dismissed the plan without approving it. Still in plan mode: wait for them.".into()

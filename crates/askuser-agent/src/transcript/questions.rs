@@ -126,3 +126,24 @@ fn old_hash(text: &str) -> String {
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::permission::Permission;
+    use askuser::{Outcome, Via};
+
+    #[test]
+    fn a_permission_that_was_recorded_with_a_note_halts_what_is_beside_it_as_a_refusal_does() {
+        let set = Permission::to_use("Act").question_set().unwrap();
+        let halt = |option: usize, note: Option<&str>| {
+            let answer = set.questions()[0].answer(&[option], None, note.map(str::to_owned)).unwrap();
+            let given = Outcome::answered(&set, vec![answer]).unwrap().through(Via::Terminal);
+            let key = RequestKey::new("s", "c").for_purpose(Purpose::Permission);
+            let request = Some(Request::new(key, set.clone()));
+            RecordedQuestion { request, resolution: Some(given), old_diff: None }.halt(Purpose::Permission)
+        };
+        assert_eq!(halt(0, None), None);
+        assert_eq!([halt(0, Some("in a branch")), halt(1, None)], [Some(Halt::NotAllowed); 2]);
+    }
+}

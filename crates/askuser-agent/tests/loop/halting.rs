@@ -108,7 +108,8 @@ async fn a_call_that_is_not_available_in_this_mode_keeps_no_other_from_running()
 
 #[tokio::test]
 async fn calls_behind_a_permission_that_was_refused_do_not_run() {
-    for reply in [pick("Don't run it"), other("no"), ends(Outcome::discuss(None)), ends(Outcome::cancelled())] {
+    let noted = pick_and_note("Allow once", "in a branch");
+    for reply in [pick("Don't run it"), noted, other("no"), ends(Outcome::discuss(None)), ends(Outcome::cancelled())] {
         let log = Log::default();
         let (model, requests) = watched(calling([json!([look("a"), act("b"), look("c"), act("d")])]));
         let person = Person::new([reply]);
@@ -263,7 +264,12 @@ async fn a_question_that_a_task_got_wrong_halts_nothing_outside_of_it() {
 
 #[tokio::test]
 async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_behind_it() {
-    for (call, outcome) in [(ask("Which?"), Outcome::discuss(None)), (act("in a"), Outcome::declined(None))] {
+    let replies: [(Value, fn() -> Reply); 3] = [
+        (ask("Which?"), || ends(Outcome::discuss(None))),
+        (act("in a"), || ends(Outcome::declined(None))),
+        (act("in a"), || pick_and_note("Allow once", "in a branch")),
+    ];
+    for (call, reply) in replies {
         for last in ["outcome", "result"] {
             let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
             let calls = || {
@@ -272,7 +278,7 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
             };
             let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
             let (id, path) = (transcript.id(), transcript.path().unwrap());
-            let person = Person::new([ends(outcome.clone())]);
+            let person = Person::new([reply()]);
             let mut first = agent(calls(), &log, person, PermissionMode::Ask).with_transcript(transcript);
             finish(&mut first, "go").await;
             drop(first);

@@ -77,7 +77,7 @@ async fn nothing_but_a_plain_yes_is_one() {
         (
             ends(Outcome::unavailable("no terminal")),
             false,
-            "Not run: this needs the user's permission, and nobody was asked (no terminal).",
+            "Not run: this needs the user's permission, and the user was not asked (no terminal).",
         ),
     ] {
         assert_eq!(after(reply).await, (ran, read.to_owned()));
@@ -120,7 +120,8 @@ async fn without_anybody_to_ask_nothing_acts() {
     let (model, requests) = watched(calling([act()]));
     let mut agent = Agent::new(model).with_tools(registry(&log));
     finish(&mut agent, "go").await;
-    let read = "Not run: this needs the user's permission, and nobody was asked (nobody can be asked in this run).";
+    let read =
+        "Not run: this needs the user's permission, and the user was not asked (nobody can be asked in this run).";
     assert_eq!((log.lines(), requests.last_result()), (vec![], (read.into(), true)));
 }
 
@@ -429,7 +430,7 @@ async fn decided_beforehand(answers: Value, person: Arc<Person>) -> (Log, String
 async fn what_a_file_of_answers_decides_is_not_called_the_users() {
     let beforehand = |why| {
         format!(
-            "Not run: this needs the user's permission, and nobody was asked (answers that were written beforehand {why})."
+            "Not run: this needs the user's permission, and the user was not asked (answers that were written beforehand {why})."
         )
     };
     for (answer, ran, read) in [
@@ -462,7 +463,7 @@ async fn answers_that_may_not_permit_and_rules_ask_the_person_who_is_there_and_r
             finish(&mut agent, "go").await;
             let (read, _) = requests.last_result();
             assert!(
-                read.contains("nobody was asked (the ") || read.starts_with("Nobody was asked to approve"),
+                read.contains("the user was not asked (the ") || read.starts_with("The user was not asked to approve"),
                 "{read}"
             );
             assert_eq!((log.lines(), agent.mode()), (vec![], mode));
@@ -517,7 +518,7 @@ async fn a_plan_that_a_file_of_answers_approves_is_not_called_approved_by_the_us
         (
             "Keep planning",
             PermissionMode::Plan,
-            "Nobody was asked to approve the plan (answers that were written beforehand do not agree).",
+            "The user was not asked to approve the plan (answers that were written beforehand do not agree).",
         ),
     ] {
         let log = Log::default();

@@ -103,7 +103,7 @@ async fn everything_else_leaves_plan_mode_on() {
         (ends(Outcome::timed_out()), "The time ran out before the user approved the plan. Still in plan mode."),
         (
             ends(Outcome::unavailable("no terminal")),
-            "Nobody was asked to approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
+            "The user was not asked to approve the plan (no terminal). Still in plan mode: end your turn with the plan.",
         ),
     ] {
         assert_eq!(after(reply).await, (PermissionMode::Plan, vec![], read.to_owned()));

@@ -77,7 +77,7 @@ async fn whatever_else_changes_what_runs_is_shown_too() {
 async fn everything_but_a_plain_allow_of_a_person_denies_with_what_they_said() {
     let chosen = |label: &str, note: Option<&str>| json!({"answers": [{"selectedOptions": [label], "note": note}]});
     let ended = |status: &str| json!({"status": status, "reason": "not now", "message": "why?"});
-    let nobody = "Not run: this needs the user's permission, and nobody was asked (answers that were written beforehand do not \
+    let nobody = "Not run: this needs the user's permission, and the user was not asked (answers that were written beforehand do not \
                   agree).";
     let noted = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
                  yet. Keep to it, and call again if you still need to: the user is asked again.";

@@ -53,7 +53,7 @@ fn what_somebody_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_option
 }
 
 #[test]
-fn whoever_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
+fn a_person_who_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
     let typing = |purpose, script: &str| {
         let request = Request::new(RequestKey::new("s", "1").for_purpose(purpose), of("Run it?", "Go"));
         let mut prompt = Prompt::of(&request, Duration::ZERO);
