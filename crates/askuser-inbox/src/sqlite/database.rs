@@ -24,7 +24,7 @@ pub(super) const TRIES: i32 = 2_000;
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
 /// How soon to try again to end what has passed its deadline.
 const OVERDUE: Duration = Duration::from_millis(100);
-/// How many processes are looked at when a store is opened, to note those that have died.
+/// How many waiters are looked at when a store is opened, to note those that have died.
 const MOST_LOOKED_AT: u32 = 100;
 
 pub(super) struct Database {
@@ -252,33 +252,37 @@ impl Database {
         });
     }
 
-    /// Writes down which waiting processes have died; some of them, if there are many.
+    /// Writes down which waiters have died; some of them, if there are many.
     fn note_deaths(&mut self) -> Result<(), StoreError> {
         let (now, locks) = (self.now(), self.locks.clone());
-        let processes = self.read(|database| {
-            let sql = "SELECT DISTINCT process FROM waiter UNION SELECT process FROM shown_list LIMIT ?1";
+        let mut dead = self.read(|database| {
+            let sql = "SELECT id, question, process FROM waiter LIMIT ?1";
             let mut statement = database.connection.prepare_cached(sql)?;
-            Ok(statement.query_map([MOST_LOOKED_AT], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
+            let rows = statement.query_map([MOST_LOOKED_AT], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            Ok(rows.collect::<Result<Vec<(String, i64, String)>, _>>()?)
         })?;
-        let dead: Vec<String> =
-            processes.into_iter().filter(|process| !process_lock::is_alive(&locks, process)).collect();
-        if dead.is_empty() {
+        dead.retain(|(.., process)| !process_lock::is_alive(&locks, process));
+        let mut lists = self.shown_lists()?;
+        lists.retain(|process| !process_lock::is_alive(&locks, process));
+        if dead.is_empty() && lists.is_empty() {
             return Ok(());
         }
-        let names = serde_json::json!(dead).to_string();
         self.write_unsynced(|tx, _| {
-            tx.execute(
-                "UPDATE question SET left_ms = ?1, asker_died = 1 WHERE state = 'pending' AND n IN
-                 (SELECT question FROM waiter WHERE process IN (SELECT value FROM json_each(?2)))",
-                params![now, names],
-            )?;
-            for table in ["waiter", "shown_list"] {
-                let sql = format!("DELETE FROM {table} WHERE process IN (SELECT value FROM json_each(?1))");
-                tx.execute(&sql, [&names])?;
+            for (id, question, _) in &dead {
+                tx.prepare_cached("DELETE FROM waiter WHERE id = ?1")?.execute([id])?;
+                tx.prepare_cached(
+                    "UPDATE question SET left_ms = ?1, asker_died = 1 WHERE n = ?2 AND state = 'pending'
+                     AND NOT EXISTS (SELECT 1 FROM waiter WHERE question = ?2)",
+                )?
+                .execute(params![now, question])?;
+            }
+            for process in &lists {
+                tx.execute("DELETE FROM shown_list WHERE process = ?1", [process])?;
             }
             Ok(())
         })?;
-        dead.iter().for_each(|process| process_lock::forget_dead(&locks, process));
+        let processes = dead.iter().map(|(.., process)| process).chain(&lists);
+        processes.for_each(|process| process_lock::forget_dead(&locks, process));
         Ok(())
     }
 

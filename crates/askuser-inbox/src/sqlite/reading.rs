@@ -127,11 +127,16 @@ impl Database {
     }
 
     pub(super) fn is_list_shown(&mut self) -> Result<bool, StoreError> {
-        let processes = self.read(|database| {
+        let processes = self.shown_lists()?;
+        Ok(is_any_alive(&self.locks, &processes))
+    }
+
+    /// The processes that show a list, as far as they have said.
+    pub(super) fn shown_lists(&mut self) -> Result<Vec<String>, StoreError> {
+        self.read(|database| {
             let mut statement = database.connection.prepare_cached("SELECT DISTINCT process FROM shown_list")?;
             Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
-        })?;
-        Ok(is_any_alive(&self.locks, &processes))
+        })
     }
 
     pub(super) fn note_failure(&mut self, failure: Option<&NotifierFailure>) -> Result<(), StoreError> {

@@ -50,6 +50,9 @@ ALTER TABLE question ADD COLUMN audience TEXT;      -- for whom it is, as a JSON
 ALTER TABLE question ADD COLUMN series TEXT;        -- the same for questions that are the same to a person
 ALTER TABLE question ADD COLUMN conversation TEXT;  -- which conversation asked it, or took it over
 ALTER TABLE question ADD COLUMN claim TEXT;         -- the attempt that used its permission
+-- Counting what waits for a person reads the index alone.
+DROP INDEX question_pending;
+CREATE INDEX question_waiting ON question (n, audience) WHERE state = 'pending';
 CREATE INDEX question_series ON question (series) WHERE series IS NOT NULL;
 CREATE TABLE waiter (
     id       TEXT PRIMARY KEY,

@@ -126,7 +126,7 @@ pub(crate) fn at_the_prompt(
     match shown {
         Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
         Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
-        Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(&question, &ending)),
+        Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(question, &ending)),
         Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
             Err(Failure::new(format!("{} still waits, but what you have answered so far is lost: {why}", question.id)))
         }
