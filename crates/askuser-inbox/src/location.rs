@@ -33,8 +33,8 @@ impl Location {
         match self {
             Location::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
             Location::Address(address) => {
-                let why = "this version keeps questions in a file; give a path";
-                Err(StoreError::Forbidden(format!("store {address:?}: {why}")))
+                let why = "this version keeps questions in a file: give a path";
+                Err(StoreError::unavailable(format!("cannot open {address}"), why))
             }
         }
     }

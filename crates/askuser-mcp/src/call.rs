@@ -266,7 +266,7 @@ impl Server {
     fn choices(&self, request: &Request, context: &RequestContext<RoleServer>) -> Option<Choices> {
         let (capabilities, version) = (context.client_capabilities(), context.protocol_version());
         let choices = Choices::of(&client_name(context), capabilities.as_ref(), version.as_ref(), request.set());
-        choices.filter(|_| is_short(request))
+        choices.filter(|_| self.options.dialogs && is_short(request))
     }
 
     /// How old an answer is that was given before this conversation began.

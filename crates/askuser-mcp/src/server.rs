@@ -31,6 +31,8 @@ pub struct Options {
     /// Signs what a client of protocol 2026-07-28 carries while its dialog is open: at least 32 bytes, private, and the same
     /// after a restart. Without it such clients are not asked in their own dialog.
     pub state_key: Option<Vec<u8>>,
+    /// Whether a person may sit at the client's own dialog. A client that an agent's command has started has asked none.
+    pub dialogs: bool,
     /// Whether `approve` is listed: what Claude Code's `--permission-prompt-tool` calls.
     pub approve: bool,
 }
@@ -43,6 +45,7 @@ impl Default for Options {
             limit: None,
             deadline: None,
             state_key: None,
+            dialogs: true,
             approve: false,
         }
     }

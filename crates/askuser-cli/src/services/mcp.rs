@@ -3,7 +3,7 @@
 mod log;
 mod secret;
 
-use crate::inbox::{asker, done, open, origin, runtime};
+use crate::inbox::{asker, done, open, origin, runtime, started_by_agent};
 use crate::signals::Signals;
 use askuser::store::{Handle, Principal, Put, Series};
 use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Request, RequestKey, Rules};
@@ -67,6 +67,7 @@ fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Serve
     options.rules = rules;
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
+    options.dialogs = !started_by_agent();
     options.approve = approve;
     options.state_key = match secret::of(STATE_KEY) {
         Ok(key) => Some(key.into_bytes()),

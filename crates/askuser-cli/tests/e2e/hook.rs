@@ -28,6 +28,14 @@ fn where_there_is_nothing_to_say_and_where_it_fails_it_is_silent_and_no_failure(
 }
 
 #[test]
+fn a_claude_code_that_an_agents_command_started_is_asked_for_nothing() {
+    let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_STARTED_BY_AGENT", "1");
+    let ended = stage.run_with(&["hook"], question().to_string().as_bytes());
+    assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
+    assert!(pending(&stage, 0).is_empty());
+}
+
+#[test]
 fn a_store_that_cannot_be_opened_neither_blocks_nor_approves() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_STORE", "/dev/null/inbox");
     let ended = stage.run_with(&["hook"], question().to_string().as_bytes());

@@ -353,3 +353,14 @@ fn an_address_that_others_can_reach_is_refused() {
         assert!(refused.stderr.contains("loopback"), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn the_dialog_of_a_client_that_an_agents_command_started_has_asked_no_person() {
+    let stage = Stage::new().env("ASKUSER_STARTED_BY_AGENT", "1");
+    let mut client = Client::with(&stage, &["--limit", "1s"], &json!({"elicitation": {}}));
+    client.ask(1);
+    // No form comes, but the word that the question waits in the inbox.
+    let reply = client.next();
+    assert_eq!(reply["id"], 1, "{reply}");
+    assert_eq!(reply["result"]["structuredContent"]["status"], "pending", "{reply}");
+}

@@ -1,6 +1,7 @@
 //! `approve`: what Claude Code asks for permission.
 
 use crate::support::{Client, Desk, features, options, text};
+use askuser::store::StoreError;
 use askuser::{Context, Via};
 use askuser_mcp::Options;
 use serde_json::{Value, json};
@@ -20,14 +21,10 @@ fn bash(command: &str) -> Value {
 
 /// Asks for permission, lets the person say this, and returns the decision.
 async fn decision(call: Value, said: Value) -> Value {
-    decision_through(Via::Inbox, call, said).await
-}
-
-async fn decision_through(via: Via, call: Value, said: Value) -> Value {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", call).await;
-    desk.answer_through(via, &desk.pending(1).await[0], &said).await;
+    desk.answer(&desk.pending(1).await[0], &said).await;
     decided(&client.result(1).await)
 }
 
@@ -77,41 +74,54 @@ async fn whatever_else_changes_what_runs_is_shown_too() {
 async fn everything_but_a_plain_allow_of_a_person_denies_with_what_they_said() {
     let chosen = |label: &str, note: Option<&str>| json!({"answers": [{"selectedOptions": [label], "note": note}]});
     let ended = |status: &str| json!({"status": status, "reason": "not now", "message": "why?"});
-    let nobody = "Not run: this needs the user's permission, and the user was not asked (answers that were written beforehand do not \
-                  agree).";
     let noted = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
                  yet. Keep to it, and call again if you still need to: the user is asked again.";
-    for (via, said, why) in [
-        (Via::Inbox, chosen("Allow once", None), None),
-        (Via::Inbox, chosen("Allow once", Some("in a branch")), Some(noted)),
-        (Via::Inbox, chosen("Don't run it", None), Some("The user did not allow this.")),
-        (Via::Inbox, chosen("Don't run it", Some("ever")), Some("The user did not allow this. Their words: ever")),
+    for (said, why) in [
+        (chosen("Allow once", None), None),
+        (chosen("Allow once", Some("in a branch")), Some(noted)),
+        (chosen("Don't run it", None), Some("The user did not allow this.")),
+        (chosen("Don't run it", Some("ever")), Some("The user did not allow this. Their words: ever")),
         (
-            Via::Inbox,
             json!({"answers": [{"customInput": "Allow once"}]}),
             Some("The user did not allow this. Their words: Allow once"),
         ),
-        (Via::Inbox, ended("declined"), Some("The user did not allow this. Their words: not now")),
+        (ended("declined"), Some("The user did not allow this. Their words: not now")),
         (
-            Via::Inbox,
             ended("discuss"),
             Some("Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on."),
         ),
         (
-            Via::Inbox,
             ended("cancelled"),
             Some("Not run: the user dismissed the request for permission. Wait for them to say how to go on."),
         ),
-        (Via::Inbox, ended("timed_out"), Some("Not run: the time for permission ran out. Silence is not consent.")),
-        (Via::AnswersFile, chosen("Allow once", None), Some(nobody)),
-        (Via::Policy, chosen("Allow once", None), Some(nobody)),
     ] {
         let expected = match why {
             None => json!({"behavior": "allow", "updatedInput": bash("ls")["input"]}),
             Some(why) => json!({"behavior": "deny", "message": why}),
         };
-        assert_eq!(decision_through(via, bash("ls"), said).await, expected);
+        assert_eq!(decision(bash("ls"), said).await, expected);
     }
+    let mut options = approving();
+    options.deadline = Some(Duration::from_millis(50));
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", options).await;
+    client.call(1, "approve", bash("ls")).await;
+    let late = "Not run: the time for permission ran out. Silence is not consent.";
+    assert_eq!(decided(&client.result(1).await), json!({"behavior": "deny", "message": late}));
+}
+
+#[tokio::test]
+async fn no_file_and_no_rule_answers_for_a_permission() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    client.call(1, "approve", bash("ls")).await;
+    let question = desk.pending(1).await.remove(0);
+    for via in [Via::AnswersFile, Via::Policy] {
+        let refused =
+            desk.answer_through(via, &question, &json!({"answers": [{"selectedOptions": ["Allow once"]}]})).await;
+        assert!(matches!(refused, Err(StoreError::Forbidden(_))), "{refused:?}");
+    }
+    assert_eq!(desk.pending(1).await[0].id, question.id);
 }
 
 #[tokio::test]

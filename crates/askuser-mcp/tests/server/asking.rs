@@ -284,3 +284,22 @@ async fn a_client_that_leaves_at_once_is_not_told_that_a_question_stays_open_tha
         assert_eq!(kept.len(), 1);
     }
 }
+
+#[tokio::test]
+async fn an_answer_from_before_the_conversation_says_how_old_it_is() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let now = std::sync::Arc::new(AtomicU64::new(1_000_000));
+    let clock = now.clone();
+    let desk = Desk::at(std::sync::Arc::new(move || clock.load(Ordering::Relaxed)));
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    client.result(1).await;
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
+    client.close().await;
+    now.fetch_add(3 * 60 * 60 * 1000, Ordering::Relaxed);
+    let mut client = Client::named(&desk, "t", impatient()).await;
+    client.call(1, ASK, database()).await;
+    let result = client.result(1).await;
+    assert!(text(&result).ends_with("This was answered 3 h ago, before this conversation began."), "{result}");
+    assert_eq!(result["structuredContent"]["answered_seconds_ago"], 3 * 60 * 60);
+}

@@ -1,6 +1,6 @@
 //! A client that speaks the protocol by hand, so that tests see what goes over the wire.
 
-use askuser::store::{Filter, Handle, Principal, QuestionId, StoredQuestion};
+use askuser::store::{Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Inbox, Origin, Via, reply};
 use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
 use askuser_mcp::{Options, Server, serve};
@@ -56,13 +56,18 @@ impl Desk {
     }
 
     pub(crate) async fn answer(&self, question: &StoredQuestion, reply: &Value) {
-        self.answer_through(Via::Inbox, question, reply).await;
+        self.answer_through(Via::Inbox, question, reply).await.unwrap();
     }
 
-    pub(crate) async fn answer_through(&self, via: Via, question: &StoredQuestion, reply: &Value) {
+    pub(crate) async fn answer_through(
+        &self,
+        via: Via,
+        question: &StoredQuestion,
+        reply: &Value,
+    ) -> Result<Ending, StoreError> {
         let outcome = reply::outcome(question.request.set(), reply).unwrap();
         let answerer = self.asker.handle(Principal::person("ada", via));
-        answerer.answer(&question.id, outcome, &new_attempt().unwrap()).await.unwrap();
+        answerer.answer(&question.id, outcome, &new_attempt().unwrap()).await
     }
 
     pub(crate) async fn choose(&self, question: &StoredQuestion, label: &str) {

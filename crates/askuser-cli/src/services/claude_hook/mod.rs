@@ -3,7 +3,7 @@
 mod decision;
 mod elicitation;
 
-use crate::inbox::{asker, done, open, origin, runtime};
+use crate::inbox::{asker, done, open, origin, runtime, started_by_agent};
 use crate::signals::Signals;
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
@@ -30,6 +30,10 @@ pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
         return Ok(exit::ANSWERED);
     };
+    // Its dialogs are those of a client that an agent's command has started: no person sits there, and none is asked for it.
+    if started_by_agent() {
+        return Ok(exit::ANSWERED);
+    }
     if kind == HookEvent::ToolRan {
         withdraw_decided(&event, &settings)?;
     } else if let Some((request, form)) = request(kind, &event) {

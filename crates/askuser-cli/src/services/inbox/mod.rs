@@ -174,11 +174,16 @@ pub(crate) fn origin(agent: &str) -> Origin {
     origin
 }
 
+/// Whether an agent has started this process, or a process that started it: no person sits there.
+pub(crate) fn started_by_agent() -> bool {
+    std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT).is_some()
+}
+
 /// Refuses to act for a person where an agent has started this process.
 fn only_a_person(what: &str) -> Result<(), Failure> {
-    match std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT) {
-        None => Ok(()),
-        Some(_) => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
+    match started_by_agent() {
+        false => Ok(()),
+        true => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
             .hint("run it in a terminal of your own")),
     }
 }
