@@ -10,8 +10,8 @@ use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution};
 use futures_util::future::poll_immediate;
 
-/// Why there is no outcome of a person in a run without one.
-pub(crate) const NOBODY_TO_ASK: &str = "nobody can be asked in this run";
+/// Why a question has no answer in a run without an asker.
+pub(crate) const NO_ASKER: &str = "nobody can be asked in this run";
 
 impl ToolContext {
     /// Asks the person on behalf of a call, and returns what came of it. What was asked and what was answered is in the
@@ -40,9 +40,11 @@ impl ToolContext {
         Ok(asked)
     }
 
-    /// Tells how a question ended: one that was asked, or that nobody could be asked.
+    /// Tells how a question ended, also one that could not be asked. As in the result of its call, keys are blotted out.
     pub(crate) fn emit_outcome(&self, purpose: Purpose, call: &str, outcome: QuestionOutcome) {
         let key = self.shared.key(call, purpose);
+        let blotted = self.shared.secrets.blot_json(serde_json::json!(outcome));
+        let outcome = serde_json::from_value(blotted).unwrap_or(outcome);
         self.emit(AgentEvent::QuestionEnded { id: key.id_in_session(), key, outcome: Box::new(outcome) });
     }
 
@@ -53,7 +55,7 @@ impl ToolContext {
         }
         let Some(asker) = &self.asker else {
             self.keep_waiting(request.key().purpose(), request.key().call())?;
-            let resolution = Resolution::unavailable(NOBODY_TO_ASK);
+            let resolution = Resolution::unavailable(NO_ASKER);
             return Ok(Asked { set: request.set().clone(), resolution });
         };
         let _exclusive = match self.exclusive {
@@ -169,7 +171,7 @@ impl Shared {
     }
 }
 
-/// A broken surface means that nobody can be asked. An interrupt stops the turn; a person who puts the question aside, and a
+/// A broken surface means that the person cannot be asked. An interrupt stops the turn; a person who puts the question aside, and a
 /// process that was told to end, leave it open.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {

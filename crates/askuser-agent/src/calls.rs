@@ -5,7 +5,7 @@
 //! with the result, so it holds after a crash as well.
 
 use crate::agent::Agent;
-use crate::asking::{Exclusive, NOBODY_TO_ASK};
+use crate::asking::{Exclusive, NO_ASKER};
 use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
@@ -148,7 +148,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         if tool.access() != Access::Ask || context.asker.is_some() {
             return Ok(not_now(&*tool).into());
         }
-        let result = nobody_to_ask(call, context);
+        let result = without_asker(call, context);
         shared.halt_above(Halt::NotAnswered, &call.name, &result);
         return Ok(Ended { result, halt: Some(Halt::NotAnswered) });
     }
@@ -232,14 +232,13 @@ fn not_now(tool: &dyn Tool) -> ToolResult {
     }
 }
 
-/// What the model reads of a call that asks where nobody can be asked.
-fn nobody_to_ask(call: &ToolCall, context: &ToolContext) -> ToolResult {
-    let outcome = QuestionOutcome::new(&Resolution::unavailable(NOBODY_TO_ASK), &[]);
+/// What the model reads of a call that asks in a run without an asker.
+fn without_asker(call: &ToolCall, context: &ToolContext) -> ToolResult {
+    let outcome = QuestionOutcome::new(&Resolution::unavailable(NO_ASKER), &[]);
     let details = json!(outcome);
     context.emit_outcome(Purpose::Question, &call.id, outcome);
     let name = &call.name;
-    ToolResult::error(format!("{name} is not available: {NOBODY_TO_ASK}. Do not assume an answer."))
-        .with_details(details)
+    ToolResult::error(format!("{name} is not available: {NO_ASKER}. Do not assume an answer.")).with_details(details)
 }
 
 impl Shared {

@@ -148,7 +148,7 @@ pub struct QuestionOutcome {
     /// All answers, or those given so far.
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// Through which surface; `None` where nobody was asked.
+    /// Through which surface; `None` where there was none.
     #[serde(default)]
     pub via: Option<Via>,
     /// Who answered, where that is known.

@@ -134,7 +134,7 @@ impl Secrets {
         (out, at)
     }
 
-    fn blot_json(&self, value: Value) -> Value {
+    pub(crate) fn blot_json(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.blot_text(text)),
             Value::Array(items) => items.into_iter().map(|item| self.blot_json(item)).collect(),

@@ -3,7 +3,7 @@
 use crate::support::*;
 use askuser::policy::{Headless, Policy};
 use askuser::{Outcome, PolicyFirst};
-use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, tools};
+use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, Secrets, tools};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -119,15 +119,26 @@ async fn a_question_that_ended_says_how_with_the_id_it_was_asked_under() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_was_asked_ends_as_well() {
-    let nobody = json!({
+async fn a_providers_key_in_an_answer_is_in_no_event() {
+    let secrets = Secrets::in_variables(["A_KEY"], |_| Some("sk-secret-1".into()), &[]);
+    let mut agent = Agent::new(calling([json!([ask("Which?")])]))
+        .with_tools(tools::talking())
+        .with_asker(Person::new([other("the one of sk-secret-1")]))
+        .keeping_from_tools(secrets);
+    let events = json!(told(&mut agent).await).to_string();
+    assert_eq!((events.matches("sk-secret-1").count(), events.matches("the one of [key removed]").count()), (0, 3));
+}
+
+#[tokio::test]
+async fn a_question_that_could_not_be_asked_ends_as_well() {
+    let unavailable = json!({
         "status": "unavailable", "reason": "nobody can be asked in this run", "answers": [], "via": null,
     });
     let calls = || calling([json!([act()]), json!([ask("Which?")])]);
     let mut agent = Agent::new(calls()).with_tools(registry(&Log::default()));
-    let [permission, question] = &ended(&mut agent).await[..] else { panic!("two calls need somebody") };
-    assert_eq!((&permission.1, &permission.2), (&json!("permission"), &nobody));
-    assert_eq!(question, &(json!("call_2_1"), Value::Null, nobody));
+    let [permission, question] = &ended(&mut agent).await[..] else { panic!("two questions") };
+    assert_eq!((&permission.1, &permission.2), (&json!("permission"), &unavailable));
+    assert_eq!(question, &(json!("call_2_1"), Value::Null, unavailable));
     // What a policy settles is not asked, so that its end is all that is told of it.
     let fail =
         PolicyFirst { policy: Policy { answers: None, headless: Some(Headless::Fail) }, person: Person::new([]) };

@@ -161,7 +161,7 @@ fn a_plan_is_in_the_result_under_the_id_it_was_asked_with_and_a_permission_that_
 }
 
 #[test]
-fn what_nobody_permitted_is_named_though_a_call_of_another_subagent_has_the_same_id() {
+fn a_call_that_was_not_permitted_is_named_though_one_of_another_subagent_has_the_same_id() {
     let place = Place::new();
     let task = |name: &str| json!({"name": "Task", "input": {"description": name, "prompt": "go"}});
     let act = |made: &str| json!([{"calls": [{"name": "Bash", "input": {"command": format!("touch {made}")}}]}, {"text": "x"}]);

@@ -341,7 +341,7 @@ fn in_line_mode_too_a_question_is_put_aside_and_not_said_to_be_cancelled() {
         assert_eq!((ended.code, ended.screen.contains("ancelled")), (Some(75), false), "{leave}: {}", ended.screen);
         assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{leave}");
     }
-    assert_eq!(pending(&stage, 1).len(), 1, "whoever asked waits on");
+    assert_eq!(pending(&stage, 1).len(), 1, "its asker waits on");
 }
 
 #[test]

@@ -344,7 +344,7 @@ impl Tally {
         }
     }
 
-    /// What nobody was there to permit or to answer, and what would help.
+    /// What a call needed a person for, and what would help.
     fn what_lacks(&self, key: &RequestKey) -> Option<String> {
         let RunningCall { tool, about } = self.running.get(&path(key.tasks(), key.call()))?;
         Some(match key.purpose() {
