@@ -1,6 +1,8 @@
-//! Any text: what comes through the gate is printable, and coming through twice changes nothing more.
+//! Any text: what comes through the gate is printable, and coming through twice changes nothing more. What is agreed to is
+//! shown whole, and as safely.
 #![no_main]
 
+use askuser::exact::{Charset, read, shown};
 use askuser::sanitize::{block, is_blank, line, typed};
 use libfuzzer_sys::fuzz_target;
 use unicode_segmentation::UnicodeSegmentation;
@@ -20,6 +22,10 @@ fuzz_target!(|text: &str| {
     assert_eq!(block(&one), one);
     assert_eq!(typed(text), many);
     assert_eq!(is_blank(text), is_blank(&one));
+    let whole = shown(text, Charset::Utf8);
+    assert_eq!(read(&whole), text);
+    assert_eq!(block(&whole), whole);
+    assert_eq!(read(&shown(text, Charset::Ascii)), text);
 });
 
 /// Whether a scalar could do something to a terminal, or reorder text, rather than be seen.
