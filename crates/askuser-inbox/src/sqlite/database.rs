@@ -92,7 +92,7 @@ impl Database {
         connection.pragma_update(None, "foreign_keys", true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         words::add_functions(&connection).map_err(&failed)?;
-        schema::migrate(&mut connection, path)?;
+        let is_migrated = schema::migrate(&mut connection, path)?;
         // Links are followed once: what changes is the file itself.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut database = Database {
@@ -109,6 +109,10 @@ impl Database {
             synced: FULL,
             path,
         };
+        if is_migrated {
+            // Processes of an earlier version hear that this is not theirs to write any more.
+            database.bell.ring();
+        }
         // A store that cannot be written can still be read.
         let _ = database.note_deaths();
         Ok(database)

@@ -87,8 +87,8 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("SELECT user_version FROM pragma_user_version")?.query_row([], |row| row.get(0))
 }
 
-/// Brings a file up to date, or refuses one that is not ours or is newer than this program.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Brings a file up to date, or refuses one that is not ours or is newer than this program. Whether it was changed.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool, StoreError> {
     let shown = path.display();
     let failed = super::fault::failed(path, "cannot prepare");
     let pragma = |connection: &Connection, name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
@@ -98,7 +98,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     };
     let is_current = (APPLICATION_ID, VERSION as i32);
     if state(connection).map_err(&failed)? == is_current {
-        return Ok(());
+        return Ok(false);
     }
     let tx = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(&failed)?;
     let (application, version) = state(&tx).map_err(&failed)?;
@@ -116,5 +116,6 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
     tx.pragma_update(None, "user_version", VERSION as i32).map_err(&failed)?;
-    tx.commit().map_err(&failed)
+    tx.commit().map_err(&failed)?;
+    Ok(true)
 }

@@ -19,7 +19,7 @@ const WAITING: &str = "c72091622003";
 fn of_version_1() -> (Place, Connection) {
     let place = Place::new();
     place.now.store(1_794_825_470_000, std::sync::atomic::Ordering::Relaxed);
-    let connection = Connection::open(place.path()).unwrap();
+    let connection = place.connection();
     connection.pragma_update(None, "journal_mode", "wal").unwrap();
     connection.execute_batch(include_str!("../fixtures/version-1.sql")).unwrap();
     connection.pragma_update(None, "foreign_keys", true).unwrap();
@@ -215,7 +215,7 @@ fn a_draft_ends_with_its_question_also_where_an_older_program_ends_it() {
 fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_question_can_be_answered() {
     let (place, _) = of_version_1();
     let store = place.store();
-    let newer = Connection::open(place.path()).unwrap();
+    let newer = place.connection();
     let says_so = |error: &StoreError| {
         assert!(matches!(error, StoreError::Damaged { .. }), "to try again is of no use: {error:?}");
         let words = error.chain();

@@ -22,7 +22,7 @@ impl Waited {
         let place = Place::new();
         let store = place.store();
         let id = ask(&store, &request("1")).unwrap();
-        let other = Connection::open(place.path()).unwrap();
+        let other = place.connection();
         Waited { agent: agent(&store), place, store, id, other }
     }
 
@@ -137,7 +137,7 @@ fn a_question_that_cannot_be_read_times_out_with_the_others_and_costs_nothing_af
         ask(&store, &request).unwrap()
     };
     let (unreadable, other) = (hasty("1"), hasty("2"));
-    let connection = Connection::open(place.path()).unwrap();
+    let connection = place.connection();
     connection
         .execute("UPDATE question SET request = '{}', expires_ms = -1 WHERE id = ?1", [unreadable.as_str()])
         .unwrap();

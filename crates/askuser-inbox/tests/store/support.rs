@@ -73,6 +73,13 @@ impl Place {
         Arc::new(move || now.load(Ordering::Relaxed))
     }
 
+    /// The file as another program has it. It does not sync: a store that hears that the file was written can then see what.
+    pub(crate) fn connection(&self) -> rusqlite::Connection {
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        connection.pragma_update(None, "synchronous", "off").unwrap();
+        connection
+    }
+
     pub(crate) fn sqlite(&self) -> SqliteStore {
         SqliteStore::open_for_test(&self.path(), self.clock(), true).unwrap()
     }

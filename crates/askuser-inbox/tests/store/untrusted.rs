@@ -3,7 +3,6 @@
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use askuser::store::{AskerPresence, Filter, QuestionId, Series, State, Store, StoreError};
 use askuser_conformance::wait;
-use rusqlite::Connection;
 use std::sync::Arc;
 
 /// A store with three questions, changed by others while it was closed.
@@ -12,7 +11,7 @@ fn changed(sql: &str) -> (Place, Arc<dyn Store>, [QuestionId; 3]) {
     let store = place.store();
     let ids = ["1", "2", "3"].map(|call| ask(&store, &request(call)).unwrap());
     drop(store);
-    let connection = Connection::open(place.path()).unwrap();
+    let connection = place.connection();
     connection.execute_batch(sql).unwrap();
     let store = place.store();
     (place, store, ids)
@@ -67,7 +66,7 @@ fn a_question_of_a_series_that_cannot_be_read_does_not_keep_others_from_being_as
         put.question.id
     };
     let first = put(&store, "1");
-    let connection = Connection::open(place.path()).unwrap();
+    let connection = place.connection();
     connection.execute("UPDATE question SET request = '{}' WHERE id = ?1", [first.as_str()]).unwrap();
     let store = place.store();
     assert_ne!(put(&store, "2"), first);
@@ -81,7 +80,7 @@ fn a_process_name_in_a_row_that_is_a_path_leads_nowhere() {
     drop(store);
     let victim = place.folder.path().join("victim");
     std::fs::write(&victim, "precious").unwrap();
-    let connection = Connection::open(place.path()).unwrap();
+    let connection = place.connection();
     let absolute = victim.to_str().unwrap();
     for name in
         ["../victim", "../../x", "..", ".", "", absolute, &format!("abc {absolute}"), "abc ../victim", "x\0../victim"]
