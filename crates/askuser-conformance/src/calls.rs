@@ -46,15 +46,16 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
             drop(ada.save_draft(&id, &typed(text)));
         }
         let draft = ok(wait(ada.draft(&id)));
-        assert_eq!(draft, typed("abc"), "the last call is the last to take effect");
+        assert_eq!(draft, typed("abc"), "in their order: the last call is the last to take effect");
         let attached: Attachment = ok(wait(process.agent().attach(&id)));
         let (first, second) = (ada.answer(&id, choice(0), &attempt("1")), ada.answer(&id, choice(1), &attempt("2")));
         drop(process.agent().delivered(&id));
         drop(attached);
-        assert!(ok(wait(first)).resolution().is_some(), "the first call is the first to take effect");
-        assert!(wait(second).is_err(), "the second call is too late");
+        let is_answered = wait(first).is_ok_and(|ending| ending.resolution().is_some());
+        assert!(is_answered, "in their order: the first call is the first to take effect");
+        assert!(wait(second).is_err(), "in their order: the second call is too late");
         ok(wait(process.agent().flush()));
-        assert!(other.get(&id).delivered_ms.is_some(), "what follows an answer finds it");
+        assert!(other.get(&id).delivered_ms.is_some(), "in their order: what follows an answer finds it");
     }
 }
 

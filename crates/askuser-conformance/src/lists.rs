@@ -23,7 +23,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     assert_eq!((exact.questions.len(), exact.next), (40, None), "there is no page behind the last");
     assert_eq!(page(&Filter::pending().at_most(0)).questions.len(), 0);
     let behind = Filter::pending().after(all.questions[29].cursor);
-    assert_eq!(asked(&page(&behind)), ids[30..], "behind a place");
+    assert_eq!(asked(&page(&behind)), ids[30..], "from the place on");
     assert_eq!(ok(wait(reader.count(&behind.clone().at_most(1)))), 10, "from the place on, whatever the limit");
     assert_eq!(ok(wait(reader.count(&behind.reversed()))), 29, "the other way");
     for end in [Cursor(u64::MAX), Cursor(0)] {

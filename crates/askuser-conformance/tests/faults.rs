@@ -36,7 +36,7 @@ noticed! {
     WatchersMissEvents: events::a_watcher_hears_of_every_change_or_that_it_lagged, "not so after";
     GapIsNotTold: events::a_reader_resumes_where_it_was_and_can_tell_a_gap, "a number of another store";
     DroppedCallIsTakenBack: calls::a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back, "takes nothing back";
-    CallsOvertake: calls::calls_of_one_process_about_one_question_take_effect_in_their_order, "to take effect";
+    CallsOvertake: calls::calls_of_one_process_about_one_question_take_effect_in_their_order, "in their order";
     PrincipalIsNotChecked: principals::every_principal_may_do_what_the_table_says_and_nothing_else, "may they";
     ClaimDecidesWhoAnswered: principals::the_store_says_who_answered_through_what_and_when, "the store says who answered";
     SeriesIsShared: series::a_call_shares_no_question_that_another_conversation_waits_for, "another conversation waits for it";
@@ -50,7 +50,7 @@ noticed! {
     DraftIsEverybodys: drafts::a_draft_is_kept_for_its_person_at_every_surface, "a draft is its person's own";
     DraftOutlivesItsQuestion: drafts::a_draft_is_bounded_and_gone_with_its_question, "gone with its question";
     AudienceIsIgnored: lists::a_list_holds_what_its_reader_sees, "what ";
-    CursorIsAnOffset: lists::pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go, "";
+    CursorIsAnOffset: lists::pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go, "from the place on";
     JsonIsSearched: lists::words_are_those_that_a_person_reads_in_any_case, "is searched in what a person reads";
     CaseMatters: lists::words_are_those_that_a_person_reads_in_any_case, "is searched in what a person reads";
     DetachingDetachesAll: attachments::one_of_two_waiters_that_leaves_does_not_speak_for_the_other, "one more waits";
