@@ -2,10 +2,10 @@
 //! because the code that makes them would be a twentieth of a binary that has to start in a millisecond.
 
 #[path = "src/args.rs"]
-#[allow(unreachable_pub, reason = "a library's module there")]
+#[allow(dead_code, reason = "the width of help is the command's business")]
 mod args;
 #[path = "src/settings.rs"]
-#[allow(dead_code, unreachable_pub, reason = "defaults and layers are the command's business")]
+#[allow(dead_code, reason = "defaults and layers are the command's business")]
 mod settings;
 
 use clap::Command;
@@ -32,10 +32,11 @@ fn main() -> io::Result<()> {
     for sub in command.get_subcommands() {
         pages.push((sub.get_name().to_owned(), page(sub.clone())?));
     }
-    let mut source = String::new();
-    table(&mut source, "COMPLETIONS", "A completion script for each shell.", &scripts);
-    table(&mut source, "PAGES", "A manual page for each command; the first is of the whole.", &pages);
-    fs::write(folder.join("generated.rs"), source)
+    fs::write(folder.join("completions.rs"), table("COMPLETIONS", "A completion script for each shell.", &scripts))?;
+    fs::write(
+        folder.join("pages.rs"),
+        table("PAGES", "A manual page for each command; the first is of the whole.", &pages),
+    )
 }
 
 fn page(command: Command) -> io::Result<Vec<u8>> {
@@ -44,10 +45,11 @@ fn page(command: Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-fn table(source: &mut String, name: &str, says: &str, texts: &[(String, Vec<u8>)]) {
-    let _ = writeln!(source, "/// {says}\npub(crate) const {name}: &[(&str, &str)] = &[");
+fn table(name: &str, says: &str, texts: &[(String, Vec<u8>)]) -> String {
+    let mut source = format!("/// {says}\nconst {name}: &[(&str, &str)] = &[\n");
     for (key, text) in texts {
         let _ = writeln!(source, "    ({key:?}, {:?}),", String::from_utf8_lossy(text));
     }
     source.push_str("];\n");
+    source
 }

@@ -15,14 +15,14 @@ Exit codes:
   75   not answered yet; the question stays in the inbox
   130  interrupted";
 
-pub const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
+pub(crate) const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
 
 /// Help takes the width of the terminal, as long as lines stay readable.
-const MAX_WIDTH: usize = 100;
+pub(crate) const MAX_WIDTH: usize = 100;
 
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
@@ -34,8 +34,8 @@ pub fn command() -> Command {
         .after_help(EXIT_CODES)
 }
 
-/// The command on the way to a prompt; `askuser` parses it by itself.
-pub fn ask() -> Command {
+/// Asks.
+pub(crate) fn ask() -> Command {
     Command::new("ask")
         .about("Ask a person and print the answer")
         .long_about(
@@ -43,7 +43,6 @@ pub fn ask() -> Command {
              makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
         )
         .after_help(EXIT_CODES)
-        .max_term_width(MAX_WIDTH)
         .defer(ask_arguments)
 }
 
@@ -97,7 +96,7 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
 }
 
 /// What waits in the inbox.
-pub fn inbox() -> Command {
+pub(crate) fn inbox() -> Command {
     Command::new("inbox")
         .about("Show what waits for an answer, and answer it")
         .long_about(
@@ -119,7 +118,7 @@ pub fn inbox() -> Command {
 }
 
 /// Waits for a question of the inbox again.
-pub fn wait() -> Command {
+pub(crate) fn wait() -> Command {
     Command::new("wait")
         .about("Wait for the answer to a question in the inbox, and print it")
         .after_help(EXIT_CODES)
@@ -138,7 +137,7 @@ pub fn wait() -> Command {
 }
 
 /// Answers a question of the inbox.
-pub fn answer() -> Command {
+pub(crate) fn answer() -> Command {
     Command::new("answer")
         .about("Answer a question in the inbox")
         .long_about(
@@ -162,7 +161,7 @@ pub fn answer() -> Command {
 }
 
 /// Takes a question of the inbox back.
-pub fn withdraw() -> Command {
+pub(crate) fn withdraw() -> Command {
     Command::new("withdraw")
         .about("Take a question in the inbox back; nobody can answer it any more")
         .after_help(EXIT_CODES)
@@ -170,7 +169,7 @@ pub fn withdraw() -> Command {
 }
 
 /// What was asked and answered.
-pub fn log() -> Command {
+pub(crate) fn log() -> Command {
     Command::new("log").about("Show what was asked through the inbox, and what was decided").defer(|command| {
         command
             .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
@@ -186,7 +185,7 @@ pub fn log() -> Command {
 }
 
 /// Other people's agents ask through us.
-pub fn mcp() -> Command {
+pub(crate) fn mcp() -> Command {
     Command::new("mcp")
         .about("Give the question tool to an agent, as an MCP server")
         .long_about(
@@ -194,7 +193,6 @@ pub fn mcp() -> Command {
              inbox, and in the dialog of the agent's own client where it has one; the first answer counts. The server never \
              opens a terminal. A question that nobody has answered when the client stops waiting stays.",
         )
-        .max_term_width(MAX_WIDTH)
         .defer(|command| {
             command
                 .arg(
@@ -249,11 +247,11 @@ fn some_settings(names: &[&str]) -> Vec<Arg> {
 }
 
 /// The clients that `askuser init` knows.
-pub const CLIENTS: [&str; 11] =
+pub(crate) const CLIENTS: [&str; 11] =
     ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "vscode", "zed", "cline", "continue"];
 
 /// Sets clients up.
-pub fn init() -> Command {
+pub(crate) fn init() -> Command {
     Command::new("init")
         .about("Give an agent you have the tool: add askuser to its configuration")
         .long_about(
@@ -262,7 +260,6 @@ pub fn init() -> Command {
              which to set up. cursor, vscode and zed follow their documentation and were not tried.",
         )
         .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 nobody can be asked")
-        .max_term_width(MAX_WIDTH)
         .defer(|command| {
             let flag = |name: &'static str, help: &'static str| {
                 Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
@@ -286,7 +283,7 @@ pub fn init() -> Command {
 }
 
 /// Answers a hook.
-pub fn hook() -> Command {
+pub(crate) fn hook() -> Command {
     Command::new("hook")
         .about("Answer a hook of Claude Code from the inbox")
         .long_about(
@@ -297,8 +294,8 @@ pub fn hook() -> Command {
         .after_help("Exit code: always 0")
 }
 
-/// The command of the second executable; here for its help, its completions and its manual page.
-pub fn agent() -> Command {
+/// The agent.
+pub(crate) fn agent() -> Command {
     Command::new("agent")
         .about("Run a model with tools that asks you when it is in doubt")
         .long_about(
@@ -306,7 +303,6 @@ pub fn agent() -> Command {
              one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
         )
         .after_help(AGENT_EXIT_CODES)
-        .max_term_width(MAX_WIDTH)
         .subcommands([sessions(), models()])
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
@@ -402,7 +398,7 @@ fn count(text: &str) -> Result<u32, &'static str> {
     text.parse().ok().filter(|count| *count > 0).ok_or("must be a whole number above 0")
 }
 
-fn check() -> Command {
+pub(crate) fn check() -> Command {
     Command::new("check")
         .about("Say what is wrong with an input, or could be better; ask nobody")
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
@@ -414,7 +410,7 @@ fn check() -> Command {
         })
 }
 
-fn schema() -> Command {
+pub(crate) fn schema() -> Command {
     Command::new("schema")
         .about("Print the tool definition to give to a model")
         .arg(
@@ -437,19 +433,19 @@ fn schema() -> Command {
 }
 
 /// The four examples.
-pub fn demo() -> Command {
+pub(crate) fn demo() -> Command {
     let settings = |command: Command| command.args(settings(&[Of::Asking]));
     Command::new("demo").about("Four example prompts, one after the other").defer(settings)
 }
 
-fn doctor() -> Command {
+pub(crate) fn doctor() -> Command {
     Command::new("doctor")
         .about("Say how a question would be asked here, and why")
         .after_help("Exit codes: 0 somebody can be asked, 3 nobody can")
         .defer(with_settings)
 }
 
-fn config() -> Command {
+pub(crate) fn config() -> Command {
     Command::new("config").about("Show every setting, its value and where it came from").defer(with_settings)
 }
 
@@ -457,14 +453,14 @@ fn with_settings(command: Command) -> Command {
     command.args(settings(&[Of::Asking, Of::Results, Of::Agent, Of::Mcp]))
 }
 
-fn completions() -> Command {
+pub(crate) fn completions() -> Command {
     let shells = PossibleValuesParser::new(["bash", "elvish", "fish", "powershell", "zsh"]);
     Command::new("completions")
         .about("Print a completion script for a shell")
         .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(shells).help("Which shell"))
 }
 
-fn man() -> Command {
+pub(crate) fn man() -> Command {
     Command::new("man")
         .about("Print a manual page")
         .arg(Arg::new("command").value_name("COMMAND").help("Of a subcommand, instead of the whole"))

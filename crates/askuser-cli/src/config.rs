@@ -7,10 +7,10 @@ mod layers;
 mod names;
 mod values;
 
-pub use files::{project_file_here, user_file, user_folder};
-pub use layers::{Layers, Origin, Sources};
-pub use names::{misspelt_variables, variable};
-pub use values::{Effort, Format, Permit, Price, Surface, duration};
+pub(crate) use files::{project_file_here, user_file, user_folder};
+pub(crate) use layers::{Layers, Origin};
+pub(crate) use names::misspelt_variables;
+pub(crate) use values::{Effort, Format, Permit, Price, Surface, duration};
 
 use crate::failure::Failure;
 use askuser::policy::Headless;
@@ -21,45 +21,45 @@ use values::{names, surfaces, switch};
 
 /// The settings, parsed.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    pub timeout: Option<Duration>,
-    pub answers: Option<PathBuf>,
-    pub headless: Option<Headless>,
+pub(crate) struct Settings {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) answers: Option<PathBuf>,
+    pub(crate) headless: Option<Headless>,
     /// Who may answer, in order.
-    pub via: Vec<Surface>,
+    pub(crate) via: Vec<Surface>,
     /// Where the inbox is, if not where it usually is.
-    pub store: Option<PathBuf>,
+    pub(crate) store: Option<PathBuf>,
     /// Whether a question in the inbox may open a popup.
-    pub popup: bool,
-    pub plain: bool,
-    pub repair: bool,
-    pub key_delay: Duration,
-    pub success_flash: Duration,
-    pub confirm: Confirm,
-    pub background: Option<Background>,
-    pub depth: Option<ColorDepth>,
-    pub format: Option<Format>,
-    pub model: Option<String>,
-    pub base_url: Option<BaseUrl>,
-    pub effort: Option<Effort>,
-    pub max_tokens: Option<u32>,
+    pub(crate) popup: bool,
+    pub(crate) plain: bool,
+    pub(crate) repair: bool,
+    pub(crate) key_delay: Duration,
+    pub(crate) success_flash: Duration,
+    pub(crate) confirm: Confirm,
+    pub(crate) background: Option<Background>,
+    pub(crate) depth: Option<ColorDepth>,
+    pub(crate) format: Option<Format>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<BaseUrl>,
+    pub(crate) effort: Option<Effort>,
+    pub(crate) max_tokens: Option<u32>,
     /// How many tokens the model takes, instead of what is known of it.
-    pub context_window: Option<u64>,
+    pub(crate) context_window: Option<u64>,
     /// What tokens cost, for showing it.
-    pub price: Option<Price>,
-    pub permissions: Permit,
-    pub on_question: Option<String>,
+    pub(crate) price: Option<Price>,
+    pub(crate) permissions: Permit,
+    pub(crate) on_question: Option<String>,
     /// Variables with keys that commands get all the same.
-    pub pass_env: Vec<String>,
-    pub notify: bool,
+    pub(crate) pass_env: Vec<String>,
+    pub(crate) notify: bool,
     /// How long a call of an MCP client waits, instead of what is known of the client.
-    pub mcp_limit: Option<Duration>,
+    pub(crate) mcp_limit: Option<Duration>,
 }
 
 impl Settings {
     /// The same with another model, which is reached where these settings say, if they say so of its provider.
     #[must_use]
-    pub fn with_model(self, model: &str) -> Settings {
+    pub(crate) fn with_model(self, model: &str) -> Settings {
         let provider = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
         let same = self.model.as_deref().map(provider) == Some(provider(model));
         let base_url = self.base_url.filter(|base_url| base_url.is_for_any_model || same);
@@ -69,12 +69,12 @@ impl Settings {
 
 /// Where a provider is reached, if not where it usually is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BaseUrl {
-    pub url: String,
-    pub origin: Origin,
+pub(crate) struct BaseUrl {
+    pub(crate) url: String,
+    pub(crate) origin: Origin,
     /// A flag or a variable without a model beside it is for whichever model is used; what stands in a file is for the model
     /// of that file.
-    pub is_for_any_model: bool,
+    pub(crate) is_for_any_model: bool,
 }
 
 impl Layers {
@@ -114,7 +114,7 @@ impl Layers {
     }
 
     /// Parses every setting.
-    pub fn settings(&self) -> Result<Settings, Failure> {
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings {
             timeout: self.read("timeout", |v| match v {
                 "none" => Some(None),

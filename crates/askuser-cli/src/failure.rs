@@ -7,56 +7,56 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// Exit codes, as the README documents them.
-pub mod exit {
-    pub const ANSWERED: u8 = 0;
-    pub const NOT_ANSWERED: u8 = 1;
-    pub const BAD_INPUT: u8 = 2;
-    pub const NOBODY_THERE: u8 = 3;
+pub(crate) mod exit {
+    pub(crate) const ANSWERED: u8 = 0;
+    pub(crate) const NOT_ANSWERED: u8 = 1;
+    pub(crate) const BAD_INPUT: u8 = 2;
+    pub(crate) const NOBODY_THERE: u8 = 3;
     /// Withdrawn, or answered by somebody else.
-    pub const ENDED_ELSEWHERE: u8 = 4;
+    pub(crate) const ENDED_ELSEWHERE: u8 = 4;
     /// Not answered yet; the question stays (EX_TEMPFAIL).
-    pub const DETACHED: u8 = 75;
-    pub const INTERRUPTED: u8 = 130;
+    pub(crate) const DETACHED: u8 = 75;
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 /// An error on its way to `main`, which prints it.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// Lower case, no full stop; further lines are details.
-    pub message: String,
-    pub hint: Option<String>,
-    pub code: u8,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) code: u8,
 }
 
 impl Failure {
     /// Bad input, bad usage, or the world did not play along.
-    pub fn new(message: impl Display) -> Failure {
+    pub(crate) fn new(message: impl Display) -> Failure {
         Failure { message: message.to_string(), hint: None, code: exit::BAD_INPUT }
     }
 
-    pub fn hint(self, hint: impl Display) -> Failure {
+    pub(crate) fn hint(self, hint: impl Display) -> Failure {
         Failure { hint: Some(hint.to_string()), ..self }
     }
 
-    pub fn code(self, code: u8) -> Failure {
+    pub(crate) fn code(self, code: u8) -> Failure {
         Failure { code, ..self }
     }
 }
 
 /// What the system says, without its number.
-pub fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// A limit on the size of files is an error of the write that hits it, which can be told; by default it would end the process.
-pub fn outlive_file_size_limit() {
+pub(crate) fn outlive_file_size_limit() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
 /// Tells the operator something on the way; nothing has gone wrong for good.
-pub fn notice(program: &str, words: &str) {
+pub(crate) fn notice(program: &str, words: &str) {
     say(&format!("{program}: {words}"));
 }
 
@@ -74,7 +74,7 @@ fn say(text: &str) {
 }
 
 /// Prints what went wrong, if something did, and chooses the exit code.
-pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
+pub(crate) fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
@@ -85,7 +85,7 @@ pub fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
 }
 
 /// Prints what went wrong; whoever calls this goes on with something else.
-pub fn tell(program: &str, failure: &Failure) {
+pub(crate) fn tell(program: &str, failure: &Failure) {
     say(&format!("{program}: {}", failure.message));
     if let Some(hint) = &failure.hint {
         say(&format!("hint: {hint}"));

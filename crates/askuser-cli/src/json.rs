@@ -6,7 +6,7 @@ use std::fmt;
 
 /// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever
 /// parses it, it is the same.
-pub fn harmless(json: &serde_json::Value) -> String {
+pub(crate) fn harmless(json: &serde_json::Value) -> String {
     let text = json.to_string();
     let acts = |c: char| {
         c.is_control()
@@ -33,7 +33,7 @@ pub fn harmless(json: &serde_json::Value) -> String {
 ///
 /// # Errors
 /// Where it is no JSON, or a field is there twice.
-pub fn without_repeats(text: &str) -> serde_json::Result<Value> {
+pub(crate) fn without_repeats(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).map(|Distinct(value)| value)
 }
 

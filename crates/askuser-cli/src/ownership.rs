@@ -10,7 +10,7 @@ const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
 /// A repository of somebody else: nothing above the working folder has a say.
 #[derive(Debug)]
-pub struct ForeignRepository<'a> {
+pub(crate) struct ForeignRepository<'a> {
     folder: &'a Path,
     root: &'a Path,
     fact: io::Error,
@@ -18,7 +18,7 @@ pub struct ForeignRepository<'a> {
 
 impl ForeignRepository<'_> {
     /// What to tell whoever expects these files above the working folder to be read, if there is one.
-    pub fn left_out(&self, names: &[&str]) -> Option<String> {
+    pub(crate) fn left_out(&self, names: &[&str]) -> Option<String> {
         let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
         let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
         let file = files.find(|file| file.symlink_metadata().is_ok())?;
@@ -30,7 +30,7 @@ impl ForeignRepository<'_> {
 ///
 /// # Errors
 /// Where it belongs to somebody else.
-pub fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
+pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
         return Ok(None);
@@ -47,7 +47,7 @@ pub fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>>
 ///
 /// # Errors
 /// Where it is something else, as a sentence about it, or cannot be opened.
-pub fn open_found(path: &Path) -> io::Result<File> {
+pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -79,7 +79,7 @@ pub fn open_found(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Whose it is instead.
 #[cfg(unix)]
-pub fn check_owner(metadata: &Metadata) -> io::Result<()> {
+pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
     let before_sudo = || std::env::var("SUDO_UID").is_ok_and(|user| user.parse() == Ok(owner));
@@ -95,7 +95,7 @@ pub fn check_owner(metadata: &Metadata) -> io::Result<()> {
 /// # Errors
 /// Who could.
 #[cfg(unix)]
-pub fn check_writers(metadata: &Metadata) -> io::Result<()> {
+pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     check_owner(metadata)?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -113,7 +113,7 @@ pub fn check_writers(metadata: &Metadata) -> io::Result<()> {
 /// # Errors
 /// Never here.
 #[cfg(not(unix))]
-pub fn check_owner(_: &Metadata) -> io::Result<()> {
+pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
@@ -122,7 +122,7 @@ pub fn check_owner(_: &Metadata) -> io::Result<()> {
 /// # Errors
 /// Never here.
 #[cfg(not(unix))]
-pub fn check_writers(_: &Metadata) -> io::Result<()> {
+pub(crate) fn check_writers(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

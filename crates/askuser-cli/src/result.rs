@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Write};
 ///
 /// # Errors
 /// Where nobody could be asked, or standard output says nothing about it.
-pub fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
+pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
     let status = resolution.outcome().status();
     if let Status::Unavailable { reason } = status {
         let hint = match settings.headless {
@@ -39,7 +39,7 @@ fn is_for_scripts(format: Format) -> bool {
 }
 
 /// The exit code of a resolution.
-pub fn exit_code(resolution: &Resolution) -> u8 {
+pub(crate) fn exit_code(resolution: &Resolution) -> u8 {
     match resolution.outcome().status() {
         Status::Answered => exit::ANSWERED,
         Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
@@ -51,7 +51,7 @@ pub fn exit_code(resolution: &Resolution) -> u8 {
 ///
 /// # Errors
 /// Where it cannot be written.
-pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
+pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
     let format = settings.format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
         Format::Text => wrapped_for(io::stdout(), &report::prose(set, resolution)).into_owned(),
@@ -75,7 +75,7 @@ pub fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) ->
 
 /// What the operator reads of an input that was rejected. Whoever asked for a format reads why nothing was asked where they
 /// would read the answer: a model can correct itself by it.
-pub fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
+pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
     let printed = rejected.violations.map(|violations| print_rejection(&violations, settings));
     match printed {
         Some(Err(failure)) => failure,
@@ -96,7 +96,7 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
 ///
 /// # Errors
 /// Where it cannot be written, and somebody reads.
-pub fn write(text: &str) -> Result<(), Failure> {
+pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -110,7 +110,7 @@ pub fn write(text: &str) -> Result<(), Failure> {
 /// # Errors
 /// Where it is closed.
 #[cfg(unix)]
-pub fn stdout() -> io::Result<impl Write + Send + 'static> {
+pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     use std::os::fd::AsFd;
     io::stdout().as_fd().try_clone_to_owned().map(|stdout| io::LineWriter::new(std::fs::File::from(stdout)))
 }
@@ -120,7 +120,7 @@ pub fn stdout() -> io::Result<impl Write + Send + 'static> {
 /// # Errors
 /// None here.
 #[cfg(not(unix))]
-pub fn stdout() -> io::Result<impl Write + Send + 'static> {
+pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     Ok(io::stdout())
 }
 
@@ -128,7 +128,7 @@ pub fn stdout() -> io::Result<impl Write + Send + 'static> {
 ///
 /// # Errors
 /// Why not all of it is written.
-pub fn write_all(text: &str) -> io::Result<()> {
+pub(crate) fn write_all(text: &str) -> io::Result<()> {
     let mut stdout = stdout()?;
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
 }

@@ -1,22 +1,22 @@
 //! Every setting, in one table: flags, variables, files and documentation follow from it.
 
 /// A row of the table.
-pub struct Setting {
+pub(crate) struct Setting {
     /// The key in `askuser.toml`; `--name` as a flag, with dashes, `ASKUSER_NAME` in the environment.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What stands for its value in help; empty for a switch.
-    pub value: &'static str,
-    pub default: &'static str,
-    pub help: &'static str,
+    pub(crate) value: &'static str,
+    pub(crate) default: &'static str,
+    pub(crate) help: &'static str,
     /// Who may set it in a file.
-    pub by: By,
+    pub(crate) by: By,
     /// Whose flag it is.
-    pub of: Of,
+    pub(crate) of: Of,
 }
 
 impl Setting {
     /// Its flag, without the dashes before it.
-    pub fn flag(&self) -> &'static str {
+    pub(crate) fn flag(&self) -> &'static str {
         match self.name {
             "base_url" => "base-url",
             "context_window" => "context-window",
@@ -31,7 +31,7 @@ impl Setting {
     }
 
     /// The name it had in earlier versions, still read from files, variables and flags.
-    pub fn old_name(&self) -> Option<&'static str> {
+    pub(crate) fn old_name(&self) -> Option<&'static str> {
         match self.name {
             "key_delay" => Some("arm"),
             "success_flash" => Some("flash"),
@@ -42,7 +42,7 @@ impl Setting {
 
 /// Which commands have a flag for a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub(crate) enum Of {
     /// All that ask.
     Asking,
     /// Those that ask and print a result.
@@ -55,7 +55,7 @@ pub enum Of {
 
 /// Who may set something in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub(crate) enum By {
     /// Anybody, a project's file included.
     Anybody,
     /// The user alone: whatever says who answers, what runs, or where a key goes. A repository, or an agent that can write
@@ -79,7 +79,7 @@ const fn of(of: Of, setting: Setting) -> Setting {
 
 use By::{Anybody, User};
 
-pub const SETTINGS: &[Setting] = &[
+pub(crate) const SETTINGS: &[Setting] = &[
     setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key stops the clock"),
     setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
     setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),

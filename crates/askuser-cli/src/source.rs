@@ -14,11 +14,11 @@ use toml::de::{DeTable, DeValue};
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Why there is nothing to ask.
-pub struct Rejected {
+pub(crate) struct Rejected {
     /// For the operator.
-    pub failure: Failure,
+    pub(crate) failure: Failure,
     /// For whoever wrote the input, if it was read.
-    pub violations: Option<Violations>,
+    pub(crate) violations: Option<Violations>,
 }
 
 impl From<Failure> for Rejected {
@@ -62,7 +62,7 @@ impl From<Unfit> for Failure {
 ///
 /// # Errors
 /// Where there is none, or what is wrong with it.
-pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Rejected> {
+pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Rejected> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
         Some(question) => {
@@ -79,12 +79,12 @@ pub fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSe
 }
 
 /// Reads a question set from a JSON text.
-pub fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
+pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
     QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
 }
 
 /// How an input is read.
-pub fn rules(limits: Limits, settings: &Settings) -> Rules {
+pub(crate) fn rules(limits: Limits, settings: &Settings) -> Rules {
     let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     rules.with_limits(limits)
 }
@@ -93,7 +93,7 @@ pub fn rules(limits: Limits, settings: &Settings) -> Rules {
 ///
 /// # Errors
 /// Where there is none, or it can be no input.
-pub fn text(args: &ArgMatches) -> Result<String, Rejected> {
+pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     // Not every command has the quick form.
     let how = match args.try_contains_id("question") {
         Ok(_) => "give a FILE, - (standard input), --json '{…}' or -q \"Which?\" -o A -o B",
@@ -166,7 +166,7 @@ fn ordinal(index: usize) -> String {
 ///
 /// # Errors
 /// Where it cannot be read, is longer, or is no text.
-pub fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
+pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     Ok(read_text(name, reader)??)
 }
 
@@ -196,7 +196,7 @@ fn without_mark(mut text: String) -> String {
 }
 
 /// Reads TOML as if it were JSON, keys in their order.
-pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
+pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     fn value(toml: &DeValue<'_>) -> Value {
         match toml {
             DeValue::String(text) => text.as_ref().into(),
@@ -219,19 +219,19 @@ pub fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
 }
 
 /// Where a key of the outermost table stands in a TOML text.
-pub fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
+pub(crate) fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     table.get_ref().keys().find(|other| other.get_ref() == key).map(|key| key.span().start)
 }
 
 /// What the operator reads of an answer that does not fit its question.
-pub fn invalid_answer(violations: Violations) -> Failure {
+pub(crate) fn invalid_answer(violations: Violations) -> Failure {
     let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
     Failure::new(format!("invalid answer, nothing was recorded{lines}"))
 }
 
 /// What the operator reads of an invalid input: the violations, as the model would.
-pub fn invalid(violations: Violations) -> Failure {
+pub(crate) fn invalid(violations: Violations) -> Failure {
     let mut message = String::from("invalid input, nothing was asked");
     for violation in violations.iter() {
         message.push_str(&format!("\n  {violation}"));

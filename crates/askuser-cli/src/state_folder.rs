@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Where neither is an absolute path.
-pub fn state_folder() -> Result<PathBuf, Failure> {
+pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_STATE_HOME")
         .or_else(|| variable("LOCALAPPDATA").filter(|_| cfg!(windows)))
@@ -26,7 +26,7 @@ pub fn state_folder() -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 /// Where it cannot be made.
-pub fn make_private_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -38,7 +38,7 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Where there is no folder for it.
-pub fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
+pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
         // A folder of its own: whatever changes in it is of interest to whoever waits.
@@ -48,7 +48,7 @@ pub fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
 }
 
 /// Where processes that wait for an answer of an inbox have their locks, as [`askuser_inbox`] names it.
-pub fn waiting_folder(inbox: &Path) -> PathBuf {
+pub(crate) fn waiting_folder(inbox: &Path) -> PathBuf {
     let mut name = inbox.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");
     inbox.with_file_name(name)
@@ -58,7 +58,7 @@ pub fn waiting_folder(inbox: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Why it is not to be trusted.
-pub fn check_state_folder(state: &Path) -> Result<(), Failure> {
+pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     let untrusted = |folder: &Path, error: io::Error| {
         let shown = folder.display();
         Failure::new(format!("{shown} {error}")).hint(format!(
@@ -81,7 +81,7 @@ pub fn check_state_folder(state: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Why it is not to be trusted.
-pub fn trusted(path: &Path) -> io::Result<()> {
+pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         metadata => check_access(&metadata?, 0o022, "writable"),
@@ -92,7 +92,7 @@ pub fn trusted(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Why others may know it.
-pub fn for_this_user_alone(metadata: &Metadata) -> io::Result<()> {
+pub(crate) fn for_this_user_alone(metadata: &Metadata) -> io::Result<()> {
     check_access(metadata, 0o077, "readable")
 }
 

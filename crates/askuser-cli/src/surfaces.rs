@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who may be asked here, in order.
-pub struct Surfaces {
+pub(crate) struct Surfaces {
     policy: Policy,
     terminal: bool,
     inbox: bool,
@@ -30,7 +30,7 @@ impl Surfaces {
     ///
     /// # Errors
     /// Where the answers file cannot be read.
-    pub fn of(settings: &Settings) -> Result<Surfaces, Failure> {
+    pub(crate) fn of(settings: &Settings) -> Result<Surfaces, Failure> {
         let policy = match settings.via.contains(&Surface::Policy) {
             true => Policy {
                 answers: settings.answers.as_deref().map(answers_file).transpose()?,
@@ -45,14 +45,14 @@ impl Surfaces {
 
     /// With an answers file that gives permissions and approves plans as well: the user named it with the very command that runs
     /// the agent. By a setting or a variable it answers questions alone.
-    pub fn permitting(mut self) -> Surfaces {
+    pub(crate) fn permitting(mut self) -> Surfaces {
         self.policy.answers = self.policy.answers.map(Answers::permitting);
         self
     }
 
     /// Telling the operator, once, that answers written beforehand match a question without fitting it, so that the person is
     /// asked.
-    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Surfaces {
+    pub(crate) fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Surfaces {
         Surfaces { tell: Some(Box::new(tell)), ..self }
     }
 
@@ -60,7 +60,7 @@ impl Surfaces {
     ///
     /// # Errors
     /// Where the answers file does not fit the questions: nobody is asked then.
-    pub fn decide(&self, request: &Request) -> Result<Decision, Failure> {
+    pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Failure> {
         // Without a person in the chain the policy is all there is.
         match self.asks_a_person() {
             true => self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations)),
@@ -69,7 +69,7 @@ impl Surfaces {
     }
 
     /// What to tell whoever wrote the answers file: that a question is without an answer, and which keys match nothing.
-    pub fn unmatched(&self, request: &Request) -> Option<String> {
+    pub(crate) fn unmatched(&self, request: &Request) -> Option<String> {
         const SHOWN: usize = 5;
         let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
         let headers: Vec<String> = unmatched.headers.iter().map(|header| format!("{header:?}")).collect();
@@ -83,7 +83,7 @@ impl Surfaces {
     }
 
     /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
-    pub fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
+    pub(crate) fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
         let person = person.filter(|_| self.asks_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
@@ -99,12 +99,12 @@ impl Surfaces {
     }
 
     /// Whether a person may be asked at a terminal.
-    pub fn asks_at_the_terminal(&self) -> bool {
+    pub(crate) fn asks_at_the_terminal(&self) -> bool {
         self.terminal && self.policy.headless.is_none()
     }
 
     /// Whether a question is kept in the inbox.
-    pub fn uses_the_inbox(&self) -> bool {
+    pub(crate) fn uses_the_inbox(&self) -> bool {
         self.inbox && self.policy.headless.is_none()
     }
 
@@ -113,12 +113,12 @@ impl Surfaces {
     }
 
     /// Whether answers written beforehand are used.
-    pub fn has_answers(&self) -> bool {
+    pub(crate) fn has_answers(&self) -> bool {
         self.policy.answers.is_some()
     }
 
     /// The rule that is used instead of asking, if there is one.
-    pub fn headless(&self) -> Option<Headless> {
+    pub(crate) fn headless(&self) -> Option<Headless> {
         self.policy.headless
     }
 }
@@ -157,7 +157,7 @@ impl Asker for MisfitNotice {
 ///
 /// # Errors
 /// Where the file cannot be read, or is none.
-pub fn answers_file(path: &Path) -> Result<Answers, Failure> {
+pub(crate) fn answers_file(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| {
         Failure::new(format!("answers: cannot open {shown}: {}", reason(&error)))
@@ -182,7 +182,7 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
 }
 
 /// What the settings and the environment make of the terminal.
-pub fn terminal_options(settings: &Settings) -> Options {
+pub(crate) fn terminal_options(settings: &Settings) -> Options {
     let mut options = Options::detect();
     if settings.plain {
         options.presentation = Presentation::Line;

@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ErrorKind};
 use std::error::Error;
 
 /// What a parser says about the words after `program`. Help and version are printed here, and end the process.
-pub fn failure(program: &str, error: &clap::Error) -> Failure {
+pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     let find = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (shown, value) = (find(ContextKind::InvalidArg), find(ContextKind::InvalidValue));
     let argument = name(&shown);

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 
 /// The text, wrapped at words if the stream is a terminal.
 #[cfg(unix)]
-pub fn wrapped_for(stream: impl std::os::fd::AsFd, text: &str) -> Cow<'_, str> {
+pub(crate) fn wrapped_for(stream: impl std::os::fd::AsFd, text: &str) -> Cow<'_, str> {
     let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| usize::from(size.ws_col));
     if columns > 0 { Cow::Owned(wrapped(text, columns)) } else { Cow::Borrowed(text) }
 }
 
 #[cfg(not(unix))]
-pub fn wrapped_for(_: impl Sized, text: &str) -> Cow<'_, str> {
+pub(crate) fn wrapped_for(_: impl Sized, text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 

@@ -156,7 +156,7 @@ fn unsafe_stands_in_two_places_only() {
 
 #[test]
 fn crates_say_what_they_are_and_hold_no_logic_in_lib_rs() {
-    for krate in ["askuser", "askuser-terminal", "askuser-agent", "askuser-cli"] {
+    for krate in ["askuser", "askuser-terminal", "askuser-agent"] {
         let lib = read(root().join("crates").join(krate).join("src/lib.rs"));
         assert!(lib.starts_with("//! "), "{krate}");
         assert!(lib.lines().count() < 120, "{krate}/src/lib.rs has grown logic");
@@ -172,35 +172,49 @@ fn the_readme_names_the_commands_that_exist() {
     assert!(read(root().join(".ci/run")).contains("./check"));
     for line in readme.lines().filter_map(|line| line.trim().strip_prefix("askuser ")) {
         let name = line.split_whitespace().next().unwrap_or_default();
-        let is_known = askuser_cli::args::command().find_subcommand(name).is_some();
-        assert!(is_known, "README shows `askuser {line}`");
+        assert!(commands().contains(&name.to_owned()), "README shows `askuser {line}`");
     }
 }
 
-#[test]
-fn the_prompt_links_no_http_no_tls_and_no_runtime() {
-    // What `askuser` and `askuser-services` share, and what only the first has: no module of the second's.
-    let folder = root().join("crates/askuser-cli/src");
-    let first = sources(&folder).into_iter().filter(|path| path.parent() == Some(&folder));
-    for path in first {
-        let code = code(&path);
-        for word in ["askuser_agent", "tokio", "mod agent", "mod services"] {
-            assert!(!code.contains(word), "{} has {word}", path.display());
-        }
-    }
+/// The names of files and folders of modules in a folder.
+fn modules(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path());
+    let mut names: Vec<String> =
+        entries.filter_map(|path| path.file_stem()?.to_str().map(str::to_owned)).filter(|name| name != "mod").collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The commands, as a user types them.
+fn commands() -> Vec<String> {
+    let names = modules("crates/askuser-cli/src/commands");
+    names.into_iter().filter(|name| name != "supervise").collect()
 }
 
 #[test]
-fn both_executables_are_installed_and_run_starts_the_first() {
+fn there_is_one_executable_and_a_module_for_each_of_its_commands() {
     let manifest: toml::Table = read(root().join("crates/askuser-cli/Cargo.toml")).parse().unwrap();
-    let names: Vec<&str> =
-        manifest["bin"].as_array().unwrap().iter().map(|bin| bin["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["askuser", "askuser-services"]);
-    // With a feature to ask for, `cargo install` would leave it out.
-    assert!(manifest["bin"].as_array().unwrap().iter().all(|bin| bin.get("required-features").is_none()));
-    assert_eq!(manifest["package"]["default-run"].as_str(), Some("askuser"));
-    let delegate = read(root().join("crates/askuser-cli/src/delegate.rs"));
-    assert!(delegate.contains("const SERVICES: &str = \"askuser-services\";"));
+    let programs = manifest["bin"].as_array().unwrap();
+    assert_eq!((programs.len(), programs[0]["name"].as_str()), (1, Some("askuser")));
+    let help = std::process::Command::new(env!("CARGO_BIN_EXE_askuser")).arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let listed = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let mut listed: Vec<String> = listed.map(str::to_owned).collect();
+    listed.sort();
+    assert_eq!(commands(), listed);
+}
+
+#[test]
+fn the_architecture_names_every_module_of_the_command() {
+    let document = read(root().join("ARCHITECTURE.md"));
+    let (_, table) = document.split_once("| in `askuser-cli` | owns |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    for name in modules("crates/askuser-cli/src").into_iter().chain(modules("crates/askuser-cli/src/commands")) {
+        let is_named = [format!("`{name}`"), format!("`{name}/`")].iter().any(|name| table.contains(name));
+        assert!(is_named || name.ends_with("_tests"), "{name}");
+    }
 }
 
 #[test]

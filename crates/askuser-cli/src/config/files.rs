@@ -4,7 +4,7 @@ use crate::ownership;
 use std::path::{Path, PathBuf};
 
 /// The user's folder: `$XDG_CONFIG_HOME/askuser`, or under `~/.config`.
-pub fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+pub(crate) fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     environment("XDG_CONFIG_HOME")
         .filter(|value| Path::new(value).is_absolute())
         .map(PathBuf::from)
@@ -14,7 +14,7 @@ pub fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Option<PathB
 }
 
 /// The user's file, if there is one.
-pub fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
@@ -31,7 +31,7 @@ fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
 }
 
 /// The same for the current folder.
-pub fn project_file_here() -> (Option<PathBuf>, Option<String>) {
+pub(crate) fn project_file_here() -> (Option<PathBuf>, Option<String>) {
     std::env::current_dir().map_or((None, None), |folder| project_file(&folder))
 }
 

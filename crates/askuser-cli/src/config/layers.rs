@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     Default,
     File(PathBuf),
     Environment(String),
@@ -46,7 +46,7 @@ impl fmt::Display for Origin {
 
 /// Every setting with its value and origin, in the order of the table.
 #[derive(Clone, Debug)]
-pub struct Layers {
+pub(crate) struct Layers {
     values: Vec<(String, Origin)>,
     /// What was ignored, and why.
     warnings: Vec<String>,
@@ -55,22 +55,22 @@ pub struct Layers {
 }
 
 /// What the layers are made from.
-pub struct Sources<'a> {
+pub(crate) struct Sources<'a> {
     /// The user's file and the project's, where they exist.
-    pub user: Option<PathBuf>,
-    pub project: Option<PathBuf>,
-    pub environment: &'a dyn Fn(&str) -> Option<String>,
-    pub flag: &'a dyn Fn(&'static str) -> Option<String>,
+    pub(crate) user: Option<PathBuf>,
+    pub(crate) project: Option<PathBuf>,
+    pub(crate) environment: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) flag: &'a dyn Fn(&'static str) -> Option<String>,
 }
 
 impl Layers {
     /// The bottom layer.
-    pub fn defaults() -> Layers {
+    pub(crate) fn defaults() -> Layers {
         let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
         Layers { values, warnings: Vec::new(), broken: Vec::new() }
     }
 
-    pub fn lay(sources: &Sources<'_>) -> Layers {
+    pub(crate) fn lay(sources: &Sources<'_>) -> Layers {
         let mut layers = Layers::defaults();
         if let Some(path) = &sources.user
             && let Err(failure) = layers.lay_users(path)
@@ -100,12 +100,12 @@ impl Layers {
     ///
     /// # Errors
     /// Where a file is broken.
-    pub fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
+    pub(crate) fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
         Layers::inspect(args).sound()
     }
 
     /// The same for whoever looks at the settings: a broken file does not hide the rest.
-    pub fn inspect(args: &ArgMatches) -> Layers {
+    pub(crate) fn inspect(args: &ArgMatches) -> Layers {
         let environment = crate::environment::variable;
         let (project, warning) = project_file_here();
         let mut layers = Layers::lay(&Sources {
@@ -120,7 +120,7 @@ impl Layers {
     }
 
     /// The layers, if no file is broken; otherwise everything that is wrong with the files.
-    pub fn sound(mut self) -> Result<Layers, Failure> {
+    pub(crate) fn sound(mut self) -> Result<Layers, Failure> {
         if self.broken.is_empty() {
             return Ok(self);
         }
@@ -215,7 +215,7 @@ impl Layers {
     }
 
     /// Name, value and origin of each setting.
-    pub fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
     }
 }

@@ -3,7 +3,7 @@
 use crate::settings::{SETTINGS, Setting};
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
-pub fn variable(setting: &Setting) -> String {
+pub(crate) fn variable(setting: &Setting) -> String {
     variable_of(setting.name)
 }
 
@@ -19,7 +19,7 @@ pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
 }
 
 /// Variables that set nothing but look as if they were meant to, with the one that may be meant.
-pub fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
     // What commands of ours are started with.
     const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
     let known = |name: &str| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Who may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Surface {
+pub(crate) enum Surface {
     /// Answers written beforehand and the headless rule.
     Policy,
     /// A person at a terminal or at a front end.
@@ -15,7 +15,7 @@ pub enum Surface {
 
 impl Surface {
     /// The name as the setting spells it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Surface::Policy => "policy",
             Surface::Terminal => "terminal",
@@ -36,7 +36,7 @@ pub(super) fn surfaces(names: &str) -> Option<Vec<Surface>> {
 
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     Text,
     Json,
     Record,
@@ -48,7 +48,7 @@ pub enum Format {
 
 /// What an agent may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permit {
+pub(crate) enum Permit {
     Ask,
     AcceptEdits,
     Allow,
@@ -56,9 +56,9 @@ pub enum Permit {
 
 /// What a million tokens cost, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Price {
-    pub input: f64,
-    pub output: f64,
+pub(crate) struct Price {
+    pub(crate) input: f64,
+    pub(crate) output: f64,
 }
 
 impl Price {
@@ -69,14 +69,14 @@ impl Price {
     }
 
     /// What so many tokens cost.
-    pub fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
+    pub(crate) fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
         (input_tokens as f64 * self.input + output_tokens as f64 * self.output) / 1e6
     }
 }
 
 /// How much a model thinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
+pub(crate) enum Effort {
     Low,
     Medium,
     High,
@@ -98,7 +98,7 @@ pub(super) fn switch(value: &str) -> Option<bool> {
 }
 
 /// `250ms`, `30s`, `5m`, `1h`, `2d`; a bare number is seconds. At most a year.
-pub fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let number: f64 = number.parse().ok()?;

@@ -362,25 +362,6 @@ fn questions_with_a_list_are_shown_as_markdown() {
 }
 
 #[test]
-fn the_terminal_does_not_look_closed_while_questions_are_handed_over() {
-    // With every standard stream in a file, only what is handed over keeps it open: whoever is on the other side of the
-    // pseudo-terminal would read an error otherwise, and may take it for the end.
-    let question = serde_json::json!({"question": "Which?", "header": "Look", "multiSelect": false,
-        "options": [{"label": "A", "description": "a", "preview": "x"}, {"label": "B", "description": "b"}]});
-    let stage = Stage::new()
-        .file("in.json", serde_json::json!({"questions": [question]}).to_string())
-        .file("services", "#!/bin/sh\nreadlink /proc/$$/fd/* >open\nexit 0\n");
-    // Copied by the shell: a file that this process writes is open in whatever the other tests start meanwhile, until that
-    // has become its own program, and an open file cannot be run.
-    let copied = format!("cp '{}' askuser; cp services askuser-services", env!("CARGO_BIN_EXE_askuser"));
-    let ended =
-        stage.shell(&format!("{copied}; chmod +x askuser-services; exec ./askuser ask - <in.json >out 2>err")).finish();
-    assert_eq!(ended.code, Some(0));
-    let open = stage.read("open");
-    assert!(open.lines().any(|file| file.starts_with("/dev/tty") || file.starts_with("/dev/pts/")), "{open}");
-}
-
-#[test]
 fn an_input_that_is_empty_too_long_or_no_text_is_rejected_where_a_model_reads_it() {
     let rejection = |input: &[u8], arguments: &[&str]| -> Value {
         let ended = Stage::new().run_with(arguments, input);

@@ -21,6 +21,16 @@ fn gemini(stage: &Stage) -> String {
     stage.read("home/.gemini/settings.json")
 }
 
+/// The clients that its help lists.
+fn clients(stage: &Stage) -> Vec<String> {
+    let help = stage.run(&["init", "--help"]).stdout;
+    let (_, list) = help.split_once("[possible values: ").expect("a list");
+    let (list, _) = list.split_once(']').expect("its end");
+    let clients: Vec<String> = list.split(',').map(|client| client.trim().to_owned()).collect();
+    assert!(clients.len() > 10, "{clients:?}");
+    clients
+}
+
 fn init(stage: &Stage, args: &[&str]) -> Terminal {
     stage.askuser(&[&["init", "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
 }
@@ -73,14 +83,15 @@ fn without_a_terminal_nothing_is_changed_unless_told_so() {
 fn every_client_is_set_up_and_everything_is_gone_again_afterwards() {
     let stage = stage();
     fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
-    for client in askuser_cli::args::CLIENTS {
+    let clients = clients(&stage);
+    for client in &clients {
         let ended = stage.run(&["init", client, "--yes"]);
         assert_eq!(ended.code, Some(0), "{client}: {}", ended.stderr);
         let again = stage.run(&["init", client, "--print"]);
         assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{client} is not idempotent");
     }
     // The last one first: two of them share a folder that the first of the two has made.
-    for client in askuser_cli::args::CLIENTS.iter().rev() {
+    for client in clients.iter().rev() {
         let ended = stage.run(&["init", client, "--remove", "--yes"]);
         assert_eq!(ended.code, Some(0), "{client}: {}", ended.stderr);
     }
@@ -250,11 +261,10 @@ fn a_file_that_appears_while_its_user_reads_the_change_is_not_overwritten() {
 fn several_at_once_lose_no_record_of_each_other() {
     let stage = stage();
     fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    let clients = clients(&stage);
     let all_at_once = |args: &[&str]| {
-        let started: Vec<_> = askuser_cli::args::CLIENTS
-            .iter()
-            .map(|client| (client, stage.spawn(&[&["init", client, "--yes"], args].concat())))
-            .collect();
+        let started: Vec<_> =
+            clients.iter().map(|client| (client, stage.spawn(&[&["init", client, "--yes"], args].concat()))).collect();
         for (client, process) in started {
             let ended = process.wait_with_output().unwrap();
             assert!(ended.status.success(), "{client}: {}", String::from_utf8_lossy(&ended.stderr));
@@ -262,7 +272,7 @@ fn several_at_once_lose_no_record_of_each_other() {
     };
     all_at_once(&[]);
     let record: Value = serde_json::from_str(&stage.read("state/askuser/setup.json")).unwrap();
-    assert_eq!(record.as_object().unwrap().len(), askuser_cli::args::CLIENTS.len(), "{record}");
+    assert_eq!(record.as_object().unwrap().len(), clients.len(), "{record}");
     all_at_once(&["--remove"]);
     assert_eq!(stage.read("state/askuser/setup.json"), "{}");
     let files: Vec<_> = files_below(&stage.path("home"));

@@ -1,0 +1,200 @@
+use super::*;
+use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::fixtures::request;
+use crate::commands::agent::app::state::{Motion, QuestionEnd};
+use crate::commands::agent::app::tool_calls::CallSummary as Row;
+use askuser::Origin;
+use askuser::{Context, Key};
+use serde_json::json;
+
+fn at(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// At work, with nobody typing.
+fn working() -> State {
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    let session =
+        Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into(), context: None };
+    state.update(Event::SessionOpened(session, Vec::new()), at(0));
+    state.update(Event::TurnStarted, at(0));
+    state
+}
+
+fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Item> {
+    printed(state.update(Event::Agent(event), at(now)))
+}
+
+fn printed(effects: Vec<Effect>) -> Vec<Item> {
+    let items = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Print(item) => Some(item),
+        _ => None,
+    });
+    items.filter(|item| *item != Item::Gap).collect()
+}
+
+fn start(id: &str, name: &str, input: Value) -> AgentEvent {
+    AgentEvent::ToolStart { id: id.into(), name: name.into(), input }
+}
+
+fn result(id: &str, name: &str, result: ToolResult) -> AgentEvent {
+    AgentEvent::ToolResult { id: id.into(), name: name.into(), result }
+}
+
+fn of_task(event: AgentEvent) -> AgentEvent {
+    AgentEvent::Task { id: "t".into(), description: "audit deps".into(), event: Box::new(event) }
+}
+
+/// A question of call "1" comes and opens.
+fn open(
+    state: &mut State,
+    text: &str,
+    purpose: Purpose,
+    task: Option<&str>,
+    context: Option<Context>,
+    now: u64,
+) -> Vec<Item> {
+    let origin = task.map_or_else(Origin::default, |task| Origin::default().with_task(task));
+    let waiting = Request::clone(&request(text, purpose, context)).with_origin(origin);
+    printed(state.update(Event::QuestionArrived(waiting.into()), at(now)))
+}
+
+fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
+    let task = task.map(str::to_owned);
+    Item::Call(Row {
+        name: name.into(),
+        about: about.into(),
+        task,
+        status: CallStatus::Asking,
+        ending: None,
+        permission: None,
+        took: None,
+        facts: Vec::new(),
+    })
+}
+
+#[test]
+fn a_permission_and_what_came_of_the_call_are_one_line() {
+    let mut state = working();
+    agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
+    let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
+    assert_eq!(told, []);
+    let origin = Origin::default().with_task("audit deps");
+    let asked = Request::clone(&request("Run this command?", Purpose::Permission, None)).with_origin(origin);
+    state.permission_answered(&asked, "Allow once".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
+    let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
+    let told = (call.about.as_str(), call.task.as_deref(), call.permission.as_deref());
+    assert_eq!(told, ("rm -r build", Some("audit deps"), Some("Allow once")));
+}
+
+#[test]
+fn a_permitted_call_stands_one_line_below_what_was_before() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    // The prompt has left a blank line.
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let effects = state.update(Event::Agent(result("1", "Bash", ToolResult::ok("x"))), at(3));
+    assert!(matches!(effects[..], [Effect::Print(Item::Call(_))]), "{effects:?}");
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let refused = ToolResult::error("The user did not allow this.")
+        .titled("Write", "Not allowed")
+        .with_details(json!({"permission": {}}));
+    let shown = agent_event(&mut state, result("1", "Write", refused), 3);
+    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not allowed"), 0));
+}
+
+#[test]
+fn a_yes_with_a_note_is_told_as_what_it_came_to() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1);
+    state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
+        .titled("Write", "Not run yet")
+        .with_details(json!({"permission": {}}));
+    let shown = agent_event(&mut state, result("1", "Write", noted), 3);
+    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not run yet"), 0));
+}
+
+#[test]
+fn a_subagents_question_is_told_with_whose_it_is() {
+    let mut state = working();
+    agent_event(&mut state, of_task(start("1", "AskUserQuestion", json!({"questions": []}))), 1);
+    let told = open(&mut state, "Which database?", Purpose::Question, Some("audit deps"), None, 1);
+    assert_eq!(told, [asking("Question", "Which database?", Some("audit deps"))]);
+}
+
+#[test]
+fn the_agents_own_question_is_not_told_twice() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "AskUserQuestion", json!({"questions": []})), 1);
+    assert_eq!(open(&mut state, "Which database?", Purpose::Question, None, None, 1), []);
+}
+
+#[test]
+fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first() {
+    let mut state = working();
+    agent_event(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
+    agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+    open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
+    let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
+    assert!(matches!(agent_event(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
+}
+
+#[test]
+fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
+    let mut state = working();
+    agent_event(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
+    agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
+    open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
+    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
+    let mut took = |event| match &agent_event(&mut state, event, 52_000)[..] {
+        [Item::Call(ended)] => ended.took,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(took(of_task(result("2", "Bash", ToolResult::ok("")))), Some(at(51_000)));
+    assert_eq!(took(result("1", "Bash", ToolResult::ok(""))), Some(at(1_000)));
+}
+
+#[test]
+fn every_output_and_every_difference_can_be_read_in_full() {
+    let long = "x\n".repeat(60);
+    let failed = ToolResult::error(&*long);
+    let changed = ToolResult::ok("Written.").with_details(json!({"diff": long}));
+    for outcome in [ToolResult::ok(&*long), failed, changed] {
+        let mut state = working();
+        agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
+        agent_event(&mut state, result("1", "Write", outcome), 1);
+        state.update(Event::Key(Key::ctrl('o')), at(2));
+        let shown = state.pager.as_ref().expect("a page").shown;
+        assert_eq!(state.outputs.get(shown).expect("an output").lines().len(), 60);
+    }
+}
+
+#[test]
+fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: "so far".into() }, 1);
+    state.update(Event::CommandDone, at(2));
+    let last = state.outputs.last().and_then(|last| state.outputs.get(last)).expect("an output");
+    let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
+    assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));
+    assert_eq!(last.lines(), ["so far"]);
+}

@@ -1,0 +1,433 @@
+//! The UI thread's loop: waits for input and updates, passes them to the state, and carries out its effects.
+//!
+//! One wait takes all pending input and updates; one write shows the result. There is no polling.
+
+mod questions;
+
+use super::Surface;
+use super::agent_thread::{AgentThread, AgentUpdate};
+use super::asker::{Questions, SIGHUP, UiSender};
+use super::history::HistoryFile;
+use super::scrollback::{self, Item};
+use super::state::{Effect, Event, State};
+use super::{page_view, view};
+use crate::failure::Failure;
+use askuser::{Key, KeyCode};
+use askuser_agent::CancellationToken;
+use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(super) struct Driver {
+    console: Console,
+    options: Options,
+    state: State,
+    agent_thread: AgentThread,
+    ui: UiSender,
+    updates: Receiver<(Instant, AgentUpdate)>,
+    questions: Questions,
+    history_file: Option<HistoryFile>,
+    last_saved: Option<String>,
+    /// Whether to set the window title and notify when a question arrives.
+    notify: bool,
+    started: Instant,
+    /// Input from before a question was visible: it goes to the draft afterwards.
+    type_ahead: Vec<Input>,
+    /// The unfinished line, in line mode.
+    line: String,
+    /// What is to be printed when the page over the screen is closed.
+    held: Vec<Item>,
+    /// Whether the `> ` of the current input line has been printed, in line mode.
+    input_prompt_shown: bool,
+}
+
+/// How the conversation ended.
+enum End {
+    Quit,
+    Signal(i32),
+    /// The terminal is gone.
+    Closed,
+    Failed(Failure),
+}
+
+const SIGINT: i32 = 2;
+/// How many files of the working folder are offered for naming.
+const MAX_FILES: usize = 50_000;
+/// The window's title while no question is pending.
+const TITLE: &str = "askuser";
+
+impl Driver {
+    pub(super) fn new(
+        surface: Surface,
+        state: State,
+        agent_thread: AgentThread,
+        history_file: Option<HistoryFile>,
+        notify: bool,
+    ) -> Driver {
+        let Surface { console, options, questions, updates, ui } = surface;
+        let started = Instant::now();
+        Driver {
+            console,
+            options,
+            state,
+            agent_thread,
+            ui,
+            updates,
+            questions,
+            history_file,
+            last_saved: None,
+            notify,
+            started,
+            type_ahead: Vec::new(),
+            line: String::new(),
+            held: Vec::new(),
+            input_prompt_shown: false,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<u8, Failure> {
+        let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
+        // An unsent draft goes into the history, so that Up brings it back next time.
+        if !self.state.draft.is_blank() {
+            let draft = self.state.draft.expanded();
+            self.save_history(&draft);
+        }
+        self.close_page();
+        self.agent_thread.end();
+        if let (End::Quit, true, Some(session)) = (&end, self.state.message_count > 0, &self.state.session) {
+            let words = format!("To go on with this session: askuser agent --resume {}", session.id);
+            let columns = usize::from(self.console.size().0);
+            for item in [Item::Gap, Item::Note(Role::Muted, words)] {
+                self.console.print(&scrollback::lines(&item, &self.options.theme, columns));
+            }
+        }
+        let closed = self.console.close();
+        match end {
+            End::Quit => closed.map(|()| 0).map_err(|error| terminal_failed(&error)),
+            End::Failed(failure) => Err(failure),
+            End::Closed => Ok(128 + SIGHUP as u8),
+            End::Signal(signal) => {
+                // The terminal is restored; now the signal takes its usual effect.
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
+                Ok(128u8.saturating_add(signal as u8))
+            }
+        }
+    }
+
+    fn event_loop(&mut self) -> io::Result<End> {
+        let mut inputs = Vec::new();
+        loop {
+            if let Some(end) = self.replay_type_ahead()? {
+                return Ok(end);
+            }
+            self.render();
+            let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
+            let woken = self.console.wait(timeout, &mut inputs)?;
+            // Known only where the settings left it to the terminal.
+            if let Some(background) = self.console.background() {
+                self.options.theme.background = background;
+            }
+            let end = match woken {
+                ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
+                ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
+                ConsoleEvent::Woken => self.take_updates()?,
+                ConsoleEvent::Resized | ConsoleEvent::Resumed => None,
+                ConsoleEvent::Signal(SIGINT) => {
+                    self.line.clear();
+                    self.handle(Event::Key(Key::ctrl('c')))?
+                }
+                ConsoleEvent::Signal(signal) => Some(End::Signal(signal)),
+                ConsoleEvent::EndOfInput => Some(End::Quit),
+                ConsoleEvent::Closed => Some(End::Closed),
+            };
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn render(&mut self) {
+        match self.console.presentation() {
+            // Nothing to show before the session is known.
+            Presentation::Screen if self.state.session.is_none() => {}
+            Presentation::Screen if self.state.pager.is_some() => self.render_page(),
+            Presentation::Screen => {
+                self.close_page();
+                let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
+                self.console.set_live(&live.lines, Some(live.caret));
+            }
+            Presentation::Line => {
+                // An unfinished line is shown again, also while the agent works or a question is pending.
+                let begun = !self.state.pending_questions.is_empty() || !self.state.draft.is_blank();
+                if (self.state.pending_commands == 0 || begun) && !self.input_prompt_shown {
+                    self.input_prompt_shown = true;
+                    self.console.print_prompt(&format!("> {}", self.state.draft.as_str()));
+                }
+            }
+        }
+    }
+
+    fn render_page(&mut self) {
+        let size = self.console.size();
+        if let Some(pager) = &mut self.state.pager {
+            let (columns, rows) = page_view::text_area(size);
+            pager.fit(&self.state.outputs, columns, rows);
+        }
+        if let Some(pager) = &self.state.pager {
+            self.console.set_page(&page_view::page(&self.state, pager, &self.options.theme, size));
+        }
+    }
+
+    /// Shows the conversation again, with what has happened meanwhile.
+    fn close_page(&mut self) {
+        self.state.pager = None;
+        self.console.close_page();
+        for item in std::mem::take(&mut self.held) {
+            self.print(&item);
+        }
+    }
+
+    // ---- events ----
+
+    fn take_inputs(&mut self, inputs: &mut Vec<Input>) -> io::Result<Option<End>> {
+        for input in inputs.drain(..) {
+            let event = match (input, self.console.presentation()) {
+                (Input::Key(key), Presentation::Screen) => Event::Key(key),
+                (Input::Paste(text), Presentation::Screen) => Event::Paste(text),
+                (Input::Focus(focus), _) => Event::Focus(focus),
+                (input @ (Input::Key(_) | Input::Paste(_)), Presentation::Line) => match self.push_line_input(input) {
+                    Some(line) => Event::Line(line),
+                    None => continue,
+                },
+            };
+            if let Some(end) = self.handle(event)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds input to the unfinished line, in line mode; returns the line on Enter.
+    fn push_line_input(&mut self, input: Input) -> Option<String> {
+        match input {
+            Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                self.input_prompt_shown = false;
+                return Some(std::mem::take(&mut self.line));
+            }
+            Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
+            Input::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
+            Input::Paste(text) => self.line.push_str(&text),
+            Input::Key(_) | Input::Focus(_) => {}
+        }
+        None
+    }
+
+    /// In line mode, takes what is typed so far out of the terminal's line buffer, also an unfinished line. Otherwise its
+    /// rest, typed after the question is shown, would be read as an answer.
+    fn drain_typed_lines(&mut self) -> io::Result<Option<Event>> {
+        if self.console.presentation() == Presentation::Screen {
+            return Ok(None);
+        }
+        let mut inputs = std::mem::take(&mut self.type_ahead);
+        self.console.drain_input(&mut inputs)?;
+        let lines = inputs.into_iter().filter_map(|input| self.push_line_input(input)).collect();
+        Ok(Some(Event::TypeAhead { lines, rest: std::mem::take(&mut self.line) }))
+    }
+
+    /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
+    fn replay_type_ahead(&mut self) -> io::Result<Option<End>> {
+        let is_text = |input: &Input| match input {
+            Input::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
+            Input::Key(_) => false,
+            Input::Paste(_) | Input::Focus(_) => true,
+        };
+        let mut type_ahead = std::mem::take(&mut self.type_ahead);
+        if self.console.presentation() == Presentation::Screen {
+            type_ahead.retain(is_text);
+        }
+        self.take_inputs(&mut type_ahead)
+    }
+
+    fn take_updates(&mut self) -> io::Result<Option<End>> {
+        while let Ok((sent_at, updates)) = self.updates.try_recv() {
+            let event = match updates {
+                AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
+                AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
+                AgentUpdate::Files(files) => Event::Files(files),
+                AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
+                AgentUpdate::Cleared => Event::Cleared,
+                AgentUpdate::Told(words) => Event::Told(words),
+                AgentUpdate::Diff { text, also_changed } => Event::Diff { text, also_changed },
+                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
+                AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
+                AgentUpdate::TurnStarted => Event::TurnStarted,
+                AgentUpdate::CommandDone => Event::CommandDone,
+                AgentUpdate::Event(event) => Event::Agent(event),
+                AgentUpdate::QuestionGone(key) => Event::QuestionGone(key),
+                AgentUpdate::Question(request) => {
+                    if let Some(typed) = self.drain_typed_lines()?
+                        && let Some(end) = self.handle(typed)?
+                    {
+                        return Ok(Some(end));
+                    }
+                    Event::QuestionArrived(request)
+                }
+                AgentUpdate::ThreadDied => {
+                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
+                    return Ok(Some(End::Failed(failure)));
+                }
+            };
+            let at = match event {
+                Event::Agent(_) => sent_at.saturating_duration_since(self.started),
+                _ => self.now(),
+            };
+            if let Some(end) = self.handle_at(event, at)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    fn handle(&mut self, event: Event) -> io::Result<Option<End>> {
+        self.handle_at(event, self.now())
+    }
+
+    fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
+        self.state.text_columns = view::text_room(self.console.size());
+        self.state.draft_columns = view::draft_room(&self.options.theme, self.console.size());
+        if let Some(pager) = &mut self.state.pager {
+            let (columns, rows) = page_view::text_area(self.console.size());
+            pager.fit(&self.state.outputs, columns, rows);
+        }
+        let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
+        while let Some(effect) = effects.pop_front() {
+            let event = match effect {
+                Effect::Print(item) => {
+                    match self.state.pager {
+                        Some(_) => self.held.push(item),
+                        None => {
+                            self.close_page();
+                            self.print(&item);
+                        }
+                    }
+                    continue;
+                }
+                Effect::Command(command) => {
+                    self.agent_thread.send(command);
+                    continue;
+                }
+                Effect::SaveHistory(text) => {
+                    self.save_history(&text);
+                    continue;
+                }
+                Effect::Announce { header, presence } => {
+                    self.announce(&header, presence);
+                    continue;
+                }
+                Effect::ClearAnnouncement => {
+                    if self.notify {
+                        self.console.set_title(TITLE);
+                    }
+                    continue;
+                }
+                Effect::Redraw => {
+                    self.console.clear_live();
+                    continue;
+                }
+                Effect::ListFiles => {
+                    self.list_files();
+                    continue;
+                }
+                Effect::Edit(text) => Event::Edited(self.edit(&text)?),
+                Effect::Ask(request) => match self.ask(&request)? {
+                    Ok(event) => {
+                        if let Some(typed) = self.drain_typed_lines()? {
+                            effects.extend(self.state.update(typed, self.now()));
+                        }
+                        event
+                    }
+                    Err(end) => return Ok(Some(end)),
+                },
+                Effect::ChooseSession => {
+                    let mut out = Vec::new();
+                    match self.choose_session(&mut out) {
+                        Ok(None) => {}
+                        Ok(Some(id)) => self.state.resume(id, &mut out),
+                        Err(end) => return Ok(Some(end)),
+                    }
+                    // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
+                    let now = self.now();
+                    self.state.send_queued(now, &mut out);
+                    effects.extend(out);
+                    continue;
+                }
+                Effect::ChooseModel(offered) => {
+                    let mut out = Vec::new();
+                    match self.choose_model(&offered, &mut out) {
+                        Ok(None) => {}
+                        Ok(Some(name)) => self.state.set_model(name, &mut out),
+                        Err(end) => return Ok(Some(end)),
+                    }
+                    effects.extend(out);
+                    continue;
+                }
+                Effect::Quit => return Ok(Some(End::Quit)),
+            };
+            effects.extend(self.state.update(event, self.now()));
+        }
+        Ok(None)
+    }
+
+    // ---- effects ----
+
+    fn print(&mut self, item: &Item) {
+        let lines = scrollback::lines(item, &self.options.theme, usize::from(self.console.size().0));
+        self.console.print(&lines);
+        self.input_prompt_shown = false;
+    }
+
+    fn save_history(&mut self, text: &str) {
+        // A history that cannot be written must not stop the conversation.
+        if let Some(history_file) = self.history_file.as_ref().filter(|_| self.last_saved.as_deref() != Some(text)) {
+            let _ = history_file.append(text);
+            self.last_saved = Some(text.to_owned());
+        }
+    }
+
+    /// Looks which files there are, beside everything else: a folder may have many.
+    fn list_files(&self) {
+        let Some(session) = &self.state.session else { return };
+        let (folder, ui) = (session.cwd.clone(), self.ui.clone());
+        let look = move || {
+            let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
+            ui.send(AgentUpdate::Files(files));
+        };
+        // Without a thread no files are offered; they can be named all the same.
+        let _ = thread::Builder::new().name("files".into()).spawn(look);
+    }
+
+    fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
+        let limit = self.state.draft.text().limit();
+        Ok(match self.console.edit(text) {
+            Ok(edited) => match edited.text().chars().count() {
+                chars if chars > limit => {
+                    let path = edited.keep();
+                    Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
+                }
+                _ => Ok(edited.text().to_owned()),
+            },
+            Err(error) => Err(format!("The editor failed, your text is kept: {error}")),
+        })
+    }
+}
+
+fn terminal_failed(error: &io::Error) -> Failure {
+    Failure::new(format!("the terminal failed: {error}")).hint("askuser agent --continue goes on with the session")
+}

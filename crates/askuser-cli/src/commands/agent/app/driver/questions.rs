@@ -1,0 +1,140 @@
+//! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session or a model.
+
+use super::{Driver, End};
+use crate::commands::agent::app::asker::SIGHUP;
+use crate::commands::agent::app::model_choice;
+use crate::commands::agent::app::scrollback::{self, Item};
+use crate::commands::agent::app::session_choice;
+use crate::commands::agent::app::state::{Effect, Event, Presence, QuestionEnd};
+use crate::commands::agent::models::Offered;
+use crate::commands::agent::session;
+use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
+use askuser_agent::Session;
+use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, Store};
+use std::io;
+use std::time::{Duration, Instant, SystemTime};
+
+impl Driver {
+    pub(super) fn announce(&mut self, header: &str, presence: Presence) {
+        if self.notify {
+            let words = format!("askuser: {header}");
+            self.console.set_title(&format!("{} {words}", scrollback::dot(&self.options.theme)));
+            if presence == Presence::MaybeAway {
+                self.console.bell();
+                self.console.notify(&words);
+            }
+        }
+    }
+
+    /// Asks a question and hands the answer to the agent.
+    pub(super) fn ask(&mut self, request: &Request) -> io::Result<Result<Event, End>> {
+        let Some(close) = self.questions.open(request)? else {
+            self.questions.closed();
+            return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
+        };
+        let began = Instant::now();
+        let queue = self.questions.queue.clone();
+        let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
+        // The line of the call says what came of it.
+        let usual = self.options.confirm;
+        let is_permission = request.key().purpose() == Purpose::Permission;
+        if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
+            self.options.confirm = Confirm::Elsewhere;
+        }
+        let asked = self.show_question(request, Some(close), &mut store);
+        self.options.confirm = usual;
+        self.questions.closed();
+        if let (true, Ok(resolution)) = (is_permission, &asked) {
+            let answers = resolution.outcome().answers();
+            let words = answers.iter().flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()));
+            let words = sanitize::line(&words.collect::<Vec<_>>().join(", ")).into_owned();
+            self.state.permission_answered(request, words);
+        }
+        let end = match &asked {
+            Ok(resolution) if terminal_is_gone(resolution) => {
+                // Nobody declined: the question stays open and is asked again when the session is resumed.
+                let _ = self.questions.queue.fail(request.key(), AskError::Signal(SIGHUP));
+                return Ok(Err(End::Closed));
+            }
+            Err(AskError::Signal(signal)) => {
+                let _ = self.questions.queue.fail(request.key(), AskError::Signal(*signal));
+                return Ok(Err(End::Signal(*signal)));
+            }
+            Ok(resolution) if *resolution.outcome().status() != Status::TimedOut => QuestionEnd::Answered,
+            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
+            Ok(_) | Err(_) => QuestionEnd::Unanswered,
+        };
+        if let Err(error) = asked {
+            // A question that was withdrawn waits no more.
+            let _ = self.questions.queue.fail(request.key(), error);
+        }
+        Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
+    }
+
+    /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
+    fn show_question(
+        &mut self,
+        request: &Request,
+        close: Option<CloseSignal>,
+        store: Store<'_>,
+    ) -> Result<Resolution, AskError> {
+        self.close_page();
+        let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
+        self.input_prompt_shown = false;
+        asked
+    }
+
+    /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
+    pub(super) fn choose_session(&mut self, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+        let Some(here) = self.state.session.clone() else { return Ok(None) };
+        let sessions = session::of_folder(&here.cwd).unwrap_or_default();
+        let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
+        let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
+        let sessions = sessions.into_iter().filter(said_something).filter(can_be_opened);
+        let sessions: Vec<Session> = sessions.take(session_choice::MAX_SESSIONS).collect();
+        let Some((set, labels)) = session_choice::question(&sessions, SystemTime::now()) else {
+            let words = "There is no other session of this folder that is not open elsewhere.";
+            self.state.print(Item::Note(Role::Muted, words.into()), out);
+            return Ok(None);
+        };
+        let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
+        Ok(self.choose(&Request::new(key, set), out)?.and_then(|answer| {
+            let picked = answer.selected_options.first();
+            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
+            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
+        }))
+    }
+
+    /// Lets the person choose a model, or type the name of another one.
+    pub(super) fn choose_model(&mut self, offered: &Offered, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+        let Some(here) = self.state.session.clone() else { return Ok(None) };
+        let Some(set) = model_choice::question(offered, &here.model) else { return Ok(None) };
+        let key = RequestKey::new(&here.id, "model").for_purpose(Purpose::Choice);
+        let answer = self.choose(&Request::new(key, set), out)?;
+        let name = answer.and_then(|answer| answer.selected_options.first().cloned().or(answer.custom_input));
+        Ok(name.map(|name| model_choice::full_name(offered, &name)).filter(|name| *name != here.model))
+    }
+
+    /// Puts a question of the app's own; `None` if it was not answered.
+    fn choose(&mut self, request: &Request, out: &mut Vec<Effect>) -> Result<Option<Answer>, End> {
+        let began = Instant::now();
+        let asked = self.show_question(request, None, &mut |_| Ok(()));
+        let end = match &asked {
+            Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
+            Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
+            Ok(_) => QuestionEnd::Answered,
+            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
+            Err(_) => QuestionEnd::Unanswered,
+        };
+        out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
+        let Ok(resolution) = asked else { return Ok(None) };
+        let outcome = resolution.outcome();
+        Ok(outcome.answers().first().filter(|_| *outcome.status() == Status::Answered).cloned())
+    }
+}
+
+/// Whether the terminal went away while the question was open.
+fn terminal_is_gone(resolution: &Resolution) -> bool {
+    matches!(resolution.via(), Some(Via::Terminal | Via::Line))
+        && matches!(resolution.outcome().status(), Status::Unavailable { .. })
+}

@@ -1,0 +1,118 @@
+//! The interactive agent in a terminal.
+//!
+//! ```text
+//! keys, pastes ──▶ State::update ──▶ effects ──▶ driver ──▶ Console (scrollback, live region, questions)
+//! agent updates ──────▲                            └──────▶ AgentThread (commands)
+//! ```
+//!
+//! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
+//! direction and nothing else. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
+
+mod agent_events;
+mod agent_thread;
+mod asker;
+mod attachments;
+mod draft;
+mod driver;
+#[cfg(test)]
+mod fixtures;
+mod history;
+mod mentions;
+mod model_choice;
+mod outputs;
+mod page_view;
+mod pager;
+mod pastes;
+mod recall;
+mod scrollback;
+mod send;
+mod session_choice;
+mod slash_commands;
+mod state;
+pub(crate) mod tool_calls;
+mod update;
+mod view;
+
+use crate::commands::agent::models::Models;
+use crate::config::Settings;
+use crate::failure::{Failure, exit};
+use crate::surfaces::terminal_options;
+use agent_thread::{AgentThread, AgentUpdate, Opening};
+use asker::{Questions, UiSender};
+use askuser::Asker;
+use askuser_agent::{Agent, AgentEvent};
+use askuser_terminal::{Console, OnHold, Options};
+use driver::Driver;
+use history::HistoryFile;
+use state::{Motion, State};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+/// The terminal, opened before the agent is built, because the agent needs its asker.
+pub(crate) struct Surface {
+    console: Console,
+    options: Options,
+    ui: UiSender,
+    questions: Questions,
+    updates: Receiver<(Instant, AgentUpdate)>,
+}
+
+impl Surface {
+    /// Takes over the terminal. It is restored when the surface, or the app running on it, is dropped.
+    pub(crate) fn open(settings: &Settings) -> Result<Surface, Failure> {
+        let options = terminal_options(settings);
+        let console = Console::open(&options).map_err(|error| {
+            Failure::new(format!("cannot open the terminal: {error}"))
+                .hint("without a terminal, use askuser agent -p TEXT")
+                .code(exit::NOBODY_THERE)
+        })?;
+        let (sender, updates) = channel();
+        let ui = UiSender::new(sender, console.waker());
+        let questions = Questions::new(ui.clone());
+        Ok(Surface { console, options, ui, questions, updates })
+    }
+
+    /// Telling somebody else who keeps the time that the person has stopped a question's clock.
+    pub(crate) fn holding(mut self, on_hold: OnHold) -> Surface {
+        self.options.on_hold = on_hold;
+        self
+    }
+
+    /// The asker for the agent.
+    pub(crate) fn asker(&self) -> Arc<dyn Asker> {
+        Arc::new(self.questions.queue.clone())
+    }
+
+    /// Tells the person something in the conversation.
+    pub(crate) fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let ui = self.ui.clone();
+        move |words| ui.send(AgentUpdate::Event(AgentEvent::Notice { message: words.to_owned() }))
+    }
+}
+
+/// Runs the app until the person quits. A turn that was cut off is resumed first, up to what had not begun if there is an
+/// `opening`; then that is sent.
+pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
+    let (history_file, history) = match crate::state_folder::state_folder() {
+        Ok(folder) => {
+            let (history_file, history) = HistoryFile::open(&folder);
+            (Some(history_file), history)
+        }
+        Err(_) => (None, Vec::new()),
+    };
+    let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
+    state.price = settings.price;
+    let waits = if opening.is_some() { Opening::Waits } else { Opening::None };
+    state.queue.extend(opening);
+    let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone(), waits)
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
+}
+
+/// There is no standard variable for this; any of these set to anything but 0 counts.
+fn motion(variable: impl Fn(&str) -> Option<String>) -> Motion {
+    let reduced = ["REDUCED_MOTION", "NO_MOTION", "PREFERS_REDUCED_MOTION"];
+    let is_set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty() && value != "0");
+    if reduced.iter().any(is_set) { Motion::Reduced } else { Motion::Full }
+}

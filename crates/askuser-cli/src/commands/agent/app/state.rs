@@ -1,0 +1,405 @@
+//! The app's state, its events and its effects. No IO and no clock: time is passed in.
+//!
+//! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
+
+use super::agent_thread::{AgentCommand, Session};
+use super::draft::Draft;
+use super::mentions;
+use super::outputs::{OutputId, Outputs};
+use super::pager::Pager;
+use super::scrollback::{Item, MAX_COLUMNS};
+use super::tool_calls::{RunningCall, WaitingFor};
+use crate::commands::agent::models::Offered;
+use crate::config::Price;
+use askuser::{Key, Purpose, Request, RequestKey};
+use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
+use askuser_terminal::markdown::Stream;
+use askuser_terminal::{Focus, Presentation, Role};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The state of the app.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) presentation: Presentation,
+    pub(crate) motion: Motion,
+    pub(crate) session: Option<Session>,
+    pub(crate) draft: Draft,
+    /// The width of the draft, for moving between its rows.
+    pub(crate) draft_columns: usize,
+    /// The width of the model's text, for breaking long paragraphs.
+    pub(crate) text_columns: usize,
+    /// The files that a message may name, as of when the last one was begun.
+    pub(crate) files: Vec<String>,
+    /// Whether the path of a file is being typed.
+    pub(super) naming: Naming,
+    /// How many messages the session has, counting the person's new ones; zero means there is nothing to resume.
+    pub(crate) message_count: usize,
+    /// Messages to send when the turn is over, first in first out.
+    pub(crate) queue: VecDeque<String>,
+    /// How many commands the agent thread has not finished yet.
+    pub(crate) pending_commands: usize,
+    pub(crate) turn: Option<Turn>,
+    /// What the model is thinking before it says or does something.
+    pub(crate) thought: Option<Thought>,
+    pub(crate) stream: Stream,
+    /// Whether deltas of the current text have been shown.
+    pub(super) streamed: Streamed,
+    pub(crate) calls: Vec<RunningCall>,
+    /// Tokens used by the current turn, or the last one.
+    pub(crate) usage: Usage,
+    /// Tokens used by all turns of this process.
+    pub(crate) spent: Usage,
+    /// What tokens cost, where the person has said so.
+    pub(crate) price: Option<Price>,
+    /// How full the model's context is, once anything has been said.
+    pub(crate) context: Option<ContextUse>,
+    /// Questions not opened yet, in the order of the driver's queue.
+    pub(crate) pending_questions: VecDeque<Arc<Request>>,
+    /// What the open question is for.
+    pub(super) asked_for: Option<Purpose>,
+    /// Whether the person was notified of the first of them.
+    pub(super) notified: Notified,
+    pub(crate) notice: Option<Notice>,
+    /// What was not shown in full, for Ctrl-O.
+    pub(crate) outputs: Outputs,
+    /// The page on which it is read.
+    pub(crate) pager: Option<Pager>,
+    pub(super) focus: Option<Focus>,
+    pub(super) last_key: Option<Duration>,
+    /// When a question was last answered: a sign that the person is there.
+    pub(super) last_seen: Option<Duration>,
+    /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
+    pub(super) stray_until: Option<Duration>,
+    /// Until when another Ctrl-C quits.
+    pub(super) quit_armed_until: Option<Duration>,
+    /// The total time questions were open.
+    pub(super) question_time: Duration,
+    pub(super) turn_end: TurnEnd,
+    /// The mode to return to from plan mode.
+    pub(super) mode_before_plan: PermissionMode,
+    /// A diff that was shown above its permission question, so that the result does not repeat it.
+    pub(super) shown_diff: Option<String>,
+    pub(super) last_printed: LastPrinted,
+}
+
+/// Whether the path of a file is being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Naming {
+    Nothing,
+    File,
+}
+
+/// A running turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Turn {
+    /// On the clock that stops while a question is open, see [`State::clock`].
+    pub(crate) since: Duration,
+    pub(crate) stopping: Stopping,
+}
+
+/// Thoughts that are not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Thought {
+    pub(crate) since: Duration,
+    pub(crate) output: OutputId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    No,
+    Yes,
+}
+
+/// Whether the spinner is animated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Motion {
+    Full,
+    Reduced,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Streamed {
+    Nothing,
+    Parts,
+}
+
+/// When a pending question opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenTrigger {
+    /// The draft is empty: once the keyboard has been idle.
+    WhenIdle,
+    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode. Or they read an output:
+    /// when they have closed it.
+    OnRequest,
+}
+
+/// Whether a notification was sent that is noticed outside this terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notified {
+    No,
+    Yes,
+}
+
+/// A message under the input box, removed after a time or by the next key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) role: Role,
+    pub(crate) text: String,
+    pub(crate) until: Option<Duration>,
+}
+
+/// How the last turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TurnEnd {
+    Completed,
+    /// The person stopped it.
+    Stopped,
+    /// It broke off with an error and can be resumed.
+    Failed,
+}
+
+/// What was printed last, to decide about blank lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastPrinted {
+    Nothing,
+    /// A blank line, which a prompt has left that leaves nothing else.
+    Blank,
+    /// The model's text, still incomplete.
+    Text,
+    Call,
+    Other,
+}
+
+/// Input to [`State::update`].
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Key(Key),
+    Paste(String),
+    /// A complete line, in line mode; a beginning that was taken earlier is in the draft.
+    Line(String),
+    /// What had been typed when a question arrived, in line mode: complete lines and an unfinished one. Never opens the
+    /// question.
+    TypeAhead {
+        lines: Vec<String>,
+        rest: String,
+    },
+    Focus(Focus),
+    /// The external editor was closed.
+    Edited(Result<String, String>),
+    /// Nothing but the passing of time.
+    Tick,
+    SessionOpened(Session, Vec<AgentEvent>),
+    SessionChanged(Session),
+    /// The files that a message may name.
+    Files(Vec<String>),
+    /// What was attached to the message, and why something was not.
+    Attached {
+        files: Vec<(String, usize)>,
+        refused: Vec<String>,
+    },
+    Cleared,
+    /// What a command has to say.
+    Told(String),
+    /// What the edits of the session have changed, and in which of these files somebody else has changed something too.
+    Diff {
+        text: String,
+        also_changed: Vec<String>,
+    },
+    CommandFailed(String),
+    ModelsListed(Offered),
+    TurnStarted,
+    CommandDone,
+    Agent(AgentEvent),
+    /// The agent asks a question.
+    QuestionArrived(Arc<Request>),
+    /// A question does not wait any more.
+    QuestionGone(RequestKey),
+    /// The open question was closed, after this time.
+    QuestionClosed(QuestionEnd, Duration),
+}
+
+/// How a question was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QuestionEnd {
+    Answered,
+    /// The person stopped the turn instead.
+    Interrupted,
+    Unanswered,
+}
+
+/// What the driver is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Effect {
+    Print(Item),
+    Command(AgentCommand),
+    /// Show that a question is pending: window title, and a notification if the person may be away.
+    Announce {
+        header: String,
+        presence: Presence,
+    },
+    /// No question is pending any more.
+    ClearAnnouncement,
+    /// Open the first question.
+    Ask(Arc<Request>),
+    /// Find out which files a message may name.
+    ListFiles,
+    /// Append to the input history.
+    SaveHistory(String),
+    /// Open the external editor on a text.
+    Edit(String),
+    Redraw,
+    /// Let the person choose a session.
+    ChooseSession,
+    /// Let the person choose one of these models.
+    ChooseModel(Offered),
+    Quit,
+}
+
+/// Whether the person seems to be at this terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Here,
+    MaybeAway,
+}
+
+/// How long the keyboard must be idle before a question opens.
+pub(crate) const TYPING_GUARD: Duration = Duration::from_millis(700);
+/// For how long after a question Enter and Esc are ignored.
+pub(super) const STRAY_KEY_WINDOW: Duration = Duration::from_millis(700);
+/// Within what time Ctrl-C has to be pressed again to quit.
+pub(super) const QUIT_WINDOW: Duration = Duration::from_secs(2);
+/// A key or an answer within this time means that the person is here.
+const RECENT_ACTIVITY: Duration = Duration::from_secs(5);
+const FRAME: Duration = Duration::from_millis(125);
+const SECOND: Duration = Duration::from_secs(1);
+
+impl State {
+    /// The state before the agent thread has sent its session; that start-up counts as a pending command.
+    pub(crate) fn new(presentation: Presentation, motion: Motion, history: Vec<String>) -> State {
+        State {
+            presentation,
+            motion,
+            session: None,
+            draft: Draft::new(history),
+            draft_columns: MAX_COLUMNS,
+            text_columns: MAX_COLUMNS,
+            files: Vec::new(),
+            naming: Naming::Nothing,
+            message_count: 0,
+            queue: VecDeque::new(),
+            pending_commands: 1,
+            turn: None,
+            thought: None,
+            stream: Stream::default(),
+            streamed: Streamed::Nothing,
+            calls: Vec::new(),
+            usage: Usage::default(),
+            spent: Usage::default(),
+            price: None,
+            context: None,
+            pending_questions: VecDeque::new(),
+            asked_for: None,
+            notified: Notified::Yes,
+            notice: None,
+            outputs: Outputs::default(),
+            pager: None,
+            focus: None,
+            last_key: None,
+            last_seen: None,
+            stray_until: None,
+            quit_armed_until: None,
+            question_time: Duration::ZERO,
+            turn_end: TurnEnd::Completed,
+            mode_before_plan: PermissionMode::Ask,
+            shown_diff: None,
+            last_printed: LastPrinted::Nothing,
+        }
+    }
+
+    /// A clock that stops while a question is open.
+    pub(crate) fn clock(&self, now: Duration) -> Duration {
+        now.saturating_sub(self.question_time)
+    }
+
+    /// When a `Tick` is due; `None` if only input or updates can change anything.
+    pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
+        let waits = self.last_key.filter(|_| !self.pending_questions.is_empty());
+        let opens = waits.and_then(|key| match self.open_trigger() {
+            OpenTrigger::WhenIdle => Some(key + TYPING_GUARD),
+            OpenTrigger::OnRequest => (self.notified == Notified::No && self.focus.is_none())
+                .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
+        });
+        let notice = self.notice.as_ref().and_then(|notice| notice.until);
+        let moves = self.presentation == Presentation::Screen && !self.is_paused() && self.pager.is_none();
+        let frame = self.turn.filter(|_| moves).map(|_| {
+            let step = match self.motion {
+                Motion::Full => FRAME,
+                Motion::Reduced => SECOND,
+            };
+            let steps = now.as_millis() / step.as_millis() + 1;
+            step.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX))
+        });
+        [opens, notice, self.quit_armed_until, frame].into_iter().flatten().min()
+    }
+
+    /// Whether all running calls wait for the person; subagents may go on beside a question.
+    pub(crate) fn is_paused(&self) -> bool {
+        let works = |call: &RunningCall| call.waiting_for == WaitingFor::Nothing && call.ended.is_none();
+        !self.pending_questions.is_empty() && !self.calls.iter().any(works)
+    }
+
+    /// Which frame of the spinner to show.
+    pub(crate) fn frame(&self, now: Duration) -> usize {
+        match self.motion {
+            Motion::Full => (now.as_millis() / FRAME.as_millis()) as usize,
+            Motion::Reduced => 0,
+        }
+    }
+
+    /// When a pending question opens.
+    pub(crate) fn open_trigger(&self) -> OpenTrigger {
+        let idle = self.draft.is_blank() && self.pager.is_none();
+        if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
+    }
+
+    /// Whether a pending question may open now.
+    pub(super) fn is_quiet(&self, now: Duration) -> bool {
+        match (self.open_trigger(), self.presentation) {
+            (OpenTrigger::OnRequest, _) => false,
+            // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
+            (OpenTrigger::WhenIdle, Presentation::Line) => true,
+            (OpenTrigger::WhenIdle, Presentation::Screen) => {
+                self.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD)
+            }
+        }
+    }
+
+    pub(super) fn presence(&self, now: Duration) -> Presence {
+        let last = self.last_key.max(self.last_seen);
+        let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENT_ACTIVITY);
+        match self.focus {
+            Some(Focus::Gained) => Presence::Here,
+            None if was_here => Presence::Here,
+            Some(Focus::Lost) | None => Presence::MaybeAway,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> PermissionMode {
+        self.session.as_ref().map(|session| session.mode).unwrap_or_default()
+    }
+
+    /// The files that may be meant by what is being typed, the likeliest first.
+    pub(crate) fn offered_files(&self) -> Vec<&str> {
+        match mentions::being_typed(self.draft.as_str(), self.draft.text().caret()) {
+            Some((_, typed)) if self.presentation == Presentation::Screen => mentions::matching(&self.files, typed),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the model's next text starts a new paragraph, apart from what was printed before.
+    pub(crate) fn begins_text(&self) -> bool {
+        !matches!(self.last_printed, LastPrinted::Text | LastPrinted::Nothing | LastPrinted::Blank)
+    }
+}

@@ -1,0 +1,361 @@
+//! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
+//! function of state, size and time.
+
+use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
+use super::send::context_percent;
+use super::slash_commands;
+use super::state::{State, Stopping};
+use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt, shown_name};
+use crate::config::Price;
+use crate::truncate::truncate;
+use askuser::sanitize;
+use askuser_agent::{PermissionMode, Usage};
+use askuser_terminal::text::{Line, Modifier, Position, Span};
+use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
+use std::time::Duration;
+
+/// The lines of the live region, and where the caret is in them.
+pub(crate) struct Live {
+    pub(crate) lines: Vec<Line<'static>>,
+    pub(crate) caret: Position,
+}
+
+const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
+const PLACEHOLDER: &str = "Say what to do, or /help";
+/// How many queued messages and how many running calls are shown.
+const MAX_LISTED: usize = 4;
+/// How many lines are shown of what a running call writes.
+const OUTPUT_LINES: usize = 5;
+
+/// Lays the live region out for a terminal of this size.
+pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
+    let (columns, rows) = area(size);
+    let (mut input, caret) = input_box(state, theme, columns, rows);
+    let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
+    let caret_in_box = caret;
+    // If rows are short: the input box comes first, then the activity, then the status lines.
+    let room = rows.saturating_sub(input.len());
+    // The line about a pending question comes before the status lines.
+    let status_room = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
+    let status = fitting(status, status_room, theme);
+    let room = room - status.len();
+    let activity: Vec<Line<'static>> =
+        // Keeps the last lines: the very last one announces a pending question.
+        if activity.len() + 1 > room { activity.split_off(activity.len().saturating_sub(room)) } else { activity };
+    // Limited: when the terminal is made narrower it wraps these lines before they can be erased, and what then scrolls off
+    // the top stays in the scrollback.
+    let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
+    let mut tail = model_text(&state.stream.tail(), theme, columns, columns);
+    if !tail.is_empty() && state.begins_text() {
+        tail.insert(0, Line::default());
+    }
+    let mut lines: Vec<Line<'static>> = tail.split_off(tail.len().saturating_sub(room));
+    if lines.len() + activity.len() + input.len() + status.len() < rows {
+        lines.push(Line::default());
+    }
+    lines.extend(activity);
+    let top = lines.len() as u16;
+    lines.append(&mut input);
+    lines.extend(status);
+    Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
+}
+
+/// The lines that there is room for; the last one says how many there are besides.
+fn fitting(mut lines: Vec<Line<'static>>, room: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if lines.len() > room {
+        let hidden = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        let words = format!("  {} {hidden} more", theme.signs.ellipsis);
+        lines.extend((room > 0).then(|| Line::styled(words, theme.style(Role::Muted))));
+    }
+    lines
+}
+
+/// Running calls, the spinner, queued messages, and the pending question.
+fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: Duration) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let clock = state.clock(now);
+    let muted = theme.style(Role::Muted);
+    let frames = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
+    let spinner = frames[state.frame(now) % frames.len()];
+    if let Some(output) = state.thought.and_then(|thought| state.outputs.get(thought.output)) {
+        let last = output.last_lines(1).pop().unwrap_or_default();
+        let words = last_words(&last, columns.saturating_sub(MODEL_INDENT), theme);
+        lines.push(Line::styled(format!("{}{words}", " ".repeat(MODEL_INDENT)), muted));
+    }
+    let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
+    let hidden = calls.len().saturating_sub(MAX_LISTED);
+    for call in &calls[hidden..] {
+        if let Some(ended) = &call.ended {
+            lines.push(call_line(&ended.summary, theme, columns));
+            continue;
+        }
+        let time = format_duration(whole_seconds(call.working_time(now)));
+        let mut spans =
+            call_start(&shown_name(&call.name), &call.about, call.task.as_deref(), theme, columns, width(&time) + 4);
+        spans.push(Span::styled(format!("  {time}"), muted));
+        lines.push(Line::from(spans));
+        let written = call.output.and_then(|output| state.outputs.get(output));
+        let last = written.map(|output| output.last_lines(OUTPUT_LINES.min(rows / 4))).unwrap_or_default();
+        let row = |line: &String| format!("    {}", truncate(line, columns.saturating_sub(4), theme));
+        lines.extend(last.iter().map(|line| Line::styled(row(line), muted)));
+    }
+    if hidden > 0 {
+        lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
+    }
+    if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
+        let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
+        let words = match turn.stopping {
+            Stopping::No if state.thought.is_some() => "Thinking",
+            Stopping::No => "Working",
+            Stopping::Yes => "Stopping",
+        };
+        let mut facts = vec![time];
+        facts.extend(tokens(state, theme));
+        if turn.stopping == Stopping::No {
+            facts.push("Esc stops".into());
+        }
+        lines.push(Line::from(vec![
+            Span::styled(format!("{spinner} {words} "), theme.style(Role::Primary)),
+            Span::styled(join_fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
+        ]));
+    }
+    for text in state.queue.iter().take(MAX_LISTED) {
+        let first = sanitize::line(text);
+        let room = columns.saturating_sub(10);
+        lines.push(Line::from(vec![
+            Span::styled("  queued: ", muted),
+            Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
+        ]));
+    }
+    if state.queue.len() > MAX_LISTED {
+        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - MAX_LISTED);
+        lines.push(Line::styled(more, muted));
+    }
+    if let Some(waiting) = state.pending_questions.front() {
+        let what = format!("A question waits: {}", waiting.set().questions()[0].header());
+        let words = match state.draft.is_blank() {
+            true => format!("{what}. It opens when you stop typing."),
+            false => format!("{what}. Tab opens it; your text is kept."),
+        };
+        let short = match state.draft.is_blank() {
+            true => what,
+            false => format!("Tab opens a question: {}", waiting.set().questions()[0].header()),
+        };
+        let words = if width(&words) + 3 > columns { short } else { words };
+        lines.push(Line::from(vec![
+            Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
+            Span::styled(truncate(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
+        ]));
+    }
+    lines
+}
+
+/// Cut to tenths of a second below ten seconds.
+fn whole_seconds(time: Duration) -> Duration {
+    if time < Duration::from_secs(10) { Duration::from_millis((time.as_millis() / 100 * 100) as u64) } else { time }
+}
+
+/// The end of a line that is too wide, from the beginning of a word.
+fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
+    if width(line) <= columns {
+        return line.to_owned();
+    }
+    let ellipsis = theme.signs.ellipsis;
+    let room = columns.saturating_sub(width(ellipsis));
+    let starts = line.char_indices().map(|(at, _)| at).filter(|at| width(&line[*at..]) <= room);
+    let words = starts.clone().find(|at| line[..*at].ends_with(' ')).or(starts.clone().next());
+    format!("{ellipsis}{}", &line[words.unwrap_or(line.len())..])
+}
+
+fn tokens(state: &State, theme: &Theme) -> Option<String> {
+    let usage = state.usage;
+    (usage.input_tokens + usage.output_tokens > 0).then(|| {
+        let signs = theme.signs;
+        format!(
+            "{} {} {} {} tokens",
+            signs.up,
+            format_count(usage.input_tokens),
+            signs.down,
+            format_count(usage.output_tokens)
+        )
+    })
+}
+
+/// Whether the input box has a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frame {
+    Whole,
+    None,
+}
+
+/// On small screens there is no frame.
+fn frame(columns: usize, rows: usize) -> Frame {
+    if rows >= 6 && columns >= 16 { Frame::Whole } else { Frame::None }
+}
+
+/// How many columns the frame takes on each side.
+fn side(frame: Frame, theme: &Theme) -> usize {
+    match frame {
+        Frame::Whole => width(theme.signs.vertical) + 1,
+        Frame::None => 0,
+    }
+}
+
+/// The width of the draft; the caret may be one column behind it.
+fn room(frame: Frame, theme: &Theme, columns: usize) -> usize {
+    columns.saturating_sub(2 * side(frame, theme) + width(theme.signs.cursor) + 2).max(2)
+}
+
+/// The width of the draft on a terminal of this size.
+pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
+    let (columns, rows) = area(size);
+    room(frame(columns, rows), theme, columns)
+}
+
+/// The width of the model's text on a terminal of this size.
+pub(crate) fn text_room(size: (u16, u16)) -> usize {
+    area(size).0 - MODEL_INDENT
+}
+
+/// The columns and rows that the live region may use.
+fn area((columns, rows): (u16, u16)) -> (usize, usize) {
+    (usize::from(columns).saturating_sub(1).clamp(4, MAX_COLUMNS), usize::from(rows).saturating_sub(1).max(1))
+}
+
+/// The input box, and the caret's column and row in it.
+fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
+    let signs = theme.signs;
+    let label = mode_label(state.mode());
+    let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
+    let prompt = format!("{} ", signs.cursor);
+    let frame = frame(columns, rows);
+    let (framed, side, room) = (frame == Frame::Whole, side(frame, theme), room(frame, theme, columns));
+    let text = state.draft.as_str();
+    let (ranges, caret_row) = state.draft.rows(room);
+    let caret = state.draft.text().caret();
+    let caret_column = width(&text[ranges[caret_row].start..caret]).min(room);
+    let max_rows = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
+    let first = (caret_row + 1).saturating_sub(max_rows).min(ranges.len().saturating_sub(max_rows));
+    let mut lines = Vec::new();
+    if framed {
+        let label =
+            label.map(|label| format!(" {label} ")).filter(|label| width(label) + 6 < columns).unwrap_or_default();
+        let rule = columns.saturating_sub(width(signs.chip_left) + width(&label) + width(signs.chip_right));
+        lines.push(Line::from(vec![
+            Span::styled(signs.chip_left, edge),
+            Span::styled(label.clone(), theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
+            Span::styled(format!("{}{}", signs.horizontal.repeat(rule), signs.chip_right), edge),
+        ]));
+    }
+    for (i, range) in ranges.iter().enumerate().skip(first).take(max_rows) {
+        let shown = text[range.clone()].trim_end_matches(' ');
+        let mut spans = Vec::new();
+        if framed {
+            spans.push(Span::styled(format!("{} ", signs.vertical), edge));
+        }
+        let lead = match i {
+            0 => prompt.clone(),
+            i if i == first => format!("{:<1$}", signs.up, width(&prompt)),
+            _ => " ".repeat(width(&prompt)),
+        };
+        spans.push(Span::styled(lead, theme.style(Role::Primary)));
+        let (words, role) = if text.is_empty() {
+            (truncate(PLACEHOLDER, room, theme), Role::Muted)
+        } else {
+            (shown.to_owned(), Role::Text)
+        };
+        let blank = (room + 1).saturating_sub(width(&words));
+        spans.push(Span::styled(words, theme.style(role)));
+        if framed {
+            spans.push(Span::raw(" ".repeat(blank)));
+            spans.push(Span::styled(format!(" {}", signs.vertical), edge));
+        }
+        lines.push(Line::from(spans));
+    }
+    let top = lines.len() - ranges.len().saturating_sub(first).min(max_rows);
+    if framed {
+        let rule = columns.saturating_sub(width(signs.box_bottom_left) + width(signs.box_bottom_right));
+        let bottom = format!("{}{}{}", signs.box_bottom_left, signs.horizontal.repeat(rule), signs.box_bottom_right);
+        lines.push(Line::styled(bottom, edge));
+    }
+    (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
+}
+
+/// On the box, where it is not the usual one.
+fn mode_label(mode: PermissionMode) -> Option<&'static str> {
+    (mode != PermissionMode::Ask).then(|| mode_words(mode))
+}
+
+fn mode_words(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Ask => "asks first",
+        PermissionMode::Plan => "plan mode",
+        PermissionMode::AcceptEdits => "accepts edits",
+        PermissionMode::Allow => "asks no permission",
+    }
+}
+
+/// What the tokens of this process have cost, at most: those from a cache may be cheaper.
+fn cost(price: Price, spent: Usage) -> Option<String> {
+    let cost = price.of(spent.input_tokens, spent.output_tokens);
+    match cost {
+        cost if cost <= 0.0 => None,
+        cost if cost < 0.01 => Some("<$0.01".into()),
+        cost => Some(format!("${cost:.2}")),
+    }
+}
+
+/// Under the box: a notice, or the matching slash commands, or the status.
+fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    if let Some(notice) = &state.notice {
+        let lead = [Span::raw("  ")];
+        let words = sanitize::line(&notice.text).into_owned();
+        return wrap_styled([(words.as_str(), theme.style(notice.role))], &lead, &lead, columns);
+    }
+    let matching: Vec<_> = slash_commands::matching(state.draft.as_str()).collect();
+    if !matching.is_empty() {
+        let name = |row: &&slash_commands::Row| format!("/{} {}", row.name, row.argument);
+        let names = matching.iter().map(|row| width(&name(row))).max().unwrap_or(0) + 2;
+        let line = |row: &&slash_commands::Row| {
+            Line::from(vec![
+                Span::styled(format!("  {:names$}", name(row)), theme.style(Role::Primary)),
+                Span::styled(truncate(row.about, columns.saturating_sub(names + 2), theme), theme.style(Role::Muted)),
+            ])
+        };
+        return matching.iter().map(line).collect();
+    }
+    let offered = state.offered_files();
+    if !offered.is_empty() {
+        let line = |(i, path): (usize, &&str)| {
+            let role = if i == 0 { Role::Primary } else { Role::Muted };
+            let hint = if i == 0 { "  Tab" } else { "" };
+            let path = truncate(&sanitize::line(path), columns.saturating_sub(10), theme);
+            Line::from(vec![
+                Span::styled(format!("  @{path}"), theme.style(role)),
+                Span::styled(hint, theme.style(Role::Muted)),
+            ])
+        };
+        return offered.iter().enumerate().map(line).collect();
+    }
+    let mut facts = Vec::new();
+    if let Some(session) = &state.session {
+        facts.push(sanitize::line(&session.model).into_owned());
+    }
+    let percent = state.context.and_then(context_percent);
+    facts.extend(percent.map(|percent| format!("context {percent}%")));
+    if state.turn.is_none() {
+        facts.extend(tokens(state, theme));
+    }
+    facts.extend(state.price.and_then(|price| cost(price, state.spent)));
+    facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
+    facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
+    facts.push("/help".into());
+    let words = join_fitting(facts, columns.saturating_sub(2), theme);
+    vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]
+}
+
+#[cfg(test)]
+#[path = "view_tests.rs"]
+mod tests;

@@ -1,0 +1,241 @@
+use super::*;
+use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::fixtures::request;
+use crate::commands::agent::app::state::{Event, Motion, Notice};
+use askuser_agent::AgentEvent;
+use askuser_terminal::Presentation;
+use askuser_terminal::markdown::Stream;
+use serde_json::json;
+
+fn session(mode: PermissionMode) -> Session {
+    Session {
+        id: "0199-1".into(),
+        model: "anthropic/some-model".into(),
+        mode,
+        cwd: "/home/ada/notes".into(),
+        context: None,
+    }
+}
+
+fn idle() -> State {
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::CommandDone, Duration::ZERO);
+    state
+}
+
+const NOW: Duration = Duration::from_millis(12_400);
+
+/// Much at once: text, calls, a queue, a question, a draft of several lines.
+fn busy() -> State {
+    let mut state = idle();
+    assert_eq!(state.draft.set("Set up storage"), askuser::Fit::Kept);
+    state.update(Event::Key(askuser::KeyCode::Enter.into()), Duration::ZERO);
+    let start = |id: &str, name: &str, input| AgentEvent::ToolStart { id: id.into(), name: name.into(), input };
+    let command =
+        json!({"command": "cargo test --workspace --all-features -- --include-ignored some_test_with_a_long_name"});
+    let task = AgentEvent::Task {
+        id: "2".into(),
+        description: "audit deps".into(),
+        event: Box::new(start("3", "Read", json!({"path": "Cargo.lock"}))),
+    };
+    let events = [
+        AgentEvent::Usage { usage: Usage { input_tokens: 3_120, output_tokens: 245 } },
+        start("1", "Bash", command),
+        task,
+        AgentEvent::TextDelta {
+            text: "I'll **look** at the project first. It has some folders and a manifest.".into(),
+        },
+    ];
+    for event in events {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    state.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
+    state.last_key = Some(NOW);
+    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
+    assert_eq!(state.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
+    state
+}
+
+/// The region as text, the caret marked.
+fn show(state: &State, theme: &Theme, columns: u16, rows: u16) -> String {
+    let live = live(state, theme, (columns, rows), NOW);
+    assert!(live.lines.len() < usize::from(rows).max(2), "{} lines in {rows} rows", live.lines.len());
+    let mut out = String::new();
+    for (y, line) in live.lines.iter().enumerate() {
+        let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+        assert!(width(&text) < usize::from(columns), "{} columns in {columns}: {text}", width(&text));
+        let mut x = 0;
+        for c in text.trim_end().chars().chain(std::iter::repeat_n(' ', 3)) {
+            if (x, y) == (usize::from(live.caret.x), usize::from(live.caret.y)) {
+                out.push('█');
+            }
+            out.push(c);
+            x += width(&c.to_string());
+        }
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+    }
+    out
+}
+
+fn check(name: &str, state: &State) {
+    let theme = Theme::default();
+    let screens = [(40, 12), (80, 24), (200, 60)]
+        .map(|(columns, rows)| format!("{columns}x{rows}\n{}", show(state, &theme, columns, rows)));
+    insta::assert_snapshot!(name, screens.join("\n"));
+}
+
+#[test]
+fn idle_screens() {
+    check("idle", &idle());
+}
+
+#[test]
+fn busy_screens() {
+    check("busy", &busy());
+}
+
+#[test]
+fn screens_in_plan_mode_with_a_command_begun() {
+    let mut state = idle();
+    state.session = Some(session(PermissionMode::Plan));
+    assert_eq!(state.draft.set("/re"), askuser::Fit::Kept);
+    check("plan_mode_command", &state);
+    assert_eq!(state.draft.set("/"), askuser::Fit::Kept);
+    check("plan_mode_commands", &state);
+}
+
+#[test]
+fn screens_with_a_notice_and_a_long_draft() {
+    let mut state = idle();
+    let notice = "There is no command /x. The commands are /help /plan /model /clear /resume /quit.";
+    state.notice = Some(Notice { role: Role::Danger, text: notice.into(), until: None });
+    let long: Vec<String> = (1..=30).map(|i| format!("line {i} of a draft that is longer than the box")).collect();
+    assert_eq!(state.draft.set(&long.join("\n")), askuser::Fit::Kept);
+    check("notice_long_draft", &state);
+}
+
+#[test]
+fn a_busy_screen_in_ascii() {
+    let theme = Theme { signs: Signs::ASCII, ..Theme::default() };
+    insta::assert_snapshot!(show(&busy(), &theme, 80, 24));
+}
+
+#[test]
+fn what_is_typed_is_seen_on_any_screen() {
+    for (columns, rows) in [(6, 2), (10, 3), (15, 5), (16, 6), (30, 4), (300, 2)] {
+        let shown = show(&busy(), &Theme::default(), columns, rows);
+        assert!(shown.contains('█'), "{columns}x{rows}:\n{shown}");
+    }
+}
+
+#[test]
+fn the_end_of_a_long_unfinished_line_is_seen() {
+    let mut state = idle();
+    state.stream = Stream::default();
+    let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
+    state.stream.push(&words.join(" "));
+    let shown = show(&state, &Theme::default(), 80, 24);
+    assert!(shown.contains("w399") && !shown.contains("w0 "), "{shown}");
+}
+
+#[test]
+fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
+    let mut state = idle();
+    let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
+    state.stream.push(&words.join(" "));
+    for (rows, max_lines) in [(12, 3), (24, 7), (60, 19)] {
+        let shown = show(&state, &Theme::default(), 40, rows);
+        assert_eq!(shown.lines().filter(|line| line.starts_with("  w")).count(), max_lines, "{shown}");
+    }
+}
+
+#[test]
+fn screens_with_a_command_that_writes() {
+    let mut state = idle();
+    state.update(Event::TurnStarted, Duration::ZERO);
+    let input = json!({"command": "cargo test"});
+    let lines: String = (1..=30).map(|n| format!("test case_{n} ... ok, and what it was about at length\n")).collect();
+    let text = format!("{lines}\u{1b}[31mred\u{1b}[m 漢字 {}\r\nlast", "x".repeat(300));
+    for event in [
+        AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
+        AgentEvent::ToolOutput { id: "1".into(), text },
+    ] {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    check("running_output", &state);
+}
+
+/// The page of an output as text.
+fn show_page(state: &mut State, columns: u16, rows: u16) -> String {
+    use crate::commands::agent::app::page_view;
+    let (width, height) = page_view::text_area((columns, rows));
+    let pager = state.pager.as_mut().expect("a page");
+    pager.fit(&state.outputs, width, height);
+    let pager = state.pager.as_ref().expect("a page");
+    let lines = page_view::page(state, pager, &Theme::default(), (columns, rows));
+    assert_eq!(lines.len(), usize::from(rows).min(lines.len()));
+    let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
+    lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn pages_of_an_output() {
+    let mut state = idle();
+    let input = json!({"command": "cargo test --workspace --all-features -- --include-ignored"});
+    let lines: String = (1..=300).map(|n| format!("test case_{n} ... ok\n")).collect();
+    let failed =
+        askuser_agent::ToolResult::error(format!("{lines}\nExit code 101")).with_details(json!({"exit_code": 101}));
+    let ended = |result| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result };
+    for event in [
+        ended(askuser_agent::ToolResult::ok("an earlier one")),
+        AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
+        ended(failed),
+    ] {
+        state.update(Event::Agent(event), Duration::from_secs(2));
+    }
+    state.update(Event::Key(askuser::Key::ctrl('o')), NOW);
+    let mut screens = Vec::new();
+    for (columns, rows) in [(40, 12), (80, 24), (10, 2)] {
+        screens.push(format!("{columns}x{rows}\n{}", show_page(&mut state, columns, rows)));
+    }
+    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
+    screens.push(format!("a question\n{}", show_page(&mut state, 80, 8)));
+    insta::assert_snapshot!("page", screens.join("\n"));
+}
+
+#[test]
+fn screens_of_a_model_that_thinks() {
+    let mut state = idle();
+    state.update(Event::TurnStarted, Duration::ZERO);
+    let words: Vec<String> = (1..=40).map(|n| format!("word{n}")).collect();
+    let text = format!("An earlier paragraph.\n\n{}", words.join(" "));
+    state.update(Event::Agent(AgentEvent::ThoughtDelta { text }), Duration::from_secs(2));
+    check("thinking", &state);
+}
+
+#[test]
+fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
+    let mut state = idle();
+    let usage = Usage { input_tokens: 12_300, output_tokens: 1_200 };
+    state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
+    state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
+    state.price = Some(Price { input: 3.0, output: 15.0 });
+    let shown = show(&state, &Theme::default(), 120, 24);
+    let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";
+    assert!(shown.contains(words), "{shown}");
+    state.price = Some(Price { input: 0.1, output: 0.1 });
+    assert!(show(&state, &Theme::default(), 120, 24).contains("<$0.01"));
+    state.price = Some(Price { input: 0.0, output: 0.0 });
+    assert!(!show(&state, &Theme::default(), 120, 24).contains('$'));
+}
+
+#[test]
+fn screens_with_files_offered() {
+    let mut state = idle();
+    let long = format!("src/{}.rs", "a_long_name_".repeat(10));
+    state.files = ["src/main.rs", "src/lib.rs", &long].map(str::to_owned).to_vec();
+    assert_eq!(state.draft.set("look at @src/"), askuser::Fit::Kept);
+    check("files", &state);
+}

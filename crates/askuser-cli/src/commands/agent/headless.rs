@@ -1,0 +1,439 @@
+//! `askuser agent -p`: one turn without a terminal; its words, its result or its events on standard output.
+
+use crate::commands::agent::app::tool_calls::{about, shown_name};
+use crate::commands::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::config::Settings;
+use crate::failure::{self, Failure, exit};
+use crate::json::harmless;
+use crate::result;
+use crate::signals::{Signal, Signals};
+use crate::source;
+use crate::store;
+use crate::surfaces::Surfaces;
+use askuser::{Asker, Purpose, RequestKey, Status, sanitize};
+use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, PermissionMode, QuestionOutcome, Run, Usage};
+use clap::ArgMatches;
+use futures_util::StreamExt;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, BufReader, IsTerminal};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+/// How long a turn that broke off waits for its last lines to be taken.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a front end that takes up a session may take to say something before the session goes on by itself.
+const FIRST_WORDS: Duration = Duration::from_millis(100);
+
+/// How many lines are said about what nobody permitted or answered.
+const MOST_LINES: usize = 5;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    Text,
+    Json,
+    Stream,
+}
+
+/// A turn without a terminal.
+pub(crate) struct Wanted {
+    prompt: Option<String>,
+    output: Output,
+}
+
+/// Whether no terminal is wanted, and what instead.
+pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<Wanted>, Failure> {
+    let output = args.get_one::<String>("output").map(String::as_str);
+    let prompt = args.get_one::<String>("prompt").map(String::as_str);
+    if output.is_none() && prompt.is_none() {
+        return Ok(None);
+    }
+    let output = match output {
+        Some("stream-json") => Output::Stream,
+        Some("json") => Output::Json,
+        _ => Output::Text,
+    };
+    let prompt = match prompt {
+        Some("-") if output == Output::Stream => {
+            return Err(Failure::new("-p - and --output stream-json both want standard input")
+                .hint("say it with {\"type\": \"user\", \"text\": …} on standard input, without -p"));
+        }
+        Some("-") => Some(source::read("standard input", io::stdin().lock())?),
+        Some(text) => Some(text.to_owned()),
+        None => opening.map(str::to_owned),
+    };
+    if prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(Failure::new("-p: blank, must say something"));
+    }
+    let resumes = args.get_flag("continue") || args.contains_id("resume");
+    if prompt.is_none() && output != Output::Stream && !resumes {
+        return Err(Failure::new("there is nothing to say").hint("give -p TEXT"));
+    }
+    // Whoever goes on with a session has said it already.
+    let prompt = if resumes && !args.contains_id("prompt") { None } else { prompt };
+    Ok(Some(Wanted { prompt, output }))
+}
+
+pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: Surfaces) -> Result<u8, Failure> {
+    let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let lines = Lines::write(result::stdout().map_err(failed)?);
+    let front_end = (wanted.output == Output::Stream && stdin_may_speak())
+        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()));
+    let (front_end, requests) = match front_end {
+        Some((front_end, requests)) => (Some(front_end), Some(requests)),
+        None => (None, None),
+    };
+    let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
+    let store = store::store_beside(settings, &surfaces)?;
+    let person = store::beside(settings, &surfaces, store.clone(), person, |words| failure::notice("askuser", words))?;
+    let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
+        Some(asker) => agent.with_asker(asker),
+        None => agent,
+    };
+    let ended = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(failed)?;
+        let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
+        // Whoever was told to end does so, even if nobody reads what was still to be said.
+        let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
+        tokio::select! {
+            _ = tokio::time::timeout(patience, lines.written()) => {}
+            _ = signals.next() => {}
+        }
+        ended
+    });
+    // A search that is still on its way is not waited for.
+    runtime.shutdown_background();
+    store::flush(store)?;
+    ended
+}
+
+/// Whether somebody could answer on standard input. A terminal is for people, who do not write JSON.
+fn stdin_may_speak() -> bool {
+    !io::stdin().is_terminal() && !is_null(&io::stdin())
+}
+
+#[cfg(unix)]
+fn is_null(file: &impl std::os::fd::AsFd) -> bool {
+    let device = |stat: rustix::fs::Stat| (stat.st_rdev != 0).then_some(stat.st_rdev);
+    rustix::fs::fstat(file)
+        .is_ok_and(|stat| device(stat).is_some() && device(stat) == rustix::fs::stat("/dev/null").ok().and_then(device))
+}
+
+#[cfg(not(unix))]
+fn is_null<T>(_: &T) -> bool {
+    false
+}
+
+/// What came of it all.
+#[derive(Default)]
+struct Tally {
+    text: String,
+    error: Option<Broken>,
+    usage: Usage,
+    /// The questions that have ended.
+    questions: Vec<EndedQuestion>,
+    /// The calls that still run, by the calls that lead to them and their own ids.
+    running: HashMap<Vec<String>, RunningCall>,
+    /// What nobody was there to permit or to answer, and what would help.
+    lacking: Vec<String>,
+    mode: PermissionMode,
+}
+
+#[derive(Serialize)]
+struct EndedQuestion {
+    id: String,
+    outcome: QuestionOutcome,
+}
+
+struct RunningCall {
+    tool: String,
+    about: String,
+}
+
+async fn converse(
+    mut agent: Agent,
+    wanted: Wanted,
+    requests: Option<UnboundedReceiver<FrontEndRequest>>,
+    lines: &Lines,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
+    let one_turn = wanted.prompt.is_some();
+    let said = VecDeque::from_iter(wanted.prompt);
+    let tally = Tally { mode: agent.mode(), ..Tally::default() };
+    let heard = CancellationToken::new();
+    if !said.is_empty() {
+        heard.cancel();
+    }
+    let mut talk = Talk { output, said, heard, requests, lines, signals, tally };
+    if output == Output::Stream {
+        let cwd = agent.transcript().cwd();
+        talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
+        for event in agent.transcript().replay() {
+            talk.emit(&json!({"type": "replay", "event": event})).await?;
+        }
+    }
+    // What was cut off comes first, but nothing of it begins that had not before they said something.
+    if let Some(run) = agent.resume_until_said(talk.heard.clone()) {
+        talk.listen_first(&run.stopper()).await?;
+        talk.follow(run).await?;
+    } else if talk.said.is_empty() && output != Output::Stream {
+        return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
+    }
+    // To say something else would give up a question that still waits for its answer.
+    if talk.tally.waits_for_somebody() {
+        return talk.tally.finish(output, &session, &model);
+    }
+    while let Some(text) = talk.next(one_turn).await? {
+        talk.follow(agent.run(text)).await?;
+    }
+    talk.tally.finish(output, &session, &model)
+}
+
+/// A conversation with whoever is at the other end of the streams.
+struct Talk<'a> {
+    output: Output,
+    /// What is still to be said to the model.
+    said: VecDeque<String>,
+    /// Cancelled once anything has been said.
+    heard: CancellationToken,
+    requests: Option<UnboundedReceiver<FrontEndRequest>>,
+    lines: &'a Lines,
+    signals: &'a mut Signals,
+    tally: Tally,
+}
+
+impl Talk<'_> {
+    /// Prints a line. Whoever does not read it can be told to end like any other.
+    async fn emit(&mut self, line: &Value) -> Result<(), Failure> {
+        tokio::select! {
+            signal = self.signals.next() => Err(self.ended_by(signal)),
+            written = self.lines.emit(line) => written.map_err(unwritable),
+        }
+    }
+
+    /// The process is told to end: a front end that still reads is told why the events stop.
+    fn ended_by(&self, signal: Signal) -> Failure {
+        let failure = signal.failure();
+        if self.output == Output::Stream {
+            let kind = match signal {
+                Signal::Interrupt => FailureKind::Interrupted,
+                Signal::End => FailureKind::Signal,
+            };
+            let error = Broken { kind, message: failure.message.clone() };
+            self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
+        }
+        failure
+    }
+
+    /// Gives a front end that takes a session up the time to say something before anything of it goes on.
+    async fn listen_first(&mut self, stopper: &CancellationToken) -> Result<(), Failure> {
+        if self.heard.is_cancelled() || self.requests.is_none() {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => return Err(self.ended_by(signal)),
+            request = next_request(&mut self.requests) => self.take(request, stopper),
+            () = tokio::time::sleep(FIRST_WORDS) => {}
+        }
+        Ok(())
+    }
+
+    /// Takes in what a front end wants while a turn is under way.
+    fn take(&mut self, request: Option<FrontEndRequest>, stopper: &CancellationToken) {
+        match request {
+            Some(FrontEndRequest::Interrupt) => stopper.cancel(),
+            Some(FrontEndRequest::Say(text)) => {
+                self.said.push_back(text);
+                self.heard.cancel();
+            }
+            None => self.requests = None,
+        }
+    }
+
+    /// What to say next. With `-p` one turn is all.
+    async fn next(&mut self, one_turn: bool) -> Result<Option<String>, Failure> {
+        loop {
+            if let Some(text) = self.said.pop_front() {
+                return Ok(Some(text));
+            }
+            let Some(requests) = self.requests.as_mut().filter(|_| !one_turn) else { return Ok(None) };
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => return Err(self.ended_by(signal)),
+                request = requests.recv() => match request {
+                    Some(FrontEndRequest::Say(text)) => return Ok(Some(text)),
+                    // Nothing runs.
+                    Some(FrontEndRequest::Interrupt) => {}
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
+    /// Follows a turn to its end.
+    async fn follow(&mut self, mut run: Run<'_>) -> Result<(), Failure> {
+        let stopper = run.stopper();
+        loop {
+            let event = tokio::select! {
+                biased;
+                signal = self.signals.next() => {
+                    if signal == Signal::Interrupt && !stopper.is_cancelled() {
+                        stopper.cancel();
+                        continue;
+                    }
+                    // Nothing is recorded: the session can be taken up where it was.
+                    return Err(self.ended_by(signal));
+                }
+                request = next_request(&mut self.requests) => {
+                    self.take(request, &stopper);
+                    continue;
+                }
+                event = run.next() => event,
+            };
+            let Some(event) = event else { return Ok(()) };
+            match &event {
+                event if self.output == Output::Stream => self.emit(&json!(event)).await?,
+                // Whoever waits should know for what.
+                AgentEvent::Retry { error, after_ms } => {
+                    let seconds = after_ms.div_ceil(1000);
+                    failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
+                }
+                AgentEvent::Notice { message } => failure::notice("askuser", message),
+                _ => {}
+            }
+            self.tally.take(event, &mut Vec::new());
+        }
+    }
+}
+
+impl Tally {
+    fn take(&mut self, event: AgentEvent, tasks: &mut Vec<String>) {
+        match event {
+            AgentEvent::Done { text } if tasks.is_empty() => {
+                self.text = text;
+                self.error = None;
+            }
+            AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
+            AgentEvent::Usage { usage } => self.usage += usage,
+            AgentEvent::ToolStart { id, name, input } => {
+                let question = input["questions"][0]["question"].as_str();
+                let about = question.map_or_else(|| about(&input), |text| sanitize::line(text).into_owned());
+                self.running.insert(path(tasks, &id), RunningCall { tool: name, about });
+            }
+            AgentEvent::ToolResult { id, .. } => drop(self.running.remove(&path(tasks, &id))),
+            AgentEvent::QuestionEnded { id, key, outcome } => {
+                if let Status::Unavailable { .. } = outcome.status {
+                    self.lacking.extend(self.what_lacks(&key));
+                }
+                self.questions.push(EndedQuestion { id, outcome: *outcome });
+            }
+            AgentEvent::Task { id, event, .. } => {
+                tasks.push(id);
+                self.take(*event, tasks);
+                tasks.pop();
+            }
+            _ => {}
+        }
+    }
+
+    /// What a call needed a person for, and what would help.
+    fn what_lacks(&self, key: &RequestKey) -> Option<String> {
+        let RunningCall { tool, about } = self.running.get(&path(key.tasks(), key.call()))?;
+        Some(match key.purpose() {
+            Purpose::Permission => format!(
+                "not run, because nobody was there to permit it: {} {about}; {}",
+                shown_name(tool),
+                self.what_permits(tool)
+            ),
+            _ => format!("nobody was there to answer: {about}; --answers FILE or a front end can answer it"),
+        })
+    }
+
+    /// What would have let a call run.
+    fn what_permits(&self, tool: &str) -> &'static str {
+        match (tool, self.mode) {
+            ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
+            (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
+                "--permissions allow or a rule (docs/permissions.md) lets it run"
+            }
+            // It is asked for in every mode.
+            _ => "a person at a terminal, a front end or --answers FILE can permit it",
+        }
+    }
+
+    fn waits_for_somebody(&self) -> bool {
+        matches!(self.error, Some(Broken { kind: FailureKind::NobodyThere, .. }))
+    }
+
+    fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
+        let code = self.code();
+        for line in self.lacking.iter().take(MOST_LINES) {
+            failure::notice("askuser", line);
+        }
+        if let Some(more @ 1..) = self.lacking.len().checked_sub(MOST_LINES) {
+            failure::notice("askuser", &format!("and {more} more like that"));
+        }
+        if output == Output::Json {
+            let mut result = json!({
+                "session": session, "model": model, "text": self.text, "usage": self.usage, "questions": self.questions,
+            });
+            if let Some(error) = &self.error {
+                result["error"] = json!(error);
+            }
+            print(&harmless(&result))?;
+        }
+        if let Some(error) = self.error {
+            return Err(Failure::new(error.message)
+                .code(code)
+                .hint(format!("the session is kept: askuser agent --resume {session}")));
+        }
+        if output == Output::Text && !self.text.is_empty() {
+            // On a terminal a model's words must do nothing but be read.
+            let on_screen = io::stdout().is_terminal().then(|| sanitize::block(&self.text));
+            print(on_screen.as_deref().unwrap_or(&self.text))?;
+        }
+        Ok(code)
+    }
+
+    fn code(&self) -> u8 {
+        let statuses = || self.questions.iter().map(|question| &question.outcome.status);
+        match &self.error {
+            Some(Broken { kind: FailureKind::Interrupted, .. }) => exit::INTERRUPTED,
+            Some(Broken { kind: FailureKind::NobodyThere, .. }) => exit::NOBODY_THERE,
+            Some(_) => exit::BAD_INPUT,
+            None if statuses().any(|status| matches!(status, Status::Unavailable { .. })) => exit::NOBODY_THERE,
+            None if statuses().any(|status| *status != Status::Answered) => exit::NOT_ANSWERED,
+            None => exit::ANSWERED,
+        }
+    }
+}
+
+/// Call ids are unique only within an agent: the calls that lead to a subagent are a part of the name.
+fn path(tasks: &[String], call: &str) -> Vec<String> {
+    tasks.iter().map(String::as_str).chain([call]).map(str::to_owned).collect()
+}
+
+async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>) -> Option<FrontEndRequest> {
+    match requests {
+        Some(requests) => requests.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Somebody paid for this: it must not be lost with the stream it was meant for.
+fn print(text: &str) -> Result<(), Failure> {
+    result::write_all(&format!("{text}\n"))
+        .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
+}
+
+fn unwritable(error: io::Error) -> Failure {
+    Failure::new(format!("cannot write to standard output: {error}"))
+}

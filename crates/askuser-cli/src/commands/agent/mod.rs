@@ -1,0 +1,239 @@
+//! `askuser agent`: a conversation in a terminal, or one turn without one.
+
+mod allowed;
+mod app;
+mod headless;
+pub(crate) mod keys;
+mod models;
+mod permissions_command;
+mod protocol;
+mod scripts;
+mod session;
+mod sessions;
+mod system;
+
+use crate::args;
+use crate::config::{Layers, Permit, Settings};
+use crate::environment;
+use crate::failure::{self, Failure, reason};
+use crate::source;
+use crate::store;
+use crate::surfaces::Surfaces;
+use askuser::Limits;
+use askuser_agent::tools::AskUserQuestion;
+use askuser_agent::{
+    Agent, Model, PermissionMode, Permissions, RecordedModel, Script, Secrets, Transcript, provider, tools,
+};
+use clap::ArgMatches;
+use models::Models;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What `askuser agent` does; `words` are the command and its arguments.
+pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let words: Vec<OsString> = words.collect();
+    keys::take_out_of_environment(&secrets(&[]), &words)?;
+    run_with_keys(words.into_iter())
+}
+
+/// The same where the keys are not in the environment any more.
+pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let args = super::arguments(args::agent().version(env!("CARGO_PKG_VERSION")), words)?;
+    match args.subcommand() {
+        Some(("sessions", args)) => return sessions::run(args),
+        Some(("models", args)) => return models::run(args),
+        _ => {}
+    }
+    let settings = Layers::detect(&args)?.settings()?;
+    keep_memory_private();
+    adopt_orphans();
+    failure::outlive_file_size_limit();
+    // Whatever can be wrong is found before a session is begun.
+    let resumed = resumed(&args)?;
+    let chosen = args.contains_id("model") || args.contains_id("script");
+    let before = resumed.as_ref().and_then(Transcript::model).filter(|_| !chosen);
+    let (settings, is_usual) = match &before {
+        Some(RecordedModel { name, .. }) => (settings.clone().with_model(name), settings.model.as_ref() == Some(name)),
+        None => (settings, true),
+    };
+    let (model, script) = model(&args, &settings, before.as_ref())?;
+    if !is_usual {
+        failure::notice("askuser", &format!("the model is {}, as before; --model chooses another", model.name()));
+    }
+    let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
+    let wanted = headless::wanted(&args, opening.as_deref())?;
+    let folders = folders(&args)?;
+    let surfaces = Surfaces::of(&settings)?;
+    // What a setting or a variable names answers questions alone.
+    let surfaces = if args.contains_id("answers") { surfaces.permitting() } else { surfaces };
+    allowed::warning().into_iter().for_each(|words| failure::notice("askuser", &words));
+    let surface = match wanted {
+        None => Some(app::Surface::open(&settings)?),
+        Some(_) => None,
+    };
+    let transcript = match resumed {
+        Some(transcript) => transcript,
+        None => session::new(&current_folder()?)?,
+    };
+    let cwd = transcript.cwd();
+    let permissions = Permissions::new(mode(&args, &settings));
+    let permissions = match allowed::here(&cwd) {
+        Some(allowed) => permissions.keeping(allowed),
+        None => permissions,
+    };
+    let mut agent = Agent::new(model)
+        .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(Limits::DEFAULT, &settings) }))
+        .with_system(system::prompt(&cwd))
+        .with_permissions(permissions)
+        .allowing(folders)
+        .protecting(session::protected().into_iter().chain(store::files(&settings)).collect())
+        .keeping_from_tools(secrets(&settings.pass_env))
+        .supervised_by(supervisor())
+        .with_deadline(settings.timeout)
+        .with_context_window(settings.context_window)
+        .with_origin(store::origin("askuser agent").with_folder(cwd.display().to_string()))
+        .in_folder(cwd)
+        .with_transcript(transcript);
+    if let Some(max) = args.get_one::<u32>("max-requests") {
+        agent = agent.with_max_requests(*max);
+    }
+    match (wanted, surface) {
+        (Some(wanted), _) => headless::run(agent, wanted, &settings, surfaces),
+        (None, Some(surface)) => {
+            let surfaces = surfaces.telling(surface.teller());
+            let store = store::store_beside(&settings, &surfaces)?;
+            let surface = match &store {
+                Some(store) => surface.holding(store::holding(&store::at_the_terminal(store))),
+                None => surface,
+            };
+            let here = Some(surface.asker());
+            let person = store::beside(&settings, &surfaces, store.clone(), here, surface.teller())?;
+            if let Some(asker) = surfaces.chain(person) {
+                agent = agent.with_asker(asker);
+            }
+            // Whoever goes on with a session has said what the script would say first.
+            let resumes = args.get_flag("continue") || args.contains_id("resume");
+            let opening = opening.filter(|_| !resumes || args.contains_id("message"));
+            let ended = app::run(agent, surface, opening, &settings);
+            store::flush(store)?;
+            ended
+        }
+        (None, None) => Ok(failure::exit::BAD_INPUT),
+    }
+}
+
+/// What ends commands when this process is gone: itself, under another name. Without a path to itself there is none.
+fn supervisor() -> Vec<OsString> {
+    match std::env::current_exe() {
+        Ok(program) if cfg!(unix) && program.is_file() => vec![program.into(), "supervise".into()],
+        _ => Vec::new(),
+    }
+}
+
+/// The keys of all providers, whichever is used, and the passwords in their addresses.
+fn secrets(passed: &[String]) -> Secrets {
+    let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
+    Secrets::in_variables(provider::key_variables(), environment::variable, passed).and_in_addresses(
+        addresses,
+        environment::variable,
+        passed,
+    )
+}
+
+/// Commands run as the same user: they must not read the keys from this process's memory.
+fn keep_memory_private() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where the kernel refuses, the variables are still withheld and the values blotted out.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// What a command leaves behind when it kills its supervisor becomes a child of this process, which ends it.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{getpid, set_child_subreaper};
+        // Where the kernel refuses, the result of such a command says that something may still run, as it does anyway.
+        let _ = set_child_subreaper(Some(getpid()));
+    }
+}
+
+/// The model, and the script if it is one. `before` is the one that answered before in the session that is taken up.
+fn model(
+    args: &ArgMatches,
+    settings: &Settings,
+    before: Option<&RecordedModel>,
+) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
+    match args.get_one::<String>("script") {
+        Some(name) => {
+            let script = scripts::read(name)?;
+            Ok((Arc::new(script.clone()), Some(script)))
+        }
+        None => {
+            let models = Models::new(settings);
+            let model = match before {
+                Some(before) => models.again(before)?,
+                None => models.first()?,
+            };
+            Ok((model, None))
+        }
+    }
+}
+
+fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {
+    if args.get_flag("plan") {
+        return PermissionMode::Plan;
+    }
+    match settings.permissions {
+        Permit::Ask => PermissionMode::Ask,
+        Permit::AcceptEdits => PermissionMode::AcceptEdits,
+        Permit::Allow => PermissionMode::Allow,
+    }
+}
+
+fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
+    let folder = |path: &String| {
+        std::fs::canonicalize(path)
+            .and_then(|folder| if folder.is_dir() { Ok(folder) } else { Err(std::io::ErrorKind::NotADirectory.into()) })
+            .map_err(|error| {
+                Failure::new(format!("--add-dir: cannot open {path}: {}, must be a folder", reason(&error)))
+            })
+    };
+    args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
+}
+
+/// The session to go on with, if one is. It works where it worked before.
+fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
+    let transcript = match args.get_one::<String>("resume") {
+        Some(id) => {
+            if args.get_flag("repair-transcript") {
+                session::repair(id)?;
+            }
+            session::open(id)?
+        }
+        None if args.get_flag("continue") => session::last(&current_folder()?)?,
+        None => return Ok(None),
+    };
+    let cwd = transcript.cwd();
+    if cwd.is_dir() {
+        return Ok(Some(transcript));
+    }
+    Err(Failure::new(format!("session {} worked in {}, which is no folder any more", transcript.id(), cwd.display())))
+}
+
+fn current_folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn a_command_cannot_read_the_agents_memory() {
+        use rustix::process::{DumpableBehavior, dumpable_behavior};
+        super::keep_memory_private();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
+}

@@ -1,0 +1,253 @@
+//! Which model answers: by its name, by its provider alone, or by the first key in the environment. `askuser agent models`
+//! lists what there is to choose from.
+
+use crate::config::{self, BaseUrl, Layers, Settings};
+use crate::environment;
+use crate::failure::{self, Failure, exit};
+use crate::json::harmless;
+use crate::result::write;
+use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, Provider, ProviderConfig};
+use askuser_agent::{Model, RecordedModel};
+use clap::ArgMatches;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A list of models is short: whoever waits longer for it waits for nothing.
+const LIST_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Connects models as the settings say.
+#[derive(Clone)]
+pub(crate) struct Models {
+    settings: Settings,
+}
+
+/// The models of a provider, the newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Offered {
+    pub(crate) provider: &'static Provider,
+    pub(crate) models: Vec<ModelInfo>,
+}
+
+impl Models {
+    pub(crate) fn new(settings: &Settings) -> Models {
+        Models { settings: settings.clone() }
+    }
+
+    /// The model to begin with. Where nobody has chosen one, the person is told which it is and why.
+    pub(crate) fn first(&self) -> Result<Arc<dyn Model>, Failure> {
+        if let Some(name) = &self.settings.model {
+            let model = wait_for(self.connect(name))??;
+            if !name.contains('/') {
+                failure::notice("askuser", &format!("the model is {}", model.name()));
+            }
+            return Ok(model);
+        }
+        let with_key: Vec<(&Provider, &str)> = providers_with_key().collect();
+        if let Some(base_url) = &self.settings.base_url {
+            return Err(needs_model(
+                base_url,
+                with_key.first().map_or("openai-chat/NAME", |(provider, _)| provider.name),
+            ));
+        }
+        let Some((provider, variable)) = with_key.first() else { return Err(no_model()) };
+        let model = wait_for(self.connect(provider.name))??;
+        let others = match &with_key[1..] {
+            [] => String::new(),
+            others => {
+                format!(" (and before {})", others.iter().map(|(_, other)| *other).collect::<Vec<_>>().join(", "))
+            }
+        };
+        let words = format!(
+            "the model is {}, since {variable} is set{others}; --model chooses another, `askuser agent models` lists them",
+            model.name()
+        );
+        failure::notice("askuser", &words);
+        Ok(model)
+    }
+
+    /// The model that answered before in a session. Its address is not kept with the session: where one was set then and
+    /// none is now, it is not looked for elsewhere.
+    pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
+        let RecordedModel { name, at_custom_address } = before;
+        let model = self.connect_by_name(name).map_err(|failure| {
+            let message = format!("{name} answered before in this session: {}", failure.message);
+            Failure { message, ..failure }.hint("--model chooses another")
+        })?;
+        if *at_custom_address && !model.recorded().is_some_and(|model| model.at_custom_address) {
+            return Err(Failure::new(format!(
+                "{name} answered before in this session, at an address that was set then and is not now"
+            ))
+            .hint(format!(
+                "give --base-url again; or --model {name} for the provider's own address, or another model"
+            )));
+        }
+        Ok(model)
+    }
+
+    /// A model by its name; of a provider alone, its default.
+    pub(crate) async fn connect(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
+        let Some(provider) = provider::provider(name.trim().trim_end_matches('/')) else {
+            return self.connect_by_name(name);
+        };
+        let models = self.list(provider).await?;
+        let Some(model) = provider::default_model(provider, &models) else {
+            return Err(Failure::new(format!("{} has no models", provider.name)));
+        };
+        self.connect_by_name(&format!("{}/{}", provider.name, model.name))
+    }
+
+    fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
+        let effort = self.settings.effort.map(|effort| match effort {
+            config::Effort::Low => Effort::Low,
+            config::Effort::Medium => Effort::Medium,
+            config::Effort::High => Effort::High,
+        });
+        let config = ProviderConfig {
+            base_url: self.base_url(provider_of(name))?,
+            max_tokens: self.settings.max_tokens,
+            effort,
+            ..ProviderConfig::new(&environment::variable)
+        };
+        provider::connect(name, &config).map_err(Failure::new)
+    }
+
+    /// What the provider of the current model offers; where a script is followed, the first whose key is set.
+    pub(crate) async fn offered(&self, current: &str) -> Result<Offered, Failure> {
+        let own = provider::provider(provider_of(current));
+        let with_key = || providers_with_key().map(|(provider, _)| provider).next();
+        let provider = own.or_else(with_key).ok_or_else(no_model)?;
+        Ok(Offered { provider, models: self.list(provider).await? })
+    }
+
+    /// What a provider offers, the newest first.
+    pub(crate) async fn list(&self, provider: &Provider) -> Result<Vec<ModelInfo>, Failure> {
+        let config = ProviderConfig {
+            base_url: self.base_url(provider.name)?,
+            connect_timeout: LIST_TIMEOUT,
+            idle_timeout: LIST_TIMEOUT,
+            ..ProviderConfig::new(&environment::variable)
+        };
+        provider::list_models(provider, &config).await.map_err(|error| {
+            Failure::new(format!("cannot tell which models {} has: {error}", provider.name))
+                .hint(format!("a model's whole name needs no list: --model {}/NAME", provider.name))
+        })
+    }
+
+    /// The address that was set for this provider: another provider's address is not for it, and its key not for that
+    /// address. Whoever set one and did not say for whom is asked: their key must not go elsewhere than they think.
+    fn base_url(&self, provider: &str) -> Result<Option<String>, Failure> {
+        match (&self.settings.base_url, &self.settings.model) {
+            (Some(base_url), None) => Err(needs_model(base_url, provider)),
+            (Some(base_url), Some(model)) if provider_of(model) == provider => Ok(Some(base_url.url.clone())),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn provider_of(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}
+
+/// The hosted providers whose key is in the environment, with its variable, in the order of the table.
+fn providers_with_key() -> impl Iterator<Item = (&'static Provider, &'static str)> {
+    let is_set = |variable: &&&str| environment::variable(variable).is_some_and(|value| !value.trim().is_empty());
+    let mut seen = Vec::new();
+    provider::PROVIDERS.iter().filter(|provider| provider.needs_key).filter_map(move |provider| {
+        let variable = *provider.key_variables.iter().find(is_set)?;
+        // The same key under another name of the same provider counts once.
+        if seen.contains(&variable) {
+            return None;
+        }
+        seen.push(variable);
+        Some((provider, variable))
+    })
+}
+
+fn needs_model(base_url: &BaseUrl, provider: &str) -> Failure {
+    let origin = &base_url.origin;
+    Failure::new(format!("base_url (from {origin}) needs a model: it does not say which provider is reached there"))
+        .hint(format!("say it with --model, such as --model {provider}"))
+}
+
+fn no_model() -> Failure {
+    let hosted = provider::PROVIDERS.iter().filter(|provider| provider.needs_key);
+    let mut variables: Vec<&str> = hosted.filter_map(|provider| provider.key_variables.first().copied()).collect();
+    variables.dedup();
+    Failure::new("no model is chosen, and no key is set").hint(format!(
+        "set one of {}; or --model ollama for what runs on this machine; --script demo needs neither key nor network",
+        variables.join(", ")
+    ))
+}
+
+/// Runs what needs the network before there is anything else.
+fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?.block_on(work))
+}
+
+/// `askuser agent models`.
+pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
+    let mut settings = Layers::detect(args)?.settings()?;
+    let named = args.get_one::<String>("provider").map(String::as_str);
+    if let Some(name) = named {
+        settings = settings.with_model(name);
+    } else if let (Some(base_url), None) = (&settings.base_url, &settings.model) {
+        let origin = &base_url.origin;
+        let fault = format!("base_url (from {origin}) needs a provider: it does not say which one is reached there");
+        return Err(Failure::new(fault).hint("name it: askuser agent models PROVIDER"));
+    }
+    let providers: Vec<&Provider> = match named {
+        Some(name) => {
+            let unknown = || Failure::new(ConnectError::UnknownProvider { name: name.to_owned() });
+            vec![provider::provider(provider_of(name)).ok_or_else(unknown)?]
+        }
+        None => {
+            let chosen = settings.model.as_deref().and_then(|name| provider::provider(provider_of(name)));
+            let with_key = providers_with_key().map(|(provider, _)| provider).filter(|other| Some(*other) != chosen);
+            chosen.into_iter().chain(with_key).collect()
+        }
+    };
+    if providers.is_empty() {
+        return Err(no_model());
+    }
+    let models = Models::new(&settings);
+    let mut failed = None;
+    for provider in providers {
+        match wait_for(models.list(provider))? {
+            Ok(list) => write(&show(provider, &list, args.get_flag("json")))?,
+            Err(failure) if named.is_some() => return Err(failure),
+            Err(failure) => {
+                failure::notice("askuser", &failure.message);
+                failed = Some(exit::BAD_INPUT);
+            }
+        }
+    }
+    Ok(failed.unwrap_or(exit::ANSWERED))
+}
+
+/// A line for each model: `anthropic/claude-sonnet-4-6  Claude Sonnet 4.6, 200000 tokens (default)`.
+fn show(provider: &Provider, models: &[ModelInfo], as_json: bool) -> String {
+    let default = provider::default_model(provider, models);
+    let full_name = |model: &ModelInfo| format!("{}/{}", provider.name, askuser::sanitize::line(&model.name));
+    let width = models.iter().map(|model| full_name(model).chars().count()).max().unwrap_or(0);
+    let line = |model: &ModelInfo| {
+        let (name, is_default) = (full_name(model), Some(model) == default);
+        if as_json {
+            let ModelInfo { title, context_window, .. } = model;
+            let line = json!({"model": name, "title": title, "context_window": context_window, "default": is_default});
+            return format!("{}\n", harmless(&line));
+        }
+        let about = describe(model);
+        let mark = if is_default { "(default)" } else { "" };
+        format!("{name:width$}  {about} {mark}").trim_end().to_owned() + "\n"
+    };
+    models.iter().map(line).collect()
+}
+
+/// What is known of a model besides its name.
+pub(crate) fn describe(model: &ModelInfo) -> String {
+    let title = model.title.as_deref().map(askuser::sanitize::line);
+    let window = model.context_window.map(|tokens| format!("{tokens} tokens"));
+    title.map(String::from).into_iter().chain(window).collect::<Vec<_>>().join(", ")
+}

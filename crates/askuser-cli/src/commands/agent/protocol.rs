@@ -1,0 +1,290 @@
+//! The other end of `--output stream-json`: a front end in any language reads events, one JSON object per line, and
+//! writes answers, messages and interrupts the same way. `docs/agent-protocol.md` is its description.
+
+use crate::json::harmless;
+use askuser::{Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, RequestKey, Via, reply};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{self, BufRead, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+
+/// More than any line can need.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// How long a signal may take that comes with the end of the input.
+const SIGNALS_FIRST: Duration = Duration::from_millis(200);
+
+/// What a front end wants, besides answering.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum FrontEndRequest {
+    Say(String),
+    Interrupt,
+}
+
+/// Standard output, line by line, from a thread of its own: a front end that does not read must not make us deaf.
+#[derive(Clone)]
+pub(crate) struct Lines(mpsc::Sender<Out>);
+
+enum Out {
+    Line(String),
+    /// Everything before this has been written.
+    Written(oneshot::Sender<()>),
+}
+
+impl Lines {
+    pub(crate) fn write(mut output: impl Write + Send + 'static) -> Lines {
+        let (sender, mut lines) = mpsc::channel(64);
+        std::thread::spawn(move || {
+            while let Some(out) = lines.blocking_recv() {
+                match out {
+                    // Whoever sends the next one finds nobody to take it.
+                    Out::Line(line) if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() => return,
+                    Out::Line(_) => {}
+                    Out::Written(told) => drop(told.send(())),
+                }
+            }
+        });
+        Lines(sender)
+    }
+
+    /// Fails if the other end has gone.
+    pub(crate) async fn emit(&self, line: &Value) -> io::Result<()> {
+        self.0.send(Out::Line(harmless(line))).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Returns once everything is written, or cannot be.
+    pub(crate) async fn written(&self) {
+        let (told, heard) = oneshot::channel();
+        if self.0.send(Out::Written(told)).await.is_ok() {
+            let _ = heard.await;
+        }
+    }
+
+    /// Says that a line was not taken. The question it was meant for still waits.
+    fn refuse(&self, id: Option<&str>, message: String) {
+        let line = json!({"type": "rejected", "id": id, "error": {"message": message}});
+        self.emit_if_read(&line);
+    }
+
+    /// Without waiting: a front end that does not read has gone, or will find that it was not told.
+    pub(crate) fn emit_if_read(&self, line: &Value) {
+        let _ = self.0.try_send(Out::Line(harmless(line)));
+    }
+}
+
+/// A front end that answers questions. They wait in a queue; the loop prints them as `ask_user` events.
+#[derive(Clone)]
+pub(crate) struct FrontEnd {
+    queue: QuestionQueue,
+    lines: Lines,
+    /// Questions that were put up, by their id: whoever answers one again is told that it is over.
+    asked: Arc<Mutex<HashSet<String>>>,
+}
+
+impl FrontEnd {
+    /// Reads from a thread of its own, until the end.
+    pub(crate) fn listen(
+        input: impl BufRead + Send + 'static,
+        lines: Lines,
+    ) -> (FrontEnd, mpsc::UnboundedReceiver<FrontEndRequest>) {
+        let asked = Arc::<Mutex<HashSet<String>>>::default();
+        let known = asked.clone();
+        let queue = QuestionQueue::new(move |_, event| {
+            if let QueueEvent::Asked(request) = event {
+                known.lock().unwrap_or_else(PoisonError::into_inner).insert(request.key().id_in_session());
+            }
+        });
+        let front_end = FrontEnd { queue, lines, asked };
+        let (sender, requests) = mpsc::unbounded_channel();
+        let listening = front_end.clone();
+        std::thread::spawn(move || {
+            listening.read(input, &sender);
+            // Whoever ends us closes our input and sends a signal, in either order: the signal counts, and leaves the
+            // question open.
+            std::thread::sleep(SIGNALS_FIRST);
+            listening.queue.end("standard input has ended");
+        });
+        (front_end, requests)
+    }
+
+    fn read(&self, mut input: impl BufRead, requests: &mpsc::UnboundedSender<FrontEndRequest>) {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match input.by_ref().take(MAX_BYTES + 1).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) if line.len() as u64 > MAX_BYTES => {
+                    self.lines.refuse(None, format!("a line is longer than {MAX_BYTES} bytes"));
+                    if !line.ends_with(b"\n") && input.skip_until(b'\n').is_err() {
+                        return;
+                    }
+                }
+                Ok(_) if line.trim_ascii().is_empty() => {}
+                Ok(_) => match serde_json::from_slice(&line) {
+                    Ok(message) => self.take(&message, requests),
+                    Err(error) => self.lines.refuse(None, format!("not JSON ({error})")),
+                },
+            }
+        }
+    }
+
+    fn take(&self, message: &Value, requests: &mpsc::UnboundedSender<FrontEndRequest>) {
+        match message["type"].as_str() {
+            Some("answer") => self.answer(message),
+            Some("user") => match message["text"].as_str() {
+                // The run may be over; then nobody listens.
+                Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
+                _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
+            },
+            Some("interrupt") => drop(requests.send(FrontEndRequest::Interrupt)),
+            _ => {
+                let fact = format!("type: {} is unknown, must be answer, user or interrupt", message["type"]);
+                self.lines.refuse(None, fact);
+            }
+        }
+    }
+
+    /// An answer names its question: it must never be taken for the answer to something that nobody has seen yet.
+    fn answer(&self, reply: &Value) {
+        let id = match &reply["id"] {
+            Value::String(id) => id,
+            Value::Null => return self.lines.refuse(None, "id: missing, must be the id of an ask_user".into()),
+            other => return self.lines.refuse(None, format!("id: {other}, must be a string")),
+        };
+        let pending = self.queue.pending();
+        let Some(request) = pending.iter().find(|request| request.key().id_in_session() == *id) else {
+            let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(id);
+            let fact = if asked { "this question is over" } else { "this was not asked, or not yet" };
+            return self.lines.refuse(Some(id), fact.into());
+        };
+        let answered =
+            reply::outcome(request.set(), reply).map_err(|violations| violations.to_string()).and_then(|outcome| {
+                let resolution = outcome.through(Via::FrontEnd).with_claim(reply::claim(reply));
+                self.queue.answer(request.key(), resolution).map_err(|error| error.to_string())
+            });
+        if let Err(why) = answered {
+            self.lines.refuse(Some(id), why);
+        }
+    }
+}
+
+impl Asker for FrontEnd {
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        Box::pin(async move {
+            let answered = self.queue.ask(request);
+            match request.deadline() {
+                None => answered.await,
+                Some(deadline) => match tokio::time::timeout(deadline, answered).await {
+                    Ok(answered) => answered,
+                    Err(_) => Ok(Outcome::timed_out().through(Via::FrontEnd).into()),
+                },
+            }
+        })
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.queue.close(key, why);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::input::QuestionInput;
+    use askuser::{QuestionSet, Resolution, Rules};
+    use std::io::PipeWriter;
+
+    fn request(id: &str) -> Request {
+        let question = QuestionInput::new("Which?", "Pick").option("A", "a").option("B", "b");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        Request::new(RequestKey::new("session", id), set)
+    }
+
+    /// A front end whose standard input is this pipe, and what it is told.
+    fn front_end() -> (FrontEnd, PipeWriter, mpsc::UnboundedReceiver<FrontEndRequest>, io::PipeReader) {
+        let ((input, typed), (told, output)) = (io::pipe().unwrap(), io::pipe().unwrap());
+        let (front_end, requests) = FrontEnd::listen(io::BufReader::new(input), Lines::write(output));
+        (front_end, typed, requests, told)
+    }
+
+    fn ask(front_end: &FrontEnd, request: &Request) -> Resolution {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(front_end.ask(request)).unwrap().stored()
+    }
+
+    /// Asks, and writes these lines once the question waits.
+    fn reply(lines: &str, id: &str) -> Resolution {
+        let (front_end, mut typed, _requests, _told) = front_end();
+        let (asking, asked) = (front_end.clone(), request(id));
+        let thread = std::thread::spawn(move || ask(&asking, &asked));
+        while front_end.queue.pending().is_empty() {
+            std::thread::yield_now();
+        }
+        typed.write_all(lines.as_bytes()).unwrap();
+        drop(typed);
+        thread.join().unwrap()
+    }
+
+    fn answer(id: &str, rest: &str) -> String {
+        format!("{{\"type\":\"answer\",\"id\":\"{id}\",{rest}}}\n")
+    }
+
+    #[test]
+    fn an_answer_that_comes_before_its_question_is_refused_at_once() {
+        let (front_end, mut typed, _requests, told) = front_end();
+        typed.write_all(answer("a", "\"answers\":[{\"selectedOptions\":[\"B\"]}]").as_bytes()).unwrap();
+        let mut line = String::new();
+        io::BufReader::new(told).read_line(&mut line).unwrap();
+        assert!(line.contains("\"type\":\"rejected\"") && line.contains("not asked, or not yet"), "{line}");
+        drop(typed);
+        assert_eq!(ask(&front_end, &request("a")).outcome().status_name(), "unavailable");
+    }
+
+    #[test]
+    fn an_answer_belongs_to_the_question_it_names_and_claims_nothing() {
+        let lines = answer("b", "\"answers\":[{\"selectedOptions\":[\"B\"]}]")
+            + &answer("a", "\"answers\":[{\"customInput\":\"mine\"}],\"via\":\"terminal\"");
+        let resolution = reply(&lines, "a");
+        assert_eq!(resolution.outcome().answers()[0].custom_input.as_deref(), Some("mine"));
+        assert_eq!(resolution.via(), Some(Via::FrontEnd));
+        assert_eq!(resolution.claim().unwrap()["via"], "terminal");
+    }
+
+    #[test]
+    fn the_end_of_the_input_is_nobody_and_never_an_answer() {
+        assert_eq!(reply("", "a").outcome().status_name(), "unavailable");
+        let unfit = answer("a", "\"answers\":[{\"selectedOptions\":[\"C\"]}]") + "not json\n{}\n";
+        assert_eq!(reply(&unfit, "a").outcome().status_name(), "unavailable");
+    }
+
+    #[test]
+    fn every_outcome_can_be_said() {
+        for (status, says) in
+            [("cancelled", ""), ("declined", ",\"reason\":\"no\""), ("discuss", ",\"message\":\"hm\"")]
+        {
+            let line = answer("a", &format!("\"status\":\"{status}\"{says}"));
+            assert_eq!(reply(&line, "a").outcome().status_name(), status);
+        }
+    }
+
+    #[test]
+    fn silence_is_its_own_outcome_once_the_deadline_has_passed() {
+        let (front_end, _typed, _requests, _told) = front_end();
+        let request = request("a").with_deadline(Duration::from_millis(20));
+        assert_eq!(ask(&front_end, &request).outcome().status_name(), "timed_out");
+        assert!(front_end.queue.pending().is_empty());
+    }
+
+    #[test]
+    fn messages_and_interrupts_are_requests() {
+        let (_front_end, mut typed, mut requests, _told) = front_end();
+        let lines = "{\"type\":\"user\",\"text\":\"hi\"}\n{\"type\":\"user\"}\n{\"type\":\"interrupt\"}\n";
+        typed.write_all(lines.as_bytes()).unwrap();
+        drop(typed);
+        assert_eq!(requests.blocking_recv(), Some(FrontEndRequest::Say("hi".into())));
+        assert_eq!(requests.blocking_recv(), Some(FrontEndRequest::Interrupt));
+        assert_eq!(requests.blocking_recv(), None);
+    }
+}

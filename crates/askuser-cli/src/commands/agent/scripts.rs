@@ -1,0 +1,44 @@
+//! `--script`: the built-in examples by their names, or a file.
+
+use crate::failure::{Failure, reason};
+use crate::source;
+use askuser_agent::Script;
+use std::fs::File;
+
+/// The examples: the same as in `examples/agent` of the repository.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("demo", include_str!("../../../demo/agent/database.json")),
+    ("plan", include_str!("../../../demo/agent/plan.json")),
+];
+
+/// The script of this name or path. A file that has the name of an example is `./NAME`.
+pub(crate) fn read(name: &str) -> Result<Script, Failure> {
+    let text = match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((_, text)) => (*text).to_owned(),
+        None => {
+            let file = File::open(name).map_err(|error| {
+                let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+                Failure::new(format!("--script: cannot open {name}: {}", reason(&error)))
+                    .hint(format!("a file, or one of the examples that are built in: {}", names.join(", ")))
+            })?;
+            source::read(name, file)?
+        }
+    };
+    Script::parse(&text).map_err(|error| Failure::new(format!("--script: {name}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_built_in_scripts_are_the_examples_of_the_repository() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agent");
+        for (name, file) in [("demo", "database.json"), ("plan", "plan.json")] {
+            let example = std::fs::read_to_string(folder.join(file)).unwrap();
+            assert_eq!(BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text), Some(&*example));
+            assert!(read(name).unwrap().prompt.is_some());
+        }
+    }
+}

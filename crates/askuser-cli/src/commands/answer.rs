@@ -1,0 +1,147 @@
+//! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
+
+use crate::config::Settings;
+use crate::failure::{self, Failure, exit};
+use crate::result::write;
+use crate::source;
+use crate::store::{
+    self, attempt, done, ended_elsewhere, failed, holding, only_a_person, open_existing, question, runtime, words,
+};
+use crate::surfaces::{answers_file, terminal_options};
+use askuser::policy::Policy;
+use askuser::prompt::Occasion;
+use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
+use askuser::{AskError, Decision, Outcome, Purpose, Via, reply};
+use askuser_inbox::{Shown, answer_at};
+use askuser_terminal::TerminalAsker;
+use clap::ArgMatches;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// How many questions are looked through for the next one.
+const MANY: u32 = 100;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::answer(), words)?;
+    only_a_person("answer")?;
+    let store = open_existing(&settings)?;
+    let question = question(&store, &args)?;
+    if let Some((outcome, via)) = given(&question, &args)? {
+        let by = Principal::person(store::person(), via);
+        return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
+            Ok(ending) => {
+                write(&format!("{} {}\n", question.id, words::ended(question.request.set(), &ending)))?;
+                Ok(exit::ANSWERED)
+            }
+            Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
+            Err(error) => Err(failed(error)),
+        };
+    }
+    if !args.get_flag("unbidden") {
+        return at_the_prompt(&store, &question, &settings, Occasion::Opened);
+    }
+    // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
+    let mut next = Some(question);
+    let mut code = exit::ANSWERED;
+    while let Some(question) = next {
+        code = match at_the_prompt(&store, &question, &settings, Occasion::Unbidden) {
+            Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
+            Err(failure) => return Err(failure),
+            Ok(exit::ANSWERED) => exit::ANSWERED,
+            Ok(code) => return Ok(code),
+        };
+        let waiting = done(store.list(&Filter::pending().at_most(MANY)))?;
+        next = waiting.questions.into_iter().find(|question| question.asker == AskerPresence::Waits);
+    }
+    Ok(code)
+}
+
+/// The answer that the arguments give, if they give one, and through what: options and words are the person's, a file of answers
+/// is not. A setting of the user's that names such a file is for those who ask.
+fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
+    let set = question.request.set();
+    let mut answers: Vec<Value> = Vec::new();
+    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput")] {
+        for given in args.get_many::<String>(flag).unwrap_or_default() {
+            let (header, value) = match given.split_once('=') {
+                Some((header, value)) => (header.trim(), value),
+                // With one question there is nothing to confuse it with.
+                None if set.questions().len() == 1 => (set.questions()[0].header(), given.as_str()),
+                None => {
+                    return Err(Failure::new(format!(
+                        "--{flag} {given:?}, must be HEADER=…: there are {} questions",
+                        set.questions().len()
+                    )));
+                }
+            };
+            let found = answers.iter().position(|answer| answer["header"] == header);
+            let i = found.unwrap_or_else(|| {
+                answers.push(json!({"header": header}));
+                answers.len() - 1
+            });
+            match field {
+                "selectedOptions" => match answers[i][field].as_array_mut() {
+                    Some(labels) => labels.push(value.into()),
+                    None => answers[i][field] = json!([value]),
+                },
+                _ => answers[i][field] = value.into(),
+            }
+        }
+    }
+    if !answers.is_empty() {
+        let outcome = reply::outcome(set, &json!({"answers": answers})).map_err(source::invalid_answer)?;
+        return Ok(Some((outcome, Via::Inbox)));
+    }
+    let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
+    if matches!(question.request.key().purpose(), Purpose::Permission | Purpose::Plan) {
+        return Err(Failure::new("only a person gives permission or approves a plan, no file does"));
+    }
+    let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };
+    let unfit = |violations: askuser::Violations| Failure::new(format!("{file} does not fit: {violations}"));
+    match policy.apply_to(&question.request).map_err(unfit)? {
+        Decision::Settled(resolution) => Ok(Some((resolution.into_outcome(), Via::AnswersFile))),
+        Decision::Ask(_) => Err(Failure::new(format!("{file} does not answer every question"))),
+    }
+}
+
+/// Lets the person answer at this terminal.
+pub(crate) fn at_the_prompt(
+    store: &Handle,
+    question: &StoredQuestion,
+    settings: &Settings,
+    occasion: Occasion,
+) -> Result<u8, Failure> {
+    let mut options = terminal_options(settings);
+    options.occasion = occasion;
+    if occasion == Occasion::Unbidden {
+        options.key_delay = options.key_delay.max(Duration::from_secs(1));
+    }
+    // A key stops the clock; what is left of it is shown.
+    options.on_hold = holding(store);
+    let terminal = TerminalAsker::new(options);
+    let shown = runtime()?.block_on(answer_at(store, question, &terminal));
+    drop(terminal);
+    match shown {
+        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
+        Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
+        Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(question, &ending)),
+        Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
+            Err(Failure::new(format!("{} still waits, but what you have answered so far is lost: {why}", question.id)))
+        }
+        Ok(Shown::PutAside { answers, .. }) => {
+            let kept = if answers.is_empty() { "" } else { ", with what you have answered so far" };
+            failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
+            Ok(exit::DETACHED)
+        }
+        Err(AskError::Interrupted) => {
+            Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))
+        }
+        Err(AskError::Signal(signal)) => {
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+        }
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}

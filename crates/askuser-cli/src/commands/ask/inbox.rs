@@ -1,0 +1,138 @@
+//! `askuser ask --via inbox`: the question is kept, and whoever asks waits for it, or comes back later.
+
+use crate::config::Settings;
+use crate::failure::{self, Failure, exit};
+use crate::notifier;
+use crate::result::{self, print};
+use crate::signals::Signals;
+use crate::source;
+use crate::store::{asker, at_the_terminal, done, holding, open, origin, runtime, words};
+use crate::surfaces::{Surfaces, terminal_options};
+use askuser::store::{Handle, Principal};
+use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
+use askuser_inbox::InboxAsker;
+use askuser_terminal::{Options, TerminalAsker};
+use clap::ArgMatches;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let set = source::question_set(args, settings).map_err(|rejected| result::rejected(rejected, settings))?;
+    let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
+    let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
+    let surfaces = Surfaces::of(settings)?;
+    if let Some(words) = surfaces.unmatched(&request) {
+        failure::notice("askuser", &words);
+    }
+    let known = match surfaces.decide(&request)? {
+        Decision::Settled(resolution) => {
+            print(request.set(), &resolution, settings)?;
+            return result::code(&resolution, settings);
+        }
+        Decision::Ask(known) => known,
+    };
+    let request = request.with_known(known).map_err(Failure::new)?;
+    if args.get_flag("detach") {
+        return detach(&request, settings);
+    }
+    let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
+    let store = open(settings)?;
+    let terminal = here.then(|| {
+        let options = Options { on_hold: holding(&at_the_terminal(&store)), ..terminal_options(settings) };
+        Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
+    });
+    let asker = asker(settings, store, terminal)?.on_waiting(move |question| {
+        if !here {
+            failure::notice("askuser", &words::how_to_answer(question));
+        }
+    });
+    wait(asker, &request, settings)
+}
+
+/// Names the question: by the key that was given, or else by this very process.
+fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
+    match args.get_one::<String>("key") {
+        Some(key) => Ok(RequestKey::new("askuser ask", key)),
+        None => {
+            let id = askuser_inbox::random_id().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+            Ok(RequestKey::new(format!("ask-{id}"), "ask"))
+        }
+    }
+}
+
+/// Keeps the question and does not wait for it.
+fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
+    let asker = asker(settings, open(settings)?, None)?;
+    let put = done(asker.keep(request, None))?;
+    result::write(&format!("{}\n", put.question.id))?;
+    done(put.attachment.detach())?;
+    notifier::wait_until_called();
+    Ok(exit::DETACHED)
+}
+
+/// Waits until it is answered, here or anywhere. To stop waiting takes nothing back.
+fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
+    let runtime = runtime()?;
+    let delivered = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        Ok::<_, Failure>(tokio::select! {
+            delivered = asker.ask(request) => Some(delivered),
+            _ = signals.next() => None,
+        })
+    })?;
+    let agent = store(&asker, request);
+    let delivery = match delivered {
+        None | Some(Err(AskError::Signal(_))) => return Err(still_waits(&agent, request)),
+        Some(Ok(delivery)) => delivery,
+        Some(Err(AskError::Withdrawn)) => {
+            let question = done(agent.get(request.key())).ok();
+            let by = question.and_then(|question| question.ending.map(|ending| words::ended(request.set(), &ending)));
+            return Err(Failure::new(format!("the question {}", by.unwrap_or_else(|| "was withdrawn".into())))
+                .code(exit::ENDED_ELSEWHERE));
+        }
+        Some(Err(AskError::Interrupted)) => {
+            return Err(Failure { code: exit::INTERRUPTED, ..still_waits(&agent, request) });
+        }
+        Some(Err(error)) => return Err(Failure::new(error.chain())),
+    };
+    hand_over(delivery, asker, request, settings)
+}
+
+/// Prints what came of it; only then does it count as delivered. A file or a program takes it over before the prompt shows
+/// success; on a terminal it stands under the prompt.
+fn hand_over(delivery: Delivery, asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
+    let agent = store(&asker, request);
+    if std::io::stdout().is_terminal() {
+        let resolution = delivery.stored();
+        drop(asker);
+        let _ = done(agent.flush());
+        print(request.set(), &resolution, settings)?;
+        return result::code(&resolution, settings);
+    }
+    match print(request.set(), delivery.resolution(), settings) {
+        Ok(()) => {
+            let resolution = delivery.stored();
+            let _ = done(agent.flush());
+            result::code(&resolution, settings)
+        }
+        Err(failure) => {
+            drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));
+            Err(failure)
+        }
+    }
+}
+
+/// The store, as this asker uses it.
+fn store(asker: &InboxAsker, request: &Request) -> Handle {
+    asker.handle(Principal::agent(request.origin()))
+}
+
+/// This process waits no more; the question does.
+fn still_waits(store: &Handle, request: &Request) -> Failure {
+    let failure = match done(store.get(request.key())).map(|question| question.id) {
+        Ok(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
+            .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` takes it back")),
+        _ => Failure::new("stopped before the question was kept"),
+    };
+    failure.code(exit::DETACHED)
+}

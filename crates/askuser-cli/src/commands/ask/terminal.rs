@@ -1,0 +1,84 @@
+//! Asking right here, at the terminal.
+
+use crate::config::Settings;
+use crate::failure::{Failure, exit, notice};
+use crate::result::{self, print};
+use crate::source;
+use crate::surfaces::{Surfaces, terminal_options};
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
+use askuser_terminal::{Options, Store, ask_request};
+use clap::ArgMatches;
+use std::io::IsTerminal;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Asks, and prints what came of it.
+///
+/// # Errors
+/// Where nobody could be asked, or the result could not be written.
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    for flag in ["key", "from", "detach"] {
+        if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
+            return Err(Failure::new(format!("--{flag} is for questions that are kept in the inbox"))
+                .hint("add --via inbox, or --via terminal,inbox to ask here too"));
+        }
+    }
+    let set = source::question_set(args, settings).map_err(|rejected| result::rejected(rejected, settings))?;
+    let request = request(set, settings);
+    // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
+    let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
+    let mut store = |resolution: &Resolution| {
+        if piped {
+            let result = print(request.set(), resolution, settings);
+            let failed = result.as_ref().err().map(first_line);
+            printed = Some(result);
+            return failed.map_or(Ok(()), Err);
+        }
+        Ok(())
+    };
+    let options = Options { ends_process: true, ..terminal_options(settings) };
+    let resolution = ask(&request, settings, &options, &mut store)?;
+    printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+    result::code(&resolution, settings)
+}
+
+/// Questions as a request of this very process.
+pub(crate) fn request(set: QuestionSet, settings: &Settings) -> Request {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let session = format!("ask-{}-{now:x}", std::process::id());
+    Request::new(RequestKey::new(session, "ask"), set).with_deadline(settings.timeout)
+}
+
+/// Asks along the chain: what the policy settles is settled, the rest is asked at the terminal.
+///
+/// # Errors
+/// Where asking breaks off, or the answers file does not fit.
+pub(crate) fn ask(
+    request: &Request,
+    settings: &Settings,
+    options: &Options,
+    store: Store<'_>,
+) -> Result<Resolution, Failure> {
+    let surfaces = Surfaces::of(settings)?;
+    if let Some(words) = surfaces.unmatched(request) {
+        notice("askuser", &words);
+    }
+    let known = match surfaces.decide(request)? {
+        Decision::Settled(resolution) => return Ok(resolution),
+        Decision::Ask(known) => known,
+    };
+    let request = request.clone().with_known(known).map_err(Failure::new)?;
+    match ask_request(&request, options, store) {
+        Ok(resolution) => Ok(resolution),
+        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
+        Err(AskError::Signal(signal)) => {
+            // The terminal is restored; now the signal takes its usual effect.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+        }
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}
+
+fn first_line(failure: &Failure) -> String {
+    failure.message.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,66 @@
+//! What came of asking, in the words of Claude Code's hooks. Where nobody decided, nothing is said.
+
+use super::elicitation::Form;
+use crate::commands::hook::event::HookEvent;
+use askuser::permission::{MayPermit, Verdict, verdict};
+use askuser::{QuestionSet, Resolution, Status, report};
+use serde_json::{Value, json};
+
+/// The `hookSpecificOutput`; `None` leaves it to Claude Code.
+pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolution: &Resolution) -> Option<Value> {
+    let status = resolution.outcome().status();
+    // Silence decides nothing. Claude Code takes every answer for its user's: what a file or a rule says has no place in its forms.
+    if matches!(status, Status::TimedOut | Status::Unavailable { .. }) || !resolution.is_a_persons() {
+        return None;
+    }
+    let is_answered = *status == Status::Answered;
+    match kind {
+        HookEvent::QuestionsBeforeTool => Some(match is_answered {
+            true => json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "allow",
+                "updatedInput": report::claude_input(set, resolution),
+            }),
+            false => json!({
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": report::prose(set, resolution),
+            }),
+        }),
+        HookEvent::QuestionsInDialog => Some(match is_answered {
+            true => in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})),
+            false => in_dialog(json!({"behavior": "deny", "message": report::prose(set, resolution)})),
+        }),
+        HookEvent::Permission => permission(set, resolution),
+        HookEvent::Elicitation => elicitation(form?, resolution),
+        HookEvent::ToolRan => None,
+    }
+}
+
+fn in_dialog(decision: Value) -> Value {
+    json!({"hookEventName": "PermissionRequest", "decision": decision})
+}
+
+/// A tool runs only if a person chose just that. Where no person decided, Claude Code does.
+fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
+    let verdict = verdict(set, resolution, MayPermit::Person);
+    Some(in_dialog(match verdict.refusal() {
+        None => json!({"behavior": "allow"}),
+        Some(_) if matches!(verdict, Verdict::NotAsked { .. }) => return None,
+        Some(why) => json!({"behavior": "deny", "message": why}),
+    }))
+}
+
+fn elicitation(form: &Form, resolution: &Resolution) -> Option<Value> {
+    let said = |action: &str| json!({"hookEventName": "Elicitation", "action": action});
+    match resolution.outcome().status() {
+        Status::Answered => {
+            let mut said = said("accept");
+            said["content"] = form.content(resolution)?;
+            Some(said)
+        }
+        Status::Declined { .. } => Some(said("decline")),
+        Status::Cancelled => Some(said("cancel")),
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! An event of Claude Code's hooks, as far as it is any business of ours.
+
+use serde_json::Value;
+
+/// Claude Code's own question tool.
+const QUESTION_TOOL: &str = "AskUserQuestion";
+/// What Claude Code says in `CLAUDE_CODE_ENTRYPOINT` where it runs without a screen of its own (`claude -p`).
+const HEADLESS: &str = "sdk-cli";
+/// The variable that says how Claude Code was started.
+pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
+
+/// What is to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HookEvent {
+    /// Questions of the model, before its tool runs.
+    QuestionsBeforeTool,
+    /// Questions of the model, while Claude Code shows them too.
+    QuestionsInDialog,
+    /// Whether a tool may run, while Claude Code asks that too.
+    Permission,
+    /// A form of an MCP server.
+    Elicitation,
+    /// A tool has run: what was asked about it is decided.
+    ToolRan,
+}
+
+impl HookEvent {
+    /// Whether Claude Code asks the same by itself, at the same time.
+    pub(crate) fn is_beside_dialog(self) -> bool {
+        matches!(self, HookEvent::QuestionsInDialog | HookEvent::Permission)
+    }
+
+    /// What was asked about a tool that ran.
+    pub(crate) fn before_it_ran(event: &Value) -> HookEvent {
+        match event["tool_name"] == QUESTION_TOOL {
+            true => HookEvent::QuestionsInDialog,
+            false => HookEvent::Permission,
+        }
+    }
+
+    /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
+    ///
+    /// Claude Code waits for a `PreToolUse` and an `Elicitation` hook before it shows anything: with a screen of its own it
+    /// has to be left alone there, or nobody who sits at it would see the question. How it was started is the only sign of
+    /// that; where it is unknown, nothing is asked.
+    pub(crate) fn of(event: &Value, entrypoint: Option<&str>) -> Option<HookEvent> {
+        let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+        let is_headless = entrypoint == Some(HEADLESS);
+        let is_answered = event["tool_input"].get("answers").is_some();
+        match (text("hook_event_name"), text("tool_name")) {
+            ("PreToolUse", QUESTION_TOOL) => (is_headless && !is_answered).then_some(HookEvent::QuestionsBeforeTool),
+            ("PermissionRequest", QUESTION_TOOL) => (!is_answered).then_some(HookEvent::QuestionsInDialog),
+            // To ask whether we may ask helps nobody.
+            ("PermissionRequest", tool) if tool.is_empty() || tool.starts_with("mcp__askuser__") => None,
+            ("PermissionRequest", _) => Some(HookEvent::Permission),
+            ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,
+            ("PostToolUse" | "PostToolUseFailure", _) => Some(HookEvent::ToolRan),
+            // Our own server puts its forms into the inbox by itself.
+            ("Elicitation", _) if text("mcp_server_name") == "askuser" => None,
+            ("Elicitation", _) => {
+                (is_headless && matches!(text("mode"), "" | "form")).then_some(HookEvent::Elicitation)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(event: Value, entrypoint: &str, expected: Option<HookEvent>) {
+        assert_eq!(HookEvent::of(&event, Some(entrypoint)), expected, "{event}");
+    }
+
+    #[test]
+    fn before_a_tool_only_questions_are_answered_and_only_where_claude_has_no_screen() {
+        let event =
+            json!({"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": {"questions": []}});
+        check(event.clone(), "sdk-cli", Some(HookEvent::QuestionsBeforeTool));
+        for entrypoint in ["cli", "sdk-ts", "sdk-py", "claude-vscode", ""] {
+            check(event.clone(), entrypoint, None);
+        }
+        assert_eq!(HookEvent::of(&event, None), None);
+        check(json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}), "sdk-cli", None);
+    }
+
+    #[test]
+    fn questions_that_another_hook_has_answered_are_not_asked_again() {
+        let input = json!({"questions": [], "answers": {"a": "b"}});
+        for event in ["PreToolUse", "PermissionRequest"] {
+            let event = json!({"hook_event_name": event, "tool_name": "AskUserQuestion", "tool_input": input});
+            check(event, "sdk-cli", None);
+        }
+    }
+
+    #[test]
+    fn what_is_ours_or_unknown_is_left_alone() {
+        let ours = "mcp__askuser__AskUserQuestion";
+        check(json!({"hook_event_name": "PermissionRequest", "tool_name": ours}), "cli", None);
+        check(json!({"hook_event_name": "Elicitation", "mcp_server_name": "askuser"}), "sdk-cli", None);
+        check(json!({"hook_event_name": "PostToolUse", "tool_name": ours}), "cli", None);
+        check(json!({"hook_event_name": "Stop"}), "cli", None);
+        check(json!({"hook_event_name": 7}), "sdk-cli", None);
+        check(json!([]), "sdk-cli", None);
+        check(json!(null), "sdk-cli", None);
+    }
+
+    #[test]
+    fn permissions_are_asked_beside_the_dialog_and_forms_only_without_one() {
+        check(json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash"}), "cli", Some(HookEvent::Permission));
+        check(json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), "cli", Some(HookEvent::ToolRan));
+        let form = json!({"hook_event_name": "Elicitation", "mcp_server_name": "x", "mode": "form"});
+        check(form.clone(), "sdk-cli", Some(HookEvent::Elicitation));
+        check(form, "cli", None);
+        let url = json!({"hook_event_name": "Elicitation", "mcp_server_name": "x", "mode": "url"});
+        check(url, "sdk-cli", None);
+    }
+}

@@ -1,0 +1,48 @@
+//! `askuser hook`: Claude Code asks before much of what it does, and nearly always there is nothing to say. That is decided
+//! first, at the cost of a process: no settings are read and no store is opened for it.
+
+mod asking;
+mod decision;
+mod elicitation;
+mod event;
+
+#[cfg(test)]
+mod tests;
+
+use crate::args;
+use crate::config::Settings;
+use crate::failure::{Failure, exit};
+use crate::source;
+use crate::state_folder::{inbox_file, waiting_folder};
+use event::{ENTRYPOINT, HookEvent};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::io;
+
+pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, Failure> {
+    // It takes no arguments but for its help.
+    if words.len() > 1 {
+        super::arguments(args::hook(), words)?;
+        return Ok(exit::ANSWERED);
+    }
+    let mut stdin = io::stdin().lock();
+    let read = source::read("standard input", &mut stdin);
+    // Whoever writes must not fail because we have read enough.
+    let _ = io::copy(&mut stdin, &mut io::sink());
+    let event: Value = serde_json::from_str(&read?).map_err(|error| Failure::new(format!("not an event: {error}")))?;
+    let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
+        return Ok(exit::ANSWERED);
+    };
+    let (_, settings) = super::parse(args::hook(), words)?;
+    // Tools run all the time, and hardly ever is somebody asked about one.
+    if kind != HookEvent::ToolRan || somebody_waits(&settings)? {
+        asking::run(kind, &event, &settings)?;
+    }
+    Ok(exit::ANSWERED)
+}
+
+/// Whether any process may be waiting for an answer from the inbox.
+fn somebody_waits(settings: &Settings) -> Result<bool, Failure> {
+    let folder = waiting_folder(&inbox_file(settings)?);
+    Ok(std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))
+}

@@ -1,0 +1,131 @@
+//! Events as Claude Code sends them, and what it reads of the decision.
+
+use super::asking::request;
+use super::decision;
+use super::event::HookEvent;
+use askuser::permission::what_would_run;
+use askuser::{Outcome, Purpose, Via};
+use serde_json::{Value, json};
+
+fn event() -> Value {
+    let questions = json!([{
+        "question": "Which features?",
+        "header": "Features",
+        "options": [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}],
+        "multiSelect": true,
+    }]);
+    json!({
+        "session_id": "s", "cwd": "/p", "tool_use_id": "t", "hook_event_name": "PreToolUse",
+        "tool_name": "AskUserQuestion", "tool_input": {"questions": questions},
+    })
+}
+
+/// The decision after these rows were chosen, or these words typed.
+fn decided(kind: HookEvent, event: &Value, rows: &[usize], typed: Option<&str>, via: Via) -> Option<Value> {
+    noted(kind, event, rows, typed, None, via)
+}
+
+/// The same with a note.
+fn noted(
+    kind: HookEvent,
+    event: &Value,
+    rows: &[usize],
+    typed: Option<&str>,
+    note: Option<&str>,
+    via: Via,
+) -> Option<Value> {
+    let (request, form) = request(kind, event).expect("a question");
+    let set = request.set();
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let answers = set.questions().iter().map(|question| question.answer(rows, owned(typed), owned(note)).unwrap());
+    let resolution = Outcome::answered(set, answers.collect()).unwrap().through(via);
+    decision::of(kind, set, form.as_ref(), &resolution)
+}
+
+fn ended(kind: HookEvent, event: &Value, outcome: Outcome) -> Option<Value> {
+    let (request, form) = request(kind, event).expect("a question");
+    decision::of(kind, request.set(), form.as_ref(), &outcome.through(Via::Inbox))
+}
+
+#[test]
+fn an_answer_goes_into_the_input_of_the_tool() {
+    let event = event();
+    let said = decided(HookEvent::QuestionsBeforeTool, &event, &[0, 1], None, Via::Inbox).unwrap();
+    assert_eq!(said["permissionDecision"], "allow");
+    assert_eq!(said["updatedInput"]["answers"], json!({"Which features?": "A, B"}));
+    assert_eq!(said["updatedInput"]["questions"], event["tool_input"]["questions"]);
+    let said = decided(HookEvent::QuestionsInDialog, &event, &[0], Some("C"), Via::Inbox).unwrap();
+    assert_eq!(said["decision"]["behavior"], "allow");
+    assert_eq!(said["decision"]["updatedInput"]["answers"], json!({"Which features?": "A, C"}));
+}
+
+#[test]
+fn a_person_who_declines_is_quoted_and_silence_decides_nothing() {
+    let said = ended(HookEvent::QuestionsBeforeTool, &event(), Outcome::cancelled()).unwrap();
+    assert_eq!(said["permissionDecision"], "deny");
+    assert!(said["permissionDecisionReason"].as_str().unwrap().contains("cancelled"), "{said}");
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
+    for kind in [HookEvent::QuestionsBeforeTool, HookEvent::QuestionsInDialog, HookEvent::Permission] {
+        let event = if kind == HookEvent::Permission { bash.clone() } else { event() };
+        assert_eq!(ended(kind, &event, Outcome::unavailable("nobody")), None);
+        assert_eq!(ended(kind, &event, Outcome::timed_out()), None);
+    }
+}
+
+#[test]
+fn a_tool_runs_only_if_a_person_allows_just_that() {
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "rm -r x", "description": "d"}});
+    let allowed = || Some(json!({"behavior": "allow"}));
+    let denied = |why: &str| Some(json!({"behavior": "deny", "message": why}));
+    let said = |rows: &[usize], typed, note, via| {
+        noted(HookEvent::Permission, &bash, rows, typed, note, via).map(|said| said["decision"].clone())
+    };
+    let over = |outcome| ended(HookEvent::Permission, &bash, outcome).map(|said| said["decision"].clone());
+    let words = |words: &str| denied(&format!("The user did not allow this. Their words: {words}"));
+    let on_a_yes = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
+                    yet. Keep to it, and call again if you still need to: the user is asked again.";
+    assert_eq!(said(&[0], None, None, Via::Inbox), allowed());
+    assert_eq!(said(&[0], None, Some("in a branch"), Via::Inbox), denied(on_a_yes));
+    assert_eq!(said(&[1], None, None, Via::Inbox), denied("The user did not allow this."));
+    assert_eq!(said(&[1], None, Some("ever"), Via::Inbox), words("ever"));
+    assert_eq!(said(&[], Some("Allow once"), None, Via::Inbox), words("Allow once"), "typed is not chosen");
+    assert_eq!(over(Outcome::declined(Some("no".into()))), words("no"));
+    let talk = "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.";
+    assert_eq!(over(Outcome::discuss(Some("why?".into()))), denied(talk));
+    let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
+    assert_eq!(over(Outcome::cancelled()), denied(dismissed));
+    assert_eq!((over(Outcome::timed_out()), over(Outcome::unavailable("nobody"))), (None, None));
+    for via in [Via::Policy, Via::AnswersFile] {
+        assert_eq!(said(&[0], None, None, via), None, "no rule gives permission");
+        assert_eq!(said(&[1], None, None, via), None, "nor refuses it beside the dialog");
+    }
+}
+
+#[test]
+fn a_permission_names_its_tool_and_shows_what_would_run() {
+    let tool = "mcp__github__create_issue";
+    let event = json!({"tool_name": tool, "tool_input": {"title": "x"}});
+    let (asked, _) = request(HookEvent::Permission, &event).unwrap();
+    let question = &asked.set().questions()[0];
+    assert_eq!((question.header(), question.text()), ("mcp__github_", &*format!("Run {tool} with this input?")));
+    assert_eq!(asked.context(), Some(&what_would_run(tool, &event["tool_input"])));
+    assert_eq!(asked.key().purpose(), Purpose::Permission);
+}
+
+#[test]
+fn a_form_of_choices_is_asked_and_filled_in_and_any_other_is_not() {
+    let schema = json!({"type": "object", "properties": {
+        "size": {"type": "string", "enum": ["s", "l"], "enumNames": ["Small", "Large"]},
+        "sure": {"type": "boolean", "title": "Are you sure?"},
+        "tags": {"type": "array", "items": {"anyOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Y"}]}},
+    }});
+    let event = json!({"mcp_server_name": "m", "message": "Order", "requested_schema": schema});
+    let said = decided(HookEvent::Elicitation, &event, &[1], None, Via::Inbox).unwrap();
+    assert_eq!(said["content"], json!({"size": "l", "sure": false, "tags": ["y"]}));
+    assert_eq!(decided(HookEvent::Elicitation, &event, &[], Some("other"), Via::Inbox), None, "no place for it");
+    let note = Some("only if it is free");
+    assert_eq!(noted(HookEvent::Elicitation, &event, &[1], None, note, Via::Inbox), None, "no place for it");
+    let text = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    assert!(request(HookEvent::Elicitation, &json!({"message": "Who?", "requested_schema": text})).is_none());
+    assert_eq!(ended(HookEvent::Elicitation, &event, Outcome::cancelled()).unwrap()["action"], "cancel");
+}

@@ -1,0 +1,91 @@
+//! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
+
+mod live;
+
+use crate::commands::answer::at_the_prompt;
+use crate::failure::{self, Failure, exit};
+use crate::json::harmless;
+use crate::result::write;
+use crate::store::{self, done, only_a_person, open_existing, words};
+use askuser::prompt::Occasion;
+use askuser::report;
+use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
+use clap::ArgMatches;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+/// How many questions are read at once.
+const PAGE: u32 = 500;
+
+pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
+    let store = open_existing(&settings)?;
+    if args.get_flag("next") {
+        only_a_person("answer")?;
+        return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
+            Some(question) => at_the_prompt(&store, question, &settings, Occasion::Opened),
+            None => {
+                failure::notice("askuser", "nothing waits");
+                Ok(exit::ANSWERED)
+            }
+        };
+    }
+    let prints = ["json", "count", "follow"].iter().any(|flag| args.get_flag(flag));
+    if prints || !std::io::stdout().is_terminal() {
+        return print(&store, &args);
+    }
+    only_a_person("answer")?;
+    live::run(&store, &settings)
+}
+
+/// Prints what waits, and everything that changes from then on.
+fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
+    let (json, count) = (args.get_flag("json"), args.get_flag("count"));
+    // From here on nothing is missed.
+    let mut watch = args.get_flag("follow").then(|| done(store.watch(&Watched::All))).transpose()?;
+    let mut last_count = None;
+    let mut print_count = || {
+        let now = done(store.count(&Filter::pending()))?;
+        match last_count.replace(now) == Some(now) {
+            true => Ok(()),
+            false => write(&format!("{now}\n")),
+        }
+    };
+    if count { print_count() } else { print_all(store, json) }?;
+    let Some(watch) = &mut watch else { return Ok(exit::ANSWERED) };
+    loop {
+        match pollster::block_on(watch.next()) {
+            Change::Disconnected(why) => return Err(store::failed(why)),
+            _ if count => print_count()?,
+            Change::Event(event) => write(&line(&done(store.get(&event.id))?, json))?,
+            Change::Lagged => print_all(store, json)?,
+        }
+    }
+}
+
+fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
+    let mut filter = Filter::pending().at_most(PAGE);
+    loop {
+        let page = done(store.list(&filter))?;
+        write(&page.questions.iter().map(|question| line(question, json)).collect::<String>())?;
+        match page.next {
+            None => return Ok(()),
+            next => filter.after = next,
+        }
+    }
+}
+
+/// `3f2a9c0d11aa  2 min  claude-code ~/shop: Which database?`
+fn line(question: &StoredQuestion, json: bool) -> String {
+    if json {
+        return format!("{}\n", harmless(&report::stored(question)));
+    }
+    let waits = match (&question.ending, question.state()) {
+        (None, _) => words::duration(question.age()),
+        (Some(_), state) => state.name().to_owned(),
+    };
+    let gone = words::presence(question).filter(|_| question.state() == State::Pending);
+    let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
+    let (who, folder) = (words::who(question), words::folder(question));
+    format!("{}  {waits}  {who} {folder}: {}{gone}\n", question.id, words::asked(question))
+}

@@ -1,0 +1,54 @@
+//! A change is shown as it is, and made only if the person says so.
+
+use crate::config::Settings;
+use crate::failure::{Failure, exit};
+use crate::surfaces::terminal_options;
+use askuser::input::QuestionInput;
+use askuser::{AskError, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
+use similar::TextDiff;
+
+const YES: &str = "Write it";
+const NO: &str = "Leave it as it is";
+
+/// A change in unified form.
+pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
+    TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
+}
+
+/// Whether the person at this terminal agrees to a change.
+///
+/// # Errors
+/// Where nobody can be asked, or they interrupt.
+pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
+    let question = QuestionInput::new(question, "Set up")
+        .option(YES, "The file is changed as shown")
+        .option(NO, "Nothing is changed");
+    let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
+    let resolution = ask(set, Some(Context::diff(diff)), settings)?;
+    // Whatever else they said is no yes.
+    let is_yes = |answer: &askuser::Answer| answer.selected_options == [YES] && answer.custom_input.is_none();
+    Ok(*resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_yes))
+}
+
+/// Asks at the terminal; nobody else can agree to this.
+///
+/// # Errors
+/// Where nobody can be asked, or they interrupt.
+pub(super) fn ask(set: QuestionSet, context: Option<Context>, settings: &Settings) -> Result<Resolution, Failure> {
+    let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
+    let request = Request::new(key, set).with_context(context);
+    match askuser_terminal::ask_request(&request, &terminal_options(settings), &mut |_| Ok(())) {
+        Ok(resolution) => match resolution.outcome().status() {
+            Status::Unavailable { reason } => Err(nobody(reason)),
+            _ => Ok(resolution),
+        },
+        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
+        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}
+
+fn nobody(reason: &str) -> Failure {
+    Failure::new(format!("nobody can be asked: {reason}"))
+        .hint("name the clients and add --yes to write without asking, or --print to see the change")
+        .code(exit::NOBODY_THERE)
+}

@@ -1,0 +1,155 @@
+//! A configuration file of another program: read as a whole, changed as a whole or not at all, and never over what that
+//! program saves at the same moment.
+
+use crate::failure::{Failure, reason};
+use askuser_agent::regular_file::{self, Links};
+use askuser_agent::shared_file::{self, Original, Update, UpdateError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// More than any client keeps in such a file.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner<'a> {
+    /// The user's: their links lead where they lead.
+    User,
+    /// That of the project in this folder, which others wrote: a link in it might lead to any file of the user's.
+    Project(&'a Path),
+}
+
+/// A file as it was found.
+pub(super) struct File {
+    /// The real one, where links lead.
+    pub(super) path: PathBuf,
+    /// Without its byte order mark.
+    pub(super) text: String,
+    has_mark: bool,
+    /// `None` if there is none yet.
+    original: Option<Original>,
+}
+
+const MARK: &str = "\u{feff}";
+
+impl File {
+    /// Reads it; one that is not there is empty.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is no regular file, or no text.
+    pub(super) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
+                Failure::new(format!("{} {error}", path.display()))
+            }
+            _ => Failure::new(format!("cannot read {}: {}", path.display(), reason(&error))),
+        };
+        let links = match owner {
+            Owner::User => Links::Follow,
+            Owner::Project(root) => {
+                check_folders(root, path)?;
+                Links::Refuse
+            }
+        };
+        let real = match owner {
+            Owner::User if path.symlink_metadata().is_ok() => {
+                path.canonicalize().map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Failure::new(format!("{} is a link that leads nowhere", path.display())),
+                    _ => failed(error),
+                })?
+            }
+            _ => path.to_owned(),
+        };
+        let original = match regular_file::read(&real, links, MAX_BYTES) {
+            Ok(bytes) => Some(Original { bytes, metadata: real.symlink_metadata().map_err(failed)? }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        let bytes = original.as_ref().map(|original| original.bytes.as_slice()).unwrap_or_default();
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| Failure::new(format!("cannot read {}: it is not UTF-8 text", path.display())))?;
+        let (text, has_mark) = match text.strip_prefix(MARK) {
+            Some(text) => (text.to_owned(), true),
+            None => (text.to_owned(), false),
+        };
+        Ok(File { path: real, text, has_mark, original })
+    }
+
+    pub(super) fn exists(&self) -> bool {
+        self.original.is_some()
+    }
+
+    /// The folders that have to be made for it, the outermost first.
+    pub(super) fn missing_folders(&self) -> Vec<PathBuf> {
+        let folders = self.path.parent().into_iter().flat_map(Path::ancestors);
+        let mut missing: Vec<PathBuf> = folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        missing.reverse();
+        missing
+    }
+
+    /// Replaces it, unless another program has changed it since it was read.
+    ///
+    /// # Errors
+    /// Where it has changed or cannot be written; it is as it was then.
+    pub(super) fn write(&self, text: &str) -> Result<(), Failure> {
+        let failed = |error: UpdateError| self.failed("write", &error);
+        if self.original.as_ref().is_some_and(|original| original.metadata.permissions().readonly()) {
+            return Err(Failure::new(format!("{} is read-only", self.path.display())));
+        }
+        let made = self.missing_folders();
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| failed(error.into()))?;
+        }
+        let content = format!("{}{text}", if self.has_mark { MARK } else { "" });
+        let update = match &self.original {
+            Some(original) => Update::Replace(original, content.as_bytes()),
+            None => Update::Create(content.as_bytes()),
+        };
+        shared_file::update(&self.path, update).map_err(|error| {
+            remove_empty(&made);
+            failed(error)
+        })
+    }
+
+    /// Deletes it, and the folders that were made for it where they are empty.
+    ///
+    /// # Errors
+    /// Where it has changed or cannot be deleted.
+    pub(super) fn delete(&self, folders: &[PathBuf]) -> Result<(), Failure> {
+        let Some(original) = &self.original else { return Ok(()) };
+        shared_file::update(&self.path, Update::Remove(original)).map_err(|error| self.failed("delete", &error))?;
+        remove_empty(folders);
+        Ok(())
+    }
+
+    /// It is not what was shown any more.
+    pub(super) fn changed_meanwhile(&self) -> Failure {
+        Failure::new(format!("{} has changed meanwhile, and was left as it is", self.path.display()))
+            .hint("run it again to see the change as it is now")
+    }
+
+    fn failed(&self, verb: &str, error: &UpdateError) -> Failure {
+        let path = self.path.display();
+        match error {
+            UpdateError::ChangedMeanwhile => self.changed_meanwhile(),
+            UpdateError::Io(error) => Failure::new(format!("cannot {verb} {path}: {}", reason(error))),
+            error => Failure::new(format!("cannot {verb} {path}: {error}")),
+        }
+    }
+}
+
+/// The innermost first; another program may use one by now.
+fn remove_empty(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
+/// Whether no link stands between a project's folder and one of its files.
+fn check_folders(root: &Path, file: &Path) -> Result<(), Failure> {
+    let inside = file.ancestors().skip(1).take_while(|folder| *folder != root);
+    match inside.into_iter().find(|folder| folder.is_symlink()) {
+        Some(link) => Err(Failure::new(format!("{} is a link, must be a folder", link.display()))),
+        None => Ok(()),
+    }
+}

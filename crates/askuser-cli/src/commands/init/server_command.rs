@@ -1,0 +1,53 @@
+//! What a client shall start: `askuser` where that finds this very program, its full path otherwise.
+//!
+//! The name alone survives an upgrade that moves the program, and means the same on every machine that shares a project's
+//! file. But a client that is started from a desktop may not have the PATH of this shell, so in the user's own file it
+//! gets the full path. That is the path as the PATH has it, not where its links lead: package managers move the rest.
+
+use crate::failure::{Failure, reason};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "askuser";
+
+/// Finds programs as a shell would.
+pub(super) struct Programs {
+    folders: Vec<PathBuf>,
+}
+
+impl Programs {
+    pub(super) fn of(path: Option<std::ffi::OsString>) -> Programs {
+        let folders = path.map(|path| std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect());
+        Programs { folders: folders.unwrap_or_default() }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
+        let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+        self.folders.iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
+    }
+
+    /// What to start, given the program that runs now.
+    pub(super) fn command(&self, this: &Path, is_desktop: bool) -> String {
+        let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
+        match self.find(NAME).filter(is_this) {
+            Some(found) if is_desktop => found.display().to_string(),
+            Some(_) => NAME.to_owned(),
+            None => this.display().to_string(),
+        }
+    }
+}
+
+/// Where this program is.
+pub(super) fn this_program() -> Result<PathBuf, Failure> {
+    std::env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {}", reason(&error))))
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}

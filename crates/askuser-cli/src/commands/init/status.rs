@@ -1,0 +1,104 @@
+//! What `askuser doctor` says about clients: which are here, which are set up, and whether what they start answers.
+
+use super::clients::{CLIENTS, Client};
+use super::file::{File, Owner};
+use super::{Setup, entry};
+use crate::failure::{Failure, exit};
+use crate::result::write;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a server may take to start; a healthy one takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+const TOOL: &str = "AskUserQuestion";
+
+pub(super) fn print(setup: &Setup<'_>) -> Result<u8, Failure> {
+    let mut out = String::new();
+    for client in CLIENTS {
+        if let Some(state) = state(setup, client) {
+            out.push_str(&format!("{}\t{state}\n", client.name));
+        }
+    }
+    write(&out)?;
+    Ok(exit::ANSWERED)
+}
+
+/// What there is to say about a client; nothing if it is neither here nor set up.
+fn state(setup: &Setup<'_>, client: &Client) -> Option<String> {
+    let path = client.user_file(&setup.home);
+    let found = File::read(&path, Owner::User).map_err(|failure| failure.message).and_then(|file| {
+        client.format.find(&file.text, entry(client)).map_err(|why| format!("{} {why}", path.display()))
+    });
+    match found {
+        Err(why) => Some(format!("unknown: {why}")),
+        Ok(Some(server)) => Some(match command(&server).map(|command| starts(&command)) {
+            Some(Ok(())) => format!("set up, the server starts and offers {TOOL} ({})", path.display()),
+            Some(Err(why)) => format!("set up, but {why} ({})", path.display()),
+            None => format!("set up, but {} names no command", path.display()),
+        }),
+        Ok(None) => {
+            let is_here = client.is_installed(&setup.home, &|program| setup.programs.find(program).is_some());
+            is_here.then(|| format!("not set up; `askuser init {}` does it", client.name))
+        }
+    }
+}
+
+/// The words that a client starts the server with.
+fn command(server: &Value) -> Option<Vec<String>> {
+    let words = |value: &Value| -> Vec<String> {
+        let items = value.as_array().into_iter().flatten();
+        items.filter_map(|word| word.as_str().map(str::to_owned)).collect()
+    };
+    match server.get("command")? {
+        Value::String(program) => {
+            Some([vec![program.clone()], server.get("args").map(words).unwrap_or_default()].concat())
+        }
+        list => Some(words(list)).filter(|words| !words.is_empty()),
+    }
+}
+
+/// Starts the server as a client would, and looks for the tool among those it lists.
+fn starts(words: &[String]) -> Result<(), String> {
+    let mut child = Command::new(&words[0])
+        .args(&words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{} does not start: {error}", words[0]))?;
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "askuser doctor", "version": env!("CARGO_PKG_VERSION")},
+    }});
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let mut stdin = child.stdin.take();
+    if let Some(stdin) = &mut stdin {
+        // One that ended already is found out below.
+        let _ = stdin.write_all(format!("{hello}\n{ready}\n{list}\n").as_bytes());
+    }
+    let (listed, heard) = mpsc::channel();
+    if let Some(stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let replies = BufReader::new(stdout).lines().map_while(Result::ok);
+            let mut replies = replies.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+            let tools = replies.find(|reply| reply["id"] == 2).map(|reply| reply["result"]["tools"].clone());
+            let _ = listed.send(tools);
+        });
+    }
+    let tools = heard.recv_timeout(PATIENCE);
+    drop(stdin);
+    let _ = child.kill();
+    let _ = child.wait();
+    let has_tool = |tools: &Value| tools.as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == TOOL));
+    match tools {
+        Ok(Some(tools)) if has_tool(&tools) => Ok(()),
+        Ok(Some(_)) => Err(format!("its server does not offer {TOOL}")),
+        Ok(None) => Err("its server ends without an answer".into()),
+        Err(_) => Err(format!("its server does not answer within {} seconds", PATIENCE.as_secs())),
+    }
+}

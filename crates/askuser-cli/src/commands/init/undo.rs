@@ -1,0 +1,142 @@
+//! What was changed in which file, kept so that it can be undone to the byte: a file alone does not tell whether its empty
+//! table was there before.
+
+use crate::failure::{Failure, reason};
+use crate::state_folder::make_private_folder;
+use askuser_agent::atomic_file::{self, FilePermissions};
+use askuser_agent::regular_file::{self, Links};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One stretch of a file that was replaced by another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Splice {
+    at: usize,
+    removed: String,
+    inserted: String,
+    /// There was no file.
+    pub(super) created: bool,
+    /// There was no table of servers: where nothing else came into it, it goes with ours.
+    #[serde(default)]
+    pub(super) made_table: bool,
+    /// Folders that were made for the file, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) folders: Vec<PathBuf>,
+}
+
+impl Splice {
+    /// What turned one text into another.
+    pub(super) fn between(before: &str, after: &str) -> Splice {
+        let common = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+        };
+        let at = common(&mut before.chars().zip(after.chars()));
+        let (old, new) = (&before[at..], &after[at..]);
+        let end = common(&mut old.chars().rev().zip(new.chars().rev()));
+        Splice {
+            at,
+            removed: old[..old.len() - end].to_owned(),
+            inserted: new[..new.len() - end].to_owned(),
+            created: false,
+            made_table: false,
+            folders: Vec::new(),
+        }
+    }
+
+    /// The text as it was, if what was inserted is still there; it may have moved.
+    pub(super) fn undo(&self, text: &str) -> Option<String> {
+        let is_there = text.get(self.at..).is_some_and(|rest| rest.starts_with(&self.inserted));
+        let at = match is_there {
+            true => self.at,
+            false if self.inserted.is_empty() => return None,
+            false => {
+                let mut places = text.match_indices(&self.inserted).map(|(at, _)| at);
+                places.next().filter(|_| places.next().is_none())?
+            }
+        };
+        Some(format!("{}{}{}", &text[..at], self.removed, &text[at + self.inserted.len()..]))
+    }
+}
+
+/// The changes that can be undone, by file.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    file: PathBuf,
+    changes: BTreeMap<PathBuf, Splice>,
+}
+
+impl Changes {
+    /// Those that were kept in this folder.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub(super) fn read(state_folder: &Path) -> Result<Changes, Failure> {
+        let file = state_folder.join("setup.json");
+        let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
+        let changes = match std::fs::read_to_string(&file) {
+            Ok(text) => serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(failed(reason(&error))),
+        };
+        Ok(Changes { file, changes })
+    }
+
+    pub(super) fn of(&self, path: &Path) -> Option<&Splice> {
+        self.changes.get(path)
+    }
+}
+
+/// The same while no other `askuser init` changes anything: the record is one file for all clients, and is written as a whole.
+pub(super) struct LockedChanges {
+    changes: Changes,
+    _lock: std::fs::File,
+}
+
+impl LockedChanges {
+    /// Waits for others, which take no longer than it takes to write two files: no person is asked meanwhile.
+    ///
+    /// # Errors
+    /// Where there can be no lock, or the changes cannot be read.
+    pub(super) fn wait_for(state_folder: &Path) -> Result<LockedChanges, Failure> {
+        let path = state_folder.join("setup.lock");
+        let lock = || -> io::Result<std::fs::File> {
+            make_private_folder(state_folder)?;
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let file = regular_file::open_with(&mut options, &path, Links::Refuse)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let lock =
+            lock().map_err(|error| Failure::new(format!("cannot lock {}: {}", path.display(), reason(&error))))?;
+        Ok(LockedChanges { changes: Changes::read(state_folder)?, _lock: lock })
+    }
+
+    /// Keeps what was changed in a file, or forgets it.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(super) fn keep(&mut self, path: &Path, splice: Option<Splice>) -> Result<(), Failure> {
+        let Changes { file, changes } = &mut self.changes;
+        match splice {
+            Some(splice) => drop(changes.insert(path.to_owned(), splice)),
+            None => drop(changes.remove(path)),
+        }
+        let text = serde_json::to_string_pretty(changes).map_err(Failure::new)?;
+        // What was removed may be anything, a key of another server's included.
+        atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
+            .map_err(|error| Failure::new(format!("cannot write {}: {}", file.display(), reason(&error))))
+    }
+}
+
+impl std::ops::Deref for LockedChanges {
+    type Target = Changes;
+
+    fn deref(&self) -> &Changes {
+        &self.changes
+    }
+}

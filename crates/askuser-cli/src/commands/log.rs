@@ -1,0 +1,100 @@
+//! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
+
+use crate::config::duration;
+use crate::failure::{Failure, exit};
+use crate::json::harmless;
+use crate::result::write;
+use crate::store::{done, open_existing, words};
+use askuser::store::{Ending, Filter, StoredQuestion};
+use askuser::{report, sanitize};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// How many questions are read at once.
+const PAGE: u32 = 500;
+
+pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::log(), arguments)?;
+    let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
+    let store = open_existing(&settings)?;
+    let from = args.get_one::<String>("from").cloned();
+    let mut filter = Filter { since_ms, from, limit: Some(PAGE), ..Filter::default() };
+    loop {
+        let page = done(store.list(&filter))?;
+        for question in &page.questions {
+            let line = if args.get_flag("json") { harmless(&report::stored(question)) } else { line(question) };
+            write(&format!("{line}\n"))?;
+        }
+        match page.next {
+            None => return Ok(exit::ANSWERED),
+            next => filter.after = next,
+        }
+    }
+}
+
+/// What is asked, in quotes: a text cannot pass for an outcome of ours.
+fn quoted(question: &StoredQuestion) -> String {
+    let texts =
+        question.request.set().questions().iter().map(|question| format!("{:?}", sanitize::line(question.text())));
+    texts.collect::<Vec<_>>().join(" · ")
+}
+
+/// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
+fn line(question: &StoredQuestion) -> String {
+    let set = question.request.set();
+    let asked = format!(
+        "{}  {}  {} {}: {}",
+        words::date_time(question.asked_ms),
+        question.id,
+        words::who(question),
+        words::folder(question),
+        quoted(question)
+    );
+    let Some(ending) = &question.ending else {
+        let waits = words::duration(question.age());
+        let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
+        return format!("{asked} → pending for {waits}{gone}");
+    };
+    let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
+    let after = after.unwrap_or_default();
+    let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
+    let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "nobody".into());
+    let by = format!("{by}{}, after {after}", via.unwrap_or_default());
+    let delivered = match (question.delivered_ms, ending) {
+        (None, Ending::Resolved(_)) => ", not delivered yet",
+        _ => "",
+    };
+    let said = words::said(set, ending).map(|said| format!(": {said}")).unwrap_or_default();
+    format!("{asked} → {}{said} ({by}{delivered})", ending.state().name())
+}
+
+/// A time as it may be given: so long ago, or a date, or a date and a time.
+fn since(when: &str) -> Result<u64, Failure> {
+    if let Some(ago) = duration(when) {
+        return Ok(words::now_ms().saturating_sub(ago.as_millis() as u64));
+    }
+    let then: Option<DateTime> = when.parse().ok();
+    let then = then.and_then(|then| then.to_zoned(TimeZone::system()).ok());
+    then.and_then(|then| u64::try_from(then.timestamp().as_millisecond()).ok()).ok_or_else(|| {
+        Failure::new(format!(
+            "--since: {when:?}, must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_duration_a_date_or_both() {
+        assert!(since("2h").unwrap() < since("1m").unwrap());
+        assert_eq!(since("2026-11-15T00:00").unwrap(), since("2026-11-15").unwrap());
+        assert_eq!(
+            since("yesterday").unwrap_err().message,
+            "--since: \"yesterday\", must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! What the server tells whoever looks for a fault. Standard output is the client's.
+//!
+//! Without `--log` nothing listens, and nothing is written. Up to `info` there are names, numbers and how a question ended,
+//! never what was asked or said; what the protocol's crate has to say, with every message in it, begins with `debug`.
+
+use crate::failure::{Failure, reason};
+use clap::ArgMatches;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Whose words are written at any level.
+const OURS: &str = "askuser_mcp";
+/// Whose words quote what was said.
+const PROTOCOL: &str = "rmcp";
+
+/// Listens as far as the arguments say.
+pub(super) fn start(args: &ArgMatches) -> Result<(), Failure> {
+    let file = args.get_one::<PathBuf>("log-file");
+    let level = args.get_one::<String>("log").and_then(|level| level.parse().ok());
+    let Some(level) = level.or(file.map(|_| LevelFilter::INFO)) else { return Ok(()) };
+    let writer = match file {
+        Some(path) => BoxMakeWriter::new(Mutex::new(open(path)?)),
+        None => BoxMakeWriter::new(io::stderr),
+    };
+    let ours = Targets::new().with_target(OURS, level);
+    let targets = if level >= LevelFilter::DEBUG { ours.with_target(PROTOCOL, level) } else { ours };
+    let lines = fmt::layer().with_writer(writer).with_ansi(false);
+    let listening = tracing_subscriber::registry().with(lines).with(targets).try_init();
+    listening.map_err(|error| Failure::new(format!("cannot write a log: {error}")))
+}
+
+/// For this user alone: from `debug` on it has answers.
+fn open(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| Failure::new(format!("cannot write {}: {}", path.display(), reason(&error))))
+}

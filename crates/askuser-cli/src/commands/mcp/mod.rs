@@ -1,0 +1,138 @@
+//! `askuser mcp`: other people's agents ask through our inbox.
+
+mod log;
+mod secret;
+
+use crate::config::Settings;
+use crate::failure::{self, Failure, exit};
+use crate::signals::Signals;
+use crate::state_folder::state_folder;
+use crate::store::{asker, done, open, origin, runtime, started_by_agent};
+use crate::surfaces::Surfaces;
+use askuser::store::{Handle, Principal, Put, Series};
+use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Request, RequestKey, Rules};
+use askuser_inbox::InboxAsker;
+use askuser_mcp::{HTTP_PATH, Options, Server};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Signs what clients carry while their dialog is open.
+const STATE_KEY: &str = "mcp-state.key";
+/// What clients over HTTP show.
+const HTTP_TOKEN: &str = "mcp-http.token";
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::mcp(), words)?;
+    let http = args.get_one::<SocketAddr>("http").copied();
+    if http.is_none() && std::io::stdin().is_terminal() {
+        return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
+            .hint("give the command to your agent as an MCP server: askuser mcp"));
+    }
+    log::start(&args)?;
+    let inbox = asker(&settings, open(&settings)?, None)?;
+    let store = inbox.handle(Principal::agent(&origin("askuser mcp")));
+    let server = server(&settings, inbox, args.get_flag("approve"))?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let end = CancellationToken::new();
+        let told = end.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            told.cancel();
+        });
+        match http {
+            Some(address) => serve_http(server, address, end).await,
+            None => {
+                let (read, write) = askuser_mcp::stdio_streams();
+                askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
+            }
+        }
+    });
+    // A thread may still be reading standard input.
+    runtime.shutdown_background();
+    // What was said last, that this process waits no more, is written before it ends.
+    let _ = done(store.flush());
+    served.map(|()| exit::ANSWERED)
+}
+
+fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Server, Failure> {
+    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
+    let mut options = Options::default();
+    options.origin = origin("an MCP client");
+    options.rules = rules;
+    options.limit = settings.mcp_limit;
+    options.deadline = settings.timeout;
+    options.dialogs = !started_by_agent();
+    options.approve = approve;
+    options.state_key = match secret::of(STATE_KEY) {
+        Ok(key) => Some(key.into_bytes()),
+        Err(failure) => {
+            failure::notice("askuser", &failure.message);
+            None
+        }
+    };
+    let chain = PolicyAndInbox { surfaces: Surfaces::of(settings)?, inbox };
+    Ok(Server::new(Arc::new(chain), options))
+}
+
+/// Serves whoever on this machine knows the token, and says where.
+async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
+    let file = state_folder()?.join(HTTP_TOKEN);
+    let is_new = !file.exists();
+    let token = secret::of(HTTP_TOKEN)?;
+    let failed = |error: io::Error| Failure::new(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    failure::notice(
+        "askuser",
+        &format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()),
+    );
+    if is_new {
+        failure::notice("askuser", &format!("the token, shown this once: {token}"));
+    }
+    askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
+}
+
+/// What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
+/// have inherited is its client's, not ours.
+struct PolicyAndInbox {
+    surfaces: Surfaces,
+    inbox: InboxAsker,
+}
+
+impl Asker for PolicyAndInbox {
+    fn decide(&self, request: &Request) -> Decision {
+        self.surfaces.decide(request).unwrap_or_else(|_| Decision::Ask(Vec::new()))
+    }
+
+    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.inbox.ask(request)
+    }
+
+    fn close(&self, key: &RequestKey, why: &Closed) {
+        self.inbox.close(key, why);
+    }
+}
+
+impl Inbox for PolicyAndInbox {
+    fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a> {
+        self.inbox.keep(request, series)
+    }
+
+    fn wait<'a>(&'a self, put: Put, request: &'a Request, beside: Option<&'a dyn Asker>) -> Asking<'a> {
+        self.inbox.wait(put, request, beside)
+    }
+
+    fn handle(&self, principal: Principal) -> Handle {
+        self.inbox.handle(principal)
+    }
+
+    fn person(&self) -> &str {
+        self.inbox.person()
+    }
+}

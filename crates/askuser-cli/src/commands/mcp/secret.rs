@@ -1,0 +1,72 @@
+//! Secrets of this user's that outlive a process: made once, in a file that no other user can read or replace.
+
+use crate::failure::{Failure, reason};
+use crate::state_folder::{check_state_folder, for_this_user_alone, make_private_folder, state_folder};
+use askuser_agent::regular_file::{self, Links};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// How long a secret is, before it is spelled out.
+const BYTES: usize = 32;
+
+/// The secret of this name in the state folder; it is made where there is none.
+///
+/// # Errors
+/// Where it cannot be kept, or others may know it: then it is none.
+pub(super) fn of(name: &str) -> Result<String, Failure> {
+    let state = state_folder()?;
+    check_state_folder(&state)?;
+    let path = state.join(name);
+    let unusable = |error: io::Error| match error.kind() {
+        // A sentence about the file.
+        io::ErrorKind::InvalidInput | io::ErrorKind::Other => Failure::new(format!("{} {error}", path.display()))
+            .hint(format!("remove it and a new one is made: others may know this one (rm {})", path.display())),
+        _ => Failure::new(format!("cannot use {}: {}", path.display(), reason(&error))),
+    };
+    if read(&path).map_err(unusable)?.is_none() {
+        make(&path).map_err(unusable)?;
+    }
+    let secret = read(&path).map_err(unusable)?.unwrap_or_default();
+    match secret.len() == 2 * BYTES {
+        true => Ok(secret),
+        false => Err(Failure::new(format!("{} is damaged; remove it", path.display()))),
+    }
+}
+
+/// Reads it, where no other user can have read or written it.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    let file = match regular_file::open(path, Links::Refuse) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    for_this_user_alone(&file.metadata()?)?;
+    let mut bytes = Vec::new();
+    file.take(2 * BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// It appears whole or not at all; the process that makes it first has made it for all.
+fn make(path: &Path) -> io::Result<()> {
+    let mut secret = [0; BYTES];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let mut ours = path.as_os_str().to_owned();
+    ours.push(format!(".{}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if let Some(folder) = path.parent() {
+        make_private_folder(folder)?;
+    }
+    let mut file = options.open(&ours)?;
+    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    file.write_all(secret.as_bytes())?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&ours, path);
+    fs::remove_file(&ours)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}

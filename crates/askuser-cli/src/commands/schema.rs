@@ -1,0 +1,33 @@
+//! `askuser schema`: the tool definition to give to a model.
+
+use crate::args;
+use crate::failure::{Failure, exit, notice};
+use crate::result::write;
+use askuser::Limits;
+use askuser::tool::{Extra, Provider, definition};
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let args = super::arguments(args::schema(), words)?;
+    let provider = match args.get_one::<String>("for").map(String::as_str) {
+        Some("anthropic") => Provider::Anthropic,
+        Some("openai") => Provider::OpenAi,
+        Some("openai-responses") => Provider::OpenAiResponses,
+        Some("gemini") => Provider::Gemini,
+        Some("mcp") => Provider::Mcp,
+        _ => Provider::JsonSchema,
+    };
+    let extra = |name: &String| if name == "plan" { Extra::Plan } else { Extra::Preview };
+    let extras: Vec<Extra> = args.get_many::<String>("with").unwrap_or_default().map(extra).collect();
+    let definition = definition(provider, &Limits::DEFAULT, &extras);
+    // Indented for whoever looks at it; a program gets what a request would carry.
+    write(&match std::io::stdout().is_terminal() {
+        true => format!("{definition:#}\n"),
+        false => format!("{definition}\n"),
+    })?;
+    if provider == Provider::Gemini {
+        notice("askuser", "a request holds it as {\"tools\": [{\"functionDeclarations\": [DEFINITION]}]}");
+    }
+    Ok(exit::ANSWERED)
+}

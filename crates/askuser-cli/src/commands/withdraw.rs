@@ -1,0 +1,22 @@
+//! `askuser withdraw`: takes a question back.
+
+use crate::failure::{Failure, exit};
+use crate::result::write;
+use crate::store::{attempt, ended_elsewhere, failed, only_a_person, open_existing, question};
+use askuser::store::StoreError;
+use std::ffi::OsString;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::withdraw(), words)?;
+    only_a_person("withdraw")?;
+    let store = open_existing(&settings)?;
+    let question = question(&store, &args)?;
+    match pollster::block_on(store.withdraw(&question.id, &attempt()?)) {
+        Ok(_) => {
+            write(&format!("withdrew {}\n", question.id))?;
+            Ok(exit::ANSWERED)
+        }
+        Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
+        Err(error) => Err(failed(error)),
+    }
+}

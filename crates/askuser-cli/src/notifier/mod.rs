@@ -1,0 +1,213 @@
+//! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a word on the
+//! terminal of whoever asks.
+//!
+//! Whatever it does, it does beside the asking, which it neither delays nor fails; what goes wrong is written down for
+//! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
+
+pub(crate) mod announced;
+mod command;
+
+use crate::config::Settings;
+use crate::store::words;
+use askuser::sanitize;
+use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
+use askuser::{Inbox, Via};
+use askuser_inbox::{InboxAsker, Location};
+use std::io::{IsTerminal, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long nobody is called elsewhere while a prompt of whoever asks shows the question.
+const SHOWN_HERE: Duration = Duration::from_secs(30);
+
+/// How many calls have not left yet.
+static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Calls the person as the settings say.
+pub(crate) fn notifier(
+    settings: &Settings,
+    location: &Location,
+    asker: &InboxAsker,
+    is_shown_here: bool,
+) -> impl Fn(&StoredQuestion) + Send + Sync + use<> {
+    let call = Call {
+        command: settings.on_question.clone(),
+        popup: settings.popup,
+        notify: settings.notify,
+        location: location.to_string(),
+        // What the person would see, were they there.
+        person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
+        is_shown_here,
+    };
+    let call = Arc::new(call);
+    move |question: &StoredQuestion| {
+        let (call, question) = (call.clone(), question.clone());
+        *lock() += 1;
+        let started = std::thread::Builder::new().name("askuser-reach".into()).spawn(move || call.out(&question));
+        if started.is_err() {
+            *lock() -= 1;
+        }
+    }
+}
+
+/// Waits until every call is on its way, so that a process may end; not for long.
+pub(crate) fn wait_until_called() {
+    let waits = |leaving: &mut usize| *leaving > 0;
+    drop(LEAVING.1.wait_timeout_while(lock(), Duration::from_secs(2), waits));
+}
+
+fn lock() -> std::sync::MutexGuard<'static, usize> {
+    LEAVING.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Call {
+    command: Option<String>,
+    popup: bool,
+    notify: bool,
+    location: String,
+    person: Handle,
+    /// Whether a prompt of whoever asks shows it.
+    is_shown_here: bool,
+}
+
+impl Call {
+    fn out(&self, question: &StoredQuestion) {
+        if self.is_list_shown() {
+            return self.left();
+        }
+        let announced =
+            self.command.as_ref().map(|command| command::run(command, &question.request, Some(question.id.as_str())));
+        if self.is_shown_here {
+            self.left();
+            std::thread::sleep(SHOWN_HERE);
+            let question = pollster::block_on(self.person.get(&question.id));
+            let is_over = question.is_ok_and(|question| question.ending.is_some());
+            if is_over || self.is_list_shown() {
+                return;
+            }
+            *lock() += 1;
+        }
+        let popup = if self.popup { self.popup(question) } else { None };
+        let shown = match popup {
+            Some(Ok(popup)) => Some(popup),
+            Some(Err(error)) => {
+                self.failed("popup", &error);
+                None
+            }
+            None => None,
+        };
+        if shown.is_none() && self.notify && !self.is_shown_here {
+            self.say_here(question);
+        }
+        self.left();
+        // From here on nobody waits for us; only what went wrong is of interest.
+        if let Some(mut popup) = shown {
+            match popup.wait() {
+                Ok(status) if !status.success() && status.code() != Some(1) => {
+                    self.failed("popup", &status.to_string())
+                }
+                _ => {}
+            }
+        }
+        if let Some(announced) = announced
+            && let Err(error) = announced.and_then(|announced| announced.wait())
+        {
+            self.failed("on_question", &error);
+        }
+    }
+
+    fn left(&self) {
+        *lock() -= 1;
+        LEAVING.1.notify_all();
+    }
+
+    fn failed(&self, what: &str, why: &str) {
+        let failure = NotifierFailure { at_ms: 0, what: what.to_owned(), why: why.to_owned() };
+        let _ = pollster::block_on(self.person.note_failure(Some(&failure)));
+    }
+
+    fn is_list_shown(&self) -> bool {
+        pollster::block_on(self.person.is_list_shown()).unwrap_or(false)
+    }
+
+    /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
+    fn popup(&self, question: &StoredQuestion) -> Option<Result<std::process::Child, String>> {
+        let program = std::env::current_exe().ok()?;
+        let id = question.id.as_str();
+        let prompt = [program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
+        let mut command = if std::env::var_os("ZELLIJ").is_some() {
+            let mut command = Command::new("zellij");
+            command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);
+            command
+        } else {
+            let client = last_active_client()?;
+            let mut command = Command::new("tmux");
+            let prompt: Vec<String> = prompt.iter().map(|word| shell_quoted(word)).collect();
+            command
+                .args(["display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", "-T"])
+                .arg(format!(" {} asks ", plain(&words::who(question))))
+                .arg(prompt.join(" "));
+            command
+        };
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Some(quiet.spawn().map_err(|error| error.to_string()))
+    }
+
+    /// Rings and notifies through the terminal of whoever asks, if there is one.
+    fn say_here(&self, question: &StoredQuestion) {
+        let mut stderr = std::io::stderr();
+        if !stderr.is_terminal() {
+            return;
+        }
+        let text = plain(&format!("{} asks: {}", words::who(question), words::asked(question)));
+        let term = std::env::var("TERM").unwrap_or_default();
+        let notification = if term.contains("kitty") {
+            format!("\x1b]99;;{text}\x1b\\")
+        } else if term.starts_with("rxvt") || term.contains("ghostty") {
+            format!("\x1b]777;notify;askuser;{text}\x1b\\")
+        } else if term == "dumb" || term.is_empty() {
+            String::new()
+        } else {
+            format!("\x1b]9;{text}\x1b\\")
+        };
+        let _ = write!(stderr, "\x07{notification}").and_then(|()| stderr.flush());
+    }
+}
+
+/// The client of tmux that was used last.
+fn last_active_client() -> Option<String> {
+    let output = Command::new("tmux")
+        .args(["list-clients", "-F", "#{client_activity} #{client_name}"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let clients = text.lines().filter_map(|line| {
+        let (activity, name) = line.split_once(' ')?;
+        Some((activity.parse::<u64>().ok()?, name.to_owned()))
+    });
+    clients.max().map(|(_, name)| name)
+}
+
+/// Nothing that a terminal or a multiplexer could take for more than text: tmux runs `#(…)` in a title.
+fn plain(text: &str) -> String {
+    let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-".contains(*c);
+    sanitize::line(text).chars().filter(plain).take(120).collect()
+}
+
+fn shell_quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_holds_nothing_that_a_multiplexer_would_run() {
+        assert_eq!(plain("#(touch /tmp/x) a\u{1b}]0;b `c` $(d)"), "(touch /tmp/x) a0b c (d)");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+    }
+}

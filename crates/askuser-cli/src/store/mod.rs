@@ -1,0 +1,205 @@
+//! The inbox: questions that wait for their person, whoever asks them and wherever they are answered.
+
+pub(crate) mod words;
+
+use crate::config::Settings;
+use crate::failure::{Failure, exit};
+use crate::notifier::{self, announced::announced};
+use crate::state_folder::{check_state_folder, inbox_file, state_folder};
+use crate::surfaces::Surfaces;
+use askuser::store::{Attempt, Ending, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
+use askuser::{Asker, Origin, Via};
+use askuser_inbox::{InboxAsker, Location};
+use askuser_terminal::OnHold;
+use clap::ArgMatches;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where the settings say that questions are kept.
+pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
+    match settings.store.as_ref().map(|store| Location::parse(store.as_os_str())) {
+        Some(location @ Location::Address(_)) => Ok(location),
+        _ => inbox_file(settings).map(Location::File),
+    }
+}
+
+/// The files of a store that is not in the state folder.
+pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
+    settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files()).unwrap_or_default()
+}
+
+/// The store that the settings name.
+pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    if settings.store.is_none() {
+        check_state_folder(&state_folder()?)?;
+    }
+    location(settings)?.open().map_err(failed)
+}
+
+/// The store that the settings name, for a person at a shell. One that was named and is not there was misspelt, or nothing
+/// has been asked yet.
+pub(crate) fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
+    let location = location(settings)?;
+    if settings.store.is_some() && !location.exists() {
+        return Err(Failure::new(format!("there is no inbox at {location}"))
+            .hint("the first question makes it; leave out --store for the usual one"));
+    }
+    Ok(Handle::new(open(settings)?, Principal::person(person(), Via::Inbox)))
+}
+
+/// Waits for the store, on a thread that has nothing else to do.
+pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
+    pollster::block_on(call).map_err(failed)
+}
+
+/// The name of this very attempt to end a question.
+pub(crate) fn attempt() -> Result<Attempt, Failure> {
+    askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("no random numbers: {error}")))
+}
+
+/// The store of an agent whose settings name the inbox.
+pub(crate) fn store_beside(settings: &Settings, surfaces: &Surfaces) -> Result<Option<Arc<dyn Store>>, Failure> {
+    surfaces.uses_the_inbox().then(|| open(settings)).transpose()
+}
+
+/// Waits until everything is written that was said last: what was delivered, that this process waits no more.
+pub(crate) fn flush(store: Option<Arc<dyn Store>>) -> Result<(), Failure> {
+    store.map_or(Ok(()), |store| done(store.flush()))
+}
+
+/// Asks through the inbox, and at a surface beside it.
+pub(crate) fn asker(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    beside: Option<Arc<dyn Asker>>,
+) -> Result<InboxAsker, Failure> {
+    let asker = InboxAsker::new(store, person());
+    let notifier = notifier::notifier(settings, &location(settings)?, &asker, beside.is_some());
+    let asker = asker.on_new(notifier);
+    Ok(match beside {
+        Some(surface) => asker.beside(surface),
+        None => asker,
+    })
+}
+
+/// Who is asked by an agent: whoever is at hand here, and whoever opens the inbox if the settings name it.
+pub(crate) fn beside(
+    settings: &Settings,
+    surfaces: &Surfaces,
+    store: Option<Arc<dyn Store>>,
+    here: Option<Arc<dyn Asker>>,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Option<Arc<dyn Asker>>, Failure> {
+    let Some(store) = store else { return Ok(announced(settings.on_question.as_deref(), here)) };
+    let here = here.filter(|_| surfaces.asks_at_the_terminal());
+    let is_alone = here.is_none();
+    let asker = asker(settings, store, here)?.on_waiting(move |question| {
+        if is_alone {
+            tell(&words::how_to_answer(question));
+        }
+    });
+    Ok(Some(Arc::new(asker)))
+}
+
+/// The store, as the person at this terminal uses it.
+pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
+    Handle::new(store.clone(), Principal::person(person(), Via::Terminal))
+}
+
+/// A person who stops the clock at a prompt stops it in the store too. Where that fails it times out all the same, and the
+/// prompt says so.
+pub(crate) fn holding(person: &Handle) -> OnHold {
+    let person = person.clone();
+    OnHold::new(move |key| drop(person.hold(key)))
+}
+
+/// Who sits here, as far as the system knows.
+pub(crate) fn person() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.trim().is_empty()).or_else(account).unwrap_or_else(|| "somebody".into())
+}
+
+/// The name of this user's account.
+fn account() -> Option<String> {
+    #[cfg(unix)]
+    {
+        let us = rustix::process::getuid().as_raw().to_string();
+        let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let name = accounts.lines().find_map(|line| {
+            let mut fields = line.split(':');
+            let name = fields.next()?;
+            (fields.nth(1)? == us).then(|| name.to_owned())
+        });
+        Some(name.unwrap_or_else(|| format!("user {us}")))
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// Where this process runs.
+pub(crate) fn origin(agent: &str) -> Origin {
+    let origin = Origin::default().with_agent(agent);
+    let origin = match std::env::current_dir() {
+        Ok(folder) => origin.with_folder(folder.display().to_string()),
+        Err(_) => origin,
+    };
+    #[cfg(unix)]
+    let origin = match rustix::system::uname().nodename().to_str() {
+        Ok(host) if !host.is_empty() => origin.with_host(host),
+        _ => origin,
+    };
+    origin
+}
+
+/// Whether an agent has started this process, or a process that started it: no person sits there.
+pub(crate) fn started_by_agent() -> bool {
+    std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT).is_some()
+}
+
+/// Refuses to act for a person where an agent has started this process.
+pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
+    match started_by_agent() {
+        false => Ok(()),
+        true => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
+            .hint("run it in a terminal of your own")),
+    }
+}
+
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))
+}
+
+pub(crate) fn failed(error: StoreError) -> Failure {
+    let failure = Failure::new(error.chain());
+    match error {
+        StoreError::NotFound(_) => {
+            failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended")
+        }
+        _ => failure,
+    }
+}
+
+/// A question by its id, or by as much of it as names one question only.
+pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuestion, Failure> {
+    let given = args.get_one::<String>("id").map_or("", String::as_str);
+    let ids = match QuestionId::parse(given) {
+        Some(id) => vec![id],
+        None => done(store.resolve(given))?,
+    };
+    match &ids[..] {
+        [] => Err(failed(StoreError::NotFound(given.to_owned()))),
+        [id] => done(store.get(id)),
+        several => {
+            let several: Vec<&str> = several.iter().map(QuestionId::as_str).collect();
+            Err(Failure::new(format!("{given} is short for several questions: {}", several.join(", ")))
+                .hint("give more of the id"))
+        }
+    }
+}
+
+/// A question that ended otherwise than whoever is here wanted.
+pub(crate) fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
+    Failure::new(format!("{} {}", question.id, words::ended(question.request.set(), ending)))
+        .code(exit::ENDED_ELSEWHERE)
+}
