@@ -12,9 +12,11 @@ use crate::rules::{Faults, Rules};
 use crate::sanitize;
 use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One to four questions, asked together.
 ///
@@ -35,9 +37,14 @@ use std::collections::BTreeMap;
 /// assert_eq!(serde_json::from_str::<QuestionSet>(&stored)?, set);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Stored", try_from = "Stored")]
-pub struct QuestionSet {
+///
+/// To clone it is cheap.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Stored")]
+pub struct QuestionSet(Arc<Content>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Content {
     questions: Vec<Question>,
     source: Option<String>,
     mended: Vec<String>,
@@ -47,15 +54,18 @@ pub struct QuestionSet {
 }
 
 /// All that a set is rebuilt from.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Stored {
     input: Value,
     rules: Rules,
 }
 
-impl From<QuestionSet> for Stored {
-    fn from(QuestionSet { input, rules, .. }: QuestionSet) -> Stored {
-        Stored { input, rules }
+impl Serialize for QuestionSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut stored = serializer.serialize_struct("Stored", 2)?;
+        stored.serialize_field("input", &self.0.input)?;
+        stored.serialize_field("rules", &self.0.rules)?;
+        stored.end()
     }
 }
 
@@ -151,7 +161,7 @@ impl QuestionSet {
             });
         let source = read.metadata.given().and_then(|metadata| metadata.source.given());
         match bad.into_result(questions) {
-            Ok(questions) => Ok(QuestionSet { questions, source, mended, input, rules: *rules }),
+            Ok(questions) => Ok(QuestionSet(Arc::new(Content { questions, source, mended, input, rules: *rules }))),
             Err(violations) => {
                 let unknown = unknown_keys(&input);
                 Err(violations.map(|violation| explain_missing(violation, &unknown)))
@@ -175,7 +185,7 @@ impl QuestionSet {
     pub fn reserving<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Result<QuestionSet, Violations> {
         let names: Vec<&str> = names.into_iter().collect();
         let mut bad = Gathered::default();
-        for (i, question) in self.questions.iter().enumerate() {
+        for (i, question) in self.0.questions.iter().enumerate() {
             if let Some(name) = names.iter().find(|name| reads_like(question.header(), name)) {
                 let fact = format!("reads like {name:?}, which heads questions of another kind");
                 bad.add(format!("questions[{i}].header"), fact, "must say what the question is about");
@@ -186,22 +196,22 @@ impl QuestionSet {
 
     /// The questions, in the order they were asked.
     pub fn questions(&self) -> &[Question] {
-        &self.questions
+        &self.0.questions
     }
 
     /// The limits the set was read under; they also bound what a person may type.
     pub fn limits(&self) -> &Limits {
-        self.rules.limits()
+        self.0.rules.limits()
     }
 
     /// The rules the set was read by.
     pub fn rules(&self) -> &Rules {
-        &self.rules
+        &self.0.rules
     }
 
     /// The input as it was sent.
     pub fn input(&self) -> &Value {
-        &self.input
+        &self.0.input
     }
 
     /// Whether each of the answers is a legal answer to a question of this set, no question twice, everything in the order
@@ -212,17 +222,17 @@ impl QuestionSet {
 
     /// The questions as the model wrote them: `[{question, header, options: [{label, description}], multiSelect}]`.
     pub fn questions_json(&self) -> Value {
-        json!(self.questions)
+        json!(self.0.questions)
     }
 
     /// `metadata.source`, where the caller gave it.
     pub fn source(&self) -> Option<&str> {
-        self.source.as_deref()
+        self.0.source.as_deref()
     }
 
     /// What was mended, as the model is told. Empty in strict reading.
     pub fn mended(&self) -> &[String] {
-        &self.mended
+        &self.0.mended
     }
 }
 
