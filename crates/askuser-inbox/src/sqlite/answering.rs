@@ -1,8 +1,8 @@
 //! What a person does: ends a question, stops its clock, keeps a draft.
 
-use super::database::{Database, end_row, find};
+use super::database::{Database, end_row, find, find_known};
 use super::fault::unwritable;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, QuestionId, StoreError, Which};
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, QuestionId, State, StoreError, Which};
 use rusqlite::{OptionalExtension, params};
 
 impl Database {
@@ -34,28 +34,27 @@ impl Database {
     }
 
     pub(super) fn hold(&mut self, by: &Principal, which: &Which) -> Result<(), StoreError> {
-        let now = self.now();
         self.write(|tx, requests| {
-            let row = find(tx, requests, which, now)?;
-            by.check(Act::Consider(&row.question.request))?;
+            let row = find_known(tx, requests, which)?;
+            by.check(Act::Consider(&row.request))?;
             tx.execute("UPDATE question SET expires_ms = NULL WHERE n = ?1 AND state = 'pending'", [row.n])?;
             Ok(())
         })
     }
 
     pub(super) fn save_draft(&mut self, by: &Principal, id: &QuestionId, draft: &Draft) -> Result<(), StoreError> {
-        let (now, text) = (self.now(), serde_json::to_string(draft).map_err(unwritable)?);
+        let text = serde_json::to_string(draft).map_err(unwritable)?;
         if text.len() > MAX_DRAFT {
             let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
             return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
         }
         self.write_unsynced(|tx, requests| {
-            let row = find(tx, requests, &id.into(), now)?;
-            by.check(Act::Consider(&row.question.request))?;
+            let row = find_known(tx, requests, &id.into())?;
+            by.check(Act::Consider(&row.request))?;
             let person = by.name().unwrap_or_default();
             tx.execute("DELETE FROM person_draft WHERE question = ?1 AND person = ?2", params![row.n, person])?;
             tx.execute("DELETE FROM draft WHERE question = ?1", [row.n])?;
-            if row.question.ending.is_none() && *draft != Draft::default() {
+            if row.state == State::Pending && *draft != Draft::default() {
                 let insert = "INSERT INTO person_draft (question, person, answers) VALUES (?1, ?2, ?3)";
                 tx.execute(insert, params![row.n, person, text])?;
             }
@@ -64,17 +63,15 @@ impl Database {
     }
 
     pub(super) fn draft(&mut self, by: &Principal, id: &QuestionId) -> Result<Draft, StoreError> {
-        let now = self.now();
-        self.read(|database| {
-            let row = find(&database.connection, &mut database.requests, &id.into(), now)?;
-            by.check(Act::Consider(&row.question.request))?;
+        self.read(|tx, requests| {
+            let row = find_known(tx, requests, &id.into())?;
+            by.check(Act::Consider(&row.request))?;
             // A program of version 1 that ends a question leaves its drafts.
-            if row.question.ending.is_some() {
+            if row.state != State::Pending {
                 return Ok(Draft::default());
             }
             // Drafts of version 1 are of no particular person.
-            let text = database
-                .connection
+            let text = tx
                 .prepare_cached(
                     "SELECT answers FROM person_draft WHERE question = ?1 AND person = ?2
                      UNION ALL SELECT answers FROM draft WHERE question = ?1",

@@ -1,6 +1,6 @@
 //! What an agent does: asks, waits, takes the answer, uses a permission.
 
-use super::database::{Attached, Database, event, find, is_any_alive};
+use super::database::{Database, event, find, find_known, is_any_alive};
 use super::fault::{Fault, unwritable};
 use super::row::{Requests, SELECT, StoredRow};
 use askuser::store::{
@@ -9,8 +9,41 @@ use askuser::store::{
 };
 use askuser::{Purpose, Request};
 use rusqlite::{Transaction, params};
+use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What says in the store that this process waits for a question: the question's own row for the first waiter, which
+/// costs no page of its own, a row of its own for any other.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Waiter {
+    pub(super) n: i64,
+    pub(super) id: Option<String>,
+}
+
+impl Waiter {
+    fn insert(&self, tx: &Transaction<'_>, process: &str) -> Result<(), Fault> {
+        tx.prepare_cached("INSERT INTO waiter (question, id, process) VALUES (?1, ?2, ?3)")?
+            .execute(params![self.n, self.id, process])?;
+        Ok(())
+    }
+
+    /// It has left, or died; where it was the last, the question says when.
+    pub(super) fn remove(&self, tx: &Transaction<'_>, now: u64, has_died: bool) -> Result<(), Fault> {
+        match &self.id {
+            None => tx.prepare_cached("UPDATE question SET asker = NULL WHERE n = ?1")?.execute([self.n])?,
+            Some(id) => {
+                tx.prepare_cached("DELETE FROM waiter WHERE question = ?1 AND id = ?2")?.execute(params![self.n, id])?
+            }
+        };
+        tx.prepare_cached(
+            "UPDATE question SET left_ms = ?1, asker_died = ?2
+             WHERE n = ?3 AND asker IS NULL AND NOT EXISTS (SELECT 1 FROM waiter WHERE question = ?3)",
+        )?
+        .execute(params![now, has_died, self.n])?;
+        Ok(())
+    }
+}
 
 impl Database {
     pub(super) fn put(
@@ -18,13 +51,13 @@ impl Database {
         by: &Principal,
         request: Request,
         series: Option<&Series>,
-    ) -> Result<(bool, StoredQuestion, String), StoreError> {
+    ) -> Result<(bool, StoredQuestion, Waiter), StoreError> {
         by.check(Act::Ask(&request))?;
-        let (process, waiter) = (self.lock()?, self.random_id()?);
+        let (process, another) = (self.lock()?, self.random_id()?);
         let (now, locks, request) = (self.now(), self.locks.clone(), Arc::new(request));
         let body = serde_json::to_string(&*request).map_err(unwritable)?;
         let audience = (!request.audience().is_empty()).then(|| serde_json::json!(request.audience()).to_string());
-        let (is_new, n, mut question) = self.write(|tx, requests| {
+        let (is_new, waiter, mut question) = self.write(|tx, requests| {
             let known = known_one(tx, requests, &request, now)?;
             let found = match (known, series) {
                 (None, Some(series)) => open_one(tx, requests, &locks, by, series, &request, now)?,
@@ -39,13 +72,14 @@ impl Database {
                     tx.prepare_cached("UPDATE question SET conversation = ?1 WHERE n = ?2")?
                         .execute(params![series.conversation, row.n])?;
                 }
-                attach(tx, &waiter, row.n, &process)?;
-                return Ok((false, row.n, row.question));
+                let waiter = Waiter { n: row.n, id: Some(another) };
+                waiter.insert(tx, &process)?;
+                return Ok((false, waiter, row.question));
             }
             let mut question = StoredQuestion::new(new_id(tx)?, request.clone(), now, Cursor(0));
             tx.prepare_cached(
                 "INSERT INTO question (id, key, request, agent, state, asked_ms, expires_ms, words, audience, series,
-                 conversation) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10)",
+                 conversation, asker) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
             )?
             .execute(params![
                 question.id.as_str(),
@@ -58,16 +92,16 @@ impl Database {
                 audience,
                 series.map(|series| &series.name),
                 series.map(|series| &series.conversation),
+                process,
             ])?;
             let n = tx.last_insert_rowid();
             question.cursor = Cursor(n.unsigned_abs());
             event(tx, n, State::Pending, now)?;
-            attach(tx, &waiter, n, &process)?;
-            Ok((true, n, question))
+            Ok((true, Waiter { n, id: None }, question))
         })?;
         question.asker = AskerPresence::Waits;
         self.requests.keep(question.id.clone(), question.request.clone());
-        self.attached.insert(waiter.clone(), Attached::Waiting(n));
+        self.waiting.entry(waiter.n).or_default().push(waiter.clone());
         Ok((is_new, question, waiter))
     }
 
@@ -88,64 +122,66 @@ impl Database {
                 return Ok((Claim::Lapsed, row.n));
             }
             tx.prepare_cached(
-                "UPDATE question SET claim = ?1, delivered_ms = ?2 WHERE n = ?3 AND claim IS NULL AND delivered_ms IS NULL",
+                "UPDATE question SET claim = ?1, delivered_ms = ?2, asker = NULL
+                 WHERE n = ?3 AND claim IS NULL AND delivered_ms IS NULL",
             )?
             .execute(params![attempt.as_str(), now, row.n])?;
-            tx.prepare_cached("DELETE FROM waiter WHERE question = ?1")?.execute([row.n])?;
+            forget_waiters(tx, row.n)?;
             Ok((Claim::Won, row.n))
         })?;
-        self.attached.retain(|_, attached| *attached != Attached::Waiting(n));
+        self.waiting.remove(&n);
         Ok(claim)
     }
 
-    pub(super) fn attach(&mut self, by: &Principal, id: &QuestionId) -> Result<String, StoreError> {
-        let (process, waiter, now) = (self.lock()?, self.random_id()?, self.now());
-        let n = self.write_unsynced(|tx, requests| {
-            let row = find(tx, requests, &id.into(), now)?;
-            by.check(Act::Use(&row.question.request))?;
-            attach(tx, &waiter, row.n, &process)?;
-            Ok(row.n)
+    pub(super) fn attach(&mut self, by: &Principal, id: &QuestionId) -> Result<Waiter, StoreError> {
+        let (process, another) = (self.lock()?, self.random_id()?);
+        let waiter = self.write_unsynced(|tx, requests| {
+            let known = find_known(tx, requests, &id.into())?;
+            by.check(Act::Use(&known.request))?;
+            let waiter = Waiter { n: known.n, id: Some(another) };
+            waiter.insert(tx, &process)?;
+            Ok(waiter)
         })?;
-        self.attached.insert(waiter.clone(), Attached::Waiting(n));
+        self.waiting.entry(waiter.n).or_default().push(waiter.clone());
         Ok(waiter)
     }
 
-    /// Says that this process is not there any more for what it was.
-    pub(super) fn detach(&mut self, name: &str) -> Result<(), StoreError> {
-        let Some(attached) = self.attached.remove(name) else { return Ok(()) };
+    /// Says that a waiter of this process has left.
+    pub(super) fn detach(&mut self, waiter: &Waiter) -> Result<(), StoreError> {
+        let Entry::Occupied(mut waiting) = self.waiting.entry(waiter.n) else { return Ok(()) };
+        waiting.get_mut().retain(|other| other != waiter);
+        if waiting.get().is_empty() {
+            waiting.remove();
+        }
         let now = self.now();
-        self.write_unsynced(|tx, _| {
-            match attached {
-                Attached::List => drop(tx.prepare_cached("DELETE FROM shown_list WHERE id = ?1")?.execute([name])?),
-                Attached::Waiting(n) => {
-                    tx.prepare_cached("DELETE FROM waiter WHERE id = ?1")?.execute([name])?;
-                    tx.prepare_cached(
-                        "UPDATE question SET left_ms = ?1, asker_died = 0
-                         WHERE n = ?2 AND NOT EXISTS (SELECT 1 FROM waiter WHERE question = ?2)",
-                    )?
-                    .execute(params![now, n])?;
-                }
-            }
-            Ok(())
-        })
+        self.write_unsynced(|tx, _| waiter.remove(tx, now, false))
     }
 
     pub(super) fn delivered(&mut self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {
         let now = self.now();
         let delivered = self.write_unsynced(|tx, requests| {
-            let row = find(tx, requests, &id.into(), now)?;
-            by.check(Act::Use(&row.question.request))?;
-            if row.question.ending.is_none() {
+            let known = find_known(tx, requests, &id.into())?;
+            by.check(Act::Use(&known.request))?;
+            if known.state == State::Pending {
                 return Ok(None);
             }
-            tx.prepare_cached("UPDATE question SET delivered_ms = ?1 WHERE n = ?2 AND delivered_ms IS NULL")?
-                .execute(params![now, row.n])?;
-            tx.prepare_cached("DELETE FROM waiter WHERE question = ?1")?.execute([row.n])?;
-            Ok(Some(row.n))
+            tx.prepare_cached(
+                "UPDATE question SET delivered_ms = coalesce(delivered_ms, ?1), asker = NULL WHERE n = ?2",
+            )?
+            .execute(params![now, known.n])?;
+            forget_waiters(tx, known.n)?;
+            Ok(Some(known.n))
         })?;
-        self.attached.retain(|_, attached| Some(*attached) != delivered.map(Attached::Waiting));
+        if let Some(n) = delivered {
+            self.waiting.remove(&n);
+        }
         Ok(())
     }
+}
+
+fn forget_waiters(tx: &Transaction<'_>, n: i64) -> Result<(), Fault> {
+    tx.prepare_cached("DELETE FROM waiter WHERE question = ?1")?.execute([n])?;
+    Ok(())
 }
 
 /// An id that no question has.
@@ -200,10 +236,4 @@ fn open_one(
         }
     }
     Ok(None)
-}
-
-fn attach(tx: &Transaction<'_>, waiter: &str, n: i64, process: &str) -> Result<(), Fault> {
-    tx.prepare_cached("INSERT INTO waiter (id, question, process) VALUES (?1, ?2, ?3)")?
-        .execute(params![waiter, n, process])?;
-    Ok(())
 }

@@ -1,19 +1,19 @@
 //! The file: opened, read, written and locked. Only the store's thread has it.
 
 use super::Clock;
+use super::asking::Waiter;
 use super::fault::{Fault, WRITING, failed, unwritable};
-use super::row::{Requests, SELECT, StoredRow};
+use super::row::{Known, Requests, SELECT, SELECT_KNOWN, StoredRow};
 use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
 use crate::random_id;
 use askuser::store::{AskerPresence, Attempt, Ending, State, StoreError, StoredQuestion, Which};
 use askuser::{Outcome, Via};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// SQLite's words for it: every transaction is on the disk when it is done; it gets there in its order, later; it may get lost.
 const FULL: i32 = 2;
@@ -36,8 +36,8 @@ pub(super) struct Database {
     pub(super) locks: PathBuf,
     lock: Option<ProcessLock>,
     pub(super) requests: Requests,
-    /// The rows by which this process says that it is there.
-    pub(super) attached: HashMap<String, Attached>,
+    /// Who waits in this process, by question.
+    pub(super) waiting: HashMap<i64, Vec<Waiter>>,
     /// Which file it was when it was opened.
     file: Option<FileId>,
     /// Reading has failed since this was asked for last.
@@ -48,14 +48,27 @@ pub(super) struct Database {
     synced: i32,
 }
 
-/// What this process is there for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attached {
-    /// To wait for the answer to this question.
-    Waiting(i64),
-    /// To show a list.
-    List,
+/// What a transaction is for.
+#[derive(Clone, Copy)]
+enum Mode {
+    Read,
+    /// With how SQLite syncs it.
+    Write(i32),
 }
+
+impl Mode {
+    /// In words, where it fails.
+    fn doing(self) -> &'static str {
+        match self {
+            Mode::Read => "cannot read",
+            Mode::Write(_) => WRITING,
+        }
+    }
+}
+
+/// What is done inside a transaction.
+pub(super) trait Work<T>: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault> {}
+impl<T, F: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>> Work<T> for F {}
 
 /// What tells a file from another one of its name.
 pub(super) type FileId = (u64, u64);
@@ -72,7 +85,8 @@ fn file_id(_: &Path) -> Option<FileId> {
 }
 
 impl Database {
-    pub(super) fn open(path: &Path) -> Result<Database, StoreError> {
+    /// With the real clock and synced, but in tests.
+    pub(super) fn open(path: &Path, clock: Clock, is_synced: bool) -> Result<Database, StoreError> {
         process_lock::private_file(path)?;
         let failed = failed(path, "cannot open");
         let mut connection = Connection::open(path).map_err(&failed)?;
@@ -97,16 +111,16 @@ impl Database {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut database = Database {
             connection,
-            clock: Arc::new(now_ms),
+            clock,
             bell: Bell::beside(&path),
             locks: process_lock::folder_of(&path),
             lock: None,
             requests: Requests::default(),
-            attached: HashMap::new(),
+            waiting: HashMap::new(),
             file: file_id(&path),
             has_read_failed: false,
             has_written: false,
-            synced: FULL,
+            synced: if is_synced { FULL } else { OFF },
             path,
         };
         if is_migrated {
@@ -118,17 +132,13 @@ impl Database {
         Ok(database)
     }
 
-    pub(super) fn for_test(self, clock: Clock, is_synced: bool) -> Database {
-        Database { clock, synced: if is_synced { FULL } else { OFF }, ..self }
-    }
-
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     pub(super) fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
-        let found = self.read(|database| {
-            let mut statement = database.connection.prepare("PRAGMA integrity_check")?;
+        let found = self.read(|tx, _| {
+            let mut statement = tx.prepare("PRAGMA integrity_check")?;
             Ok(statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?)
         })?;
         Ok(found.into_iter().filter(|line| line != "ok").collect())
@@ -138,60 +148,70 @@ impl Database {
         (self.clock)()
     }
 
-    /// Reads.
-    pub(super) fn read<T>(&mut self, read: impl FnOnce(&mut Database) -> Result<T, Fault>) -> Result<T, StoreError> {
-        let result = self.is_still_ours().and_then(|()| {
-            let path = self.path.clone();
-            read(self).map_err(|fault| fault.of(&path, "cannot read"))
-        });
+    /// Reads: all of it as it was at one moment.
+    pub(super) fn read<T>(&mut self, read: impl Work<T>) -> Result<T, StoreError> {
+        let result = self.transact(Mode::Read, read);
         self.has_read_failed |= matches!(result, Err(StoreError::Unavailable { .. }));
         result
     }
 
     /// Writes, synced: it is on the disk when this returns.
-    pub(super) fn write<T>(
-        &mut self,
-        write: impl FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        self.write_as(self.synced, write)
+    pub(super) fn write<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
+        self.transact(Mode::Write(self.synced), write)
     }
 
     /// Writes what may be lost with the machine.
-    pub(super) fn write_unsynced<T>(
-        &mut self,
-        write: impl FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        self.write_as(self.synced.min(NORMAL), write)
+    pub(super) fn write_unsynced<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
+        self.transact(Mode::Write(self.synced.min(NORMAL)), write)
     }
 
-    /// Every transaction says how it is written: none depends on what the one before left behind.
-    fn write_as<T>(
-        &mut self,
-        synchronous: i32,
-        write: impl FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>,
-    ) -> Result<T, StoreError> {
-        self.is_still_ours()?;
-        let set = self.connection.pragma_update(None, "synchronous", synchronous).map_err(Fault::from);
-        let result = set.and_then(|()| transact(&mut self.connection, &mut self.requests, write));
+    /// Does something in one transaction. What has passed its deadline has ended before.
+    fn transact<T>(&mut self, mode: Mode, work: impl Work<T>) -> Result<T, StoreError> {
+        // What is written to a file that was removed or replaced is lost with it.
+        if self.file != file_id(&self.path) {
+            return Err(unusable(&self.path, "it was removed or replaced meanwhile; start again"));
+        }
+        let now = self.now();
+        let mut tx = begin(&mut self.connection, &self.path, mode)?;
+        if is_due(&tx, now).map_err(failed(&self.path, mode.doing()))? {
+            drop(tx);
+            // Where that cannot be written, a later call does.
+            let _ = self.expire(now);
+            tx = begin(&mut self.connection, &self.path, mode)?;
+        }
+        let result = work(&tx, &mut self.requests).and_then(|value| {
+            tx.commit()?;
+            Ok(value)
+        });
+        if matches!(mode, Mode::Write(_)) {
+            self.has_written();
+        }
+        result.map_err(|fault| fault.of(&self.path, mode.doing()))
+    }
+
+    /// Ends what has passed its deadline, synced.
+    fn expire(&mut self, now: u64) -> Result<(), StoreError> {
+        let mode = Mode::Write(self.synced);
+        let tx = begin(&mut self.connection, &self.path, mode)?;
+        let expire = || {
+            let sql = "SELECT n FROM question WHERE state = 'pending' AND expires_ms <= ?1 ORDER BY n";
+            let mut statement = tx.prepare_cached(sql)?;
+            let late = statement.query_map([now], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+            for n in late {
+                let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now);
+                end_row(&tx, n, &Ending::Resolved(timed_out), None)?;
+            }
+            Ok::<_, Fault>(())
+        };
+        let result = expire().and_then(|()| Ok(tx.commit()?));
+        self.has_written();
+        result.map_err(|fault| fault.of(&self.path, mode.doing()))
+    }
+
+    /// Other processes and the watchers of this one hear that something may have changed.
+    fn has_written(&mut self) {
         self.bell.ring();
         self.has_written = true;
-        result.map_err(|fault| fault.of(&self.path, WRITING))
-    }
-
-    /// A file that was removed or replaced can still be written, and what is written is lost with it; one that a newer
-    /// program has changed is not ours to write.
-    fn is_still_ours(&self) -> Result<(), StoreError> {
-        let gone = |why: &str| Err(StoreError::damaged(format!("cannot use {}", self.path.display()), why.to_owned()));
-        if self.file != file_id(&self.path) {
-            return gone("it was removed or replaced meanwhile; start again");
-        }
-        match schema::version(&self.connection) {
-            Ok(version) if version != schema::VERSION as i64 => {
-                gone("a newer askuser has changed it meanwhile; start again. What waits in it can still be answered")
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err(failed(&self.path, "cannot read")(error)),
-        }
     }
 
     /// Whether reading has failed since this was asked for last, and may succeed later.
@@ -231,61 +251,40 @@ impl Database {
     }
 
     fn due(&mut self) -> Result<Option<u64>, StoreError> {
-        self.read(|database| {
+        self.read(|tx, _| {
             let sql = "SELECT min(expires_ms) FROM question WHERE state = 'pending' AND expires_ms IS NOT NULL";
-            let due: Option<i64> = database.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+            let due: Option<i64> = tx.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
             Ok(due.map(|due| u64::try_from(due).unwrap_or_default()))
         })
-    }
-
-    /// Ends what has passed its deadline. Where that cannot be written, a later call does.
-    pub(super) fn expire_due(&mut self) {
-        let now = self.now();
-        if !matches!(self.due(), Ok(Some(due)) if due <= now) {
-            return;
-        }
-        let _ = self.write(|tx, _| {
-            let sql = "SELECT n FROM question WHERE state = 'pending' AND expires_ms <= ?1 ORDER BY n";
-            let mut statement = tx.prepare_cached(sql)?;
-            let late = statement.query_map([now], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
-            for n in late {
-                let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now);
-                end_row(tx, n, &Ending::Resolved(timed_out), None)?;
-            }
-            Ok(())
-        });
     }
 
     /// Writes down which waiters have died; some of them, if there are many.
     fn note_deaths(&mut self) -> Result<(), StoreError> {
         let (now, locks) = (self.now(), self.locks.clone());
-        let mut dead = self.read(|database| {
-            let sql = "SELECT id, question, process FROM waiter LIMIT ?1";
-            let mut statement = database.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([MOST_LOOKED_AT], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
-            Ok(rows.collect::<Result<Vec<(String, i64, String)>, _>>()?)
+        let mut dead = self.read(|tx, _| {
+            let sql = "SELECT n, NULL, asker FROM question WHERE state = 'pending' AND asker IS NOT NULL
+                       UNION ALL SELECT question, id, process FROM waiter LIMIT ?1";
+            let mut statement = tx.prepare_cached(sql)?;
+            let waiter = |row: &Row<'_>| Ok((Waiter { n: row.get(0)?, id: row.get(1)? }, row.get(2)?));
+            let rows = statement.query_map([MOST_LOOKED_AT], waiter)?;
+            Ok(rows.collect::<Result<Vec<(Waiter, String)>, _>>()?)
         })?;
-        dead.retain(|(.., process)| !process_lock::is_alive(&locks, process));
+        dead.retain(|(_, process)| !process_lock::is_alive(&locks, process));
         let mut lists = self.shown_lists()?;
         lists.retain(|process| !process_lock::is_alive(&locks, process));
         if dead.is_empty() && lists.is_empty() {
             return Ok(());
         }
         self.write_unsynced(|tx, _| {
-            for (id, question, _) in &dead {
-                tx.prepare_cached("DELETE FROM waiter WHERE id = ?1")?.execute([id])?;
-                tx.prepare_cached(
-                    "UPDATE question SET left_ms = ?1, asker_died = 1 WHERE n = ?2 AND state = 'pending'
-                     AND NOT EXISTS (SELECT 1 FROM waiter WHERE question = ?2)",
-                )?
-                .execute(params![now, question])?;
+            for (waiter, _) in &dead {
+                waiter.remove(tx, now, true)?;
             }
             for process in &lists {
                 tx.execute("DELETE FROM shown_list WHERE process = ?1", [process])?;
             }
             Ok(())
         })?;
-        let processes = dead.iter().map(|(.., process)| process).chain(&lists);
+        let processes = dead.iter().map(|(_, process)| process).chain(&lists);
         processes.for_each(|process| process_lock::forget_dead(&locks, process));
         Ok(())
     }
@@ -299,19 +298,26 @@ pub(super) fn is_any_alive(locks: &Path, processes: &[String]) -> bool {
     processes.iter().any(|process| process_lock::is_alive(locks, process))
 }
 
-pub(super) fn find(
-    connection: &Connection,
-    requests: &mut Requests,
+pub(super) fn find(tx: &Transaction<'_>, requests: &mut Requests, which: &Which, now: u64) -> Result<StoredRow, Fault> {
+    find_row(tx, SELECT, which, |row| StoredRow::read(row, requests, now))
+}
+
+pub(super) fn find_known(tx: &Transaction<'_>, requests: &mut Requests, which: &Which) -> Result<Known, Fault> {
+    find_row(tx, SELECT_KNOWN, which, |row| Known::read(row, requests))
+}
+
+fn find_row<T>(
+    tx: &Transaction<'_>,
+    select: &str,
     which: &Which,
-    now: u64,
-) -> Result<StoredRow, Fault> {
+    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let (column, value) = match which {
         Which::Id(id) => ("id", id.to_string()),
         Which::Key(key) => ("key", key.to_string()),
     };
-    connection
-        .prepare_cached(&format!("{SELECT} WHERE {column} = ?1"))?
-        .query_row([value], |row| Ok(StoredRow::read(row, requests, now)))
+    tx.prepare_cached(&format!("{select} WHERE {column} = ?1"))?
+        .query_row([value], |row| Ok(read(row)))
         .optional()?
         .unwrap_or_else(|| Err(StoreError::NotFound(which.to_string()).into()))
 }
@@ -362,21 +368,33 @@ fn try_again(times: i32) -> bool {
     times < TRIES
 }
 
-fn transact<T>(
-    connection: &mut Connection,
-    requests: &mut Requests,
-    write: impl FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    // Immediate: what is read in order to write must not change in between.
-    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let value = write(&tx, requests)?;
-    tx.commit()?;
-    Ok(value)
+/// Begins a transaction. Every one says how it is written: none depends on what the one before left behind.
+fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<Transaction<'a>, StoreError> {
+    let failed = failed(path, mode.doing());
+    let behavior = match mode {
+        Mode::Read => TransactionBehavior::Deferred,
+        Mode::Write(synchronous) => {
+            connection.pragma_update(None, "synchronous", synchronous).map_err(&failed)?;
+            // What is read in order to write must not change in between.
+            TransactionBehavior::Immediate
+        }
+    };
+    let tx = connection.transaction_with_behavior(behavior).map_err(&failed)?;
+    if schema::version(&tx).map_err(&failed)? != schema::VERSION as i64 {
+        let why = "a newer askuser has changed it meanwhile; start again. What waits in it can still be answered";
+        return Err(unusable(path, why));
+    }
+    Ok(tx)
 }
 
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+fn unusable(path: &Path, why: &str) -> StoreError {
+    StoreError::damaged(format!("cannot use {}", path.display()), why.to_owned())
+}
+
+/// Whether a pending question has passed its deadline.
+fn is_due(tx: &Transaction<'_>, now: u64) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM question WHERE state = 'pending' AND expires_ms <= ?1)";
+    tx.prepare_cached(sql)?.query_row([now], |row| row.get(0))
 }
 
 #[cfg(test)]

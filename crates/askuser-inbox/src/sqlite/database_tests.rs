@@ -3,6 +3,8 @@ use askuser::input::QuestionInput;
 use askuser::store::{Draft, End, Principal};
 use askuser::{Origin, Purpose, QuestionSet, Request, RequestKey, Rules};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn request(call: &str, purpose: Purpose) -> Request {
     let question = QuestionInput::new("Which one?", "Pick").option("A", "The first").option("B", "The second");
@@ -18,7 +20,10 @@ fn synchronous(database: &Database) -> i32 {
 #[test]
 fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     let folder = tempfile::tempdir().unwrap();
-    let mut database = Database::open(&folder.path().join("inbox.sqlite")).unwrap();
+    let time = Arc::new(AtomicU64::new(1_000_000));
+    let clock = time.clone();
+    let path = folder.path().join("inbox.sqlite");
+    let mut database = Database::open(&path, Arc::new(move || clock.load(Ordering::Relaxed)), true).unwrap();
     let journal: String = database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(journal, "wal", "the words for syncing mean this there");
     let (agent, ada) = (Principal::agent(&Origin::default()), Principal::person("ada", Via::Inbox));
@@ -39,10 +44,10 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     assert_eq!(synchronous(&database), FULL, "the use of a permission");
     database.delivered(&agent, &question.id).unwrap();
     assert_eq!(synchronous(&database), NORMAL, "that it was delivered");
-    let late = request("2", Purpose::Question).with_deadline(Duration::ZERO);
+    let late = request("2", Purpose::Question).with_deadline(Duration::from_secs(1));
     let (_, question, _) = database.put(&agent, late, None).unwrap();
     database.attach(&agent, &question.id).unwrap();
-    database.expire_due();
+    time.fetch_add(2_000, Ordering::Relaxed);
     assert_eq!(database.get(&ada, &(&question.id).into()).unwrap().state(), State::TimedOut);
     assert_eq!(synchronous(&database), FULL, "a passed deadline");
 }
@@ -50,7 +55,7 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
 #[test]
 fn an_answer_is_synced_after_a_draft_that_panicked() {
     let folder = tempfile::tempdir().unwrap();
-    let mut database = Database::open(&folder.path().join("inbox.sqlite")).unwrap();
+    let mut database = Database::open(&folder.path().join("inbox.sqlite"), Arc::new(|| 0), true).unwrap();
     let draft = AssertUnwindSafe(|| database.write_unsynced(|_, _| -> Result<(), Fault> { panic!("on purpose") }));
     assert!(catch_unwind(draft).is_err());
     database.write(|_, _| Ok(())).unwrap();

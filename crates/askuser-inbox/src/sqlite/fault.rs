@@ -37,9 +37,12 @@ impl Fault {
 
 /// An error of SQLite in words that say what to do.
 pub(super) fn failed(path: &Path, doing: &'static str) -> impl Fn(rusqlite::Error) -> StoreError {
-    let (what, is_writing) = (format!("{doing} {}", path.display()), doing == WRITING);
+    move |error| explain(error, format!("{doing} {}", path.display()), doing == WRITING)
+}
+
+fn explain(error: rusqlite::Error, what: String, is_writing: bool) -> StoreError {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
-    move |error| match error.sqlite_error_code() {
+    match error.sqlite_error_code() {
         // To try again is of no use.
         None if matches!(
             error,

@@ -16,6 +16,7 @@ mod schema;
 mod thread;
 mod words;
 
+use self::asking::Waiter;
 use self::database::Database;
 use self::thread::{Message, Thread};
 use askuser::Request;
@@ -26,6 +27,7 @@ use askuser::store::{
 use futures_channel::oneshot;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Tells the time, in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -52,7 +54,7 @@ impl SqliteStore {
     /// # Errors
     /// Where the file cannot be used: not ours, damaged, newer than this program, or another user can write it.
     pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
-        SqliteStore::start(Database::open(path)?)
+        SqliteStore::open_for_test(path, Arc::new(now_ms), true)
     }
 
     /// Telling the time by another clock, and writing without syncing where anything may be lost with the machine. For tests.
@@ -60,7 +62,7 @@ impl SqliteStore {
     /// # Errors
     /// As for [`SqliteStore::open`].
     pub fn open_for_test(path: &Path, clock: Clock, is_synced: bool) -> Result<SqliteStore, StoreError> {
-        SqliteStore::start(Database::open(path)?.for_test(clock, is_synced))
+        SqliteStore::start(Database::open(path, clock, is_synced)?)
     }
 
     fn start(database: Database) -> Result<SqliteStore, StoreError> {
@@ -100,27 +102,28 @@ impl SqliteStore {
     ) -> Call<T> {
         let (reply, replied) = oneshot::channel();
         let _ = self.0.thread.send(message(reply));
-        let what = format!("cannot use {}", self.0.path.display());
+        let store = self.clone();
         Box::pin(async move {
-            replied.await.unwrap_or_else(|_| Err(StoreError::unavailable(what, "the thread of the store has failed")))
+            let lost = || format!("cannot use {}", store.path().display());
+            replied.await.unwrap_or_else(|_| Err(StoreError::unknown(lost(), "the thread of the store has failed")))
         })
     }
 
-    /// Says that a row of this process's is gone, once it is dropped.
-    fn attachment(&self, name: String) -> Attachment {
+    /// Says that a waiter of this process has left, once it is dropped.
+    fn attachment(&self, waiter: Waiter) -> Attachment {
         let store = self.clone();
-        Attachment::new(move || store.call(move |database| database.detach(&name)))
+        Attachment::new(move || store.call(move |database| database.detach(&waiter)))
     }
+}
 
-    /// A call that begins an attachment.
-    fn attaching(
-        &self,
-        work: impl FnOnce(&mut Database) -> Result<String, StoreError> + Send + 'static,
-    ) -> Call<Attachment> {
-        let store = self.clone();
-        // Made by the thread, so that a caller that has left meanwhile is known to have left.
-        self.call(move |database| work(database).map(|name| store.attachment(name)))
-    }
+/// Calls that the thread carries out as they are.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
+        fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
+            let (by, $($argument),*) = (by.clone(), $($argument.to_owned()),*);
+            self.call(move |database| database.$name(&by, $(&$argument),*))
+        }
+    )*};
 }
 
 impl Store for SqliteStore {
@@ -132,59 +135,34 @@ impl Store for SqliteStore {
         })
     }
 
-    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion> {
-        let (by, which) = (by.clone(), which.clone());
-        self.call(move |database| database.get(&by, &which))
+    forward! {
+        get(which: &Which) -> StoredQuestion;
+        resolve(abbreviation: &str) -> Vec<QuestionId>;
+        end(which: &Which, end: &End, attempt: &Attempt) -> Ending;
+        claim(id: &QuestionId, attempt: &Attempt) -> Claim;
+        delivered(id: &QuestionId) -> ();
+        hold(which: &Which) -> ();
+        save_draft(id: &QuestionId, draft: &Draft) -> ();
+        draft(id: &QuestionId) -> Draft;
+        list(filter: &Filter) -> Page;
+        count(filter: &Filter) -> u64;
+        is_list_shown() -> bool;
+        last_failure() -> Option<NotifierFailure>;
     }
 
-    fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
-        let (by, abbreviation) = (by.clone(), abbreviation.to_owned());
-        self.call(move |database| database.resolve(&by, &abbreviation))
-    }
-
-    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
-        let (by, which, end, attempt) = (by.clone(), which.clone(), end.clone(), attempt.clone());
-        self.call(move |database| database.end(&by, &which, &end, &attempt))
-    }
-
-    fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
-        let (by, id, attempt) = (by.clone(), id.clone(), attempt.clone());
-        self.call(move |database| database.claim(&by, &id, &attempt))
-    }
+    // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (by, id) = (by.clone(), id.clone());
-        self.attaching(move |database| database.attach(&by, &id))
+        let (by, id, store) = (by.clone(), id.clone(), self.clone());
+        self.call(move |database| Ok(store.attachment(database.attach(&by, &id)?)))
     }
 
-    fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
-        let (by, id) = (by.clone(), id.clone());
-        self.call(move |database| database.delivered(&by, &id))
-    }
-
-    fn hold(&self, by: &Principal, which: &Which) -> Call<()> {
-        let (by, which) = (by.clone(), which.clone());
-        self.call(move |database| database.hold(&by, &which))
-    }
-
-    fn save_draft(&self, by: &Principal, id: &QuestionId, draft: &Draft) -> Call<()> {
-        let (by, id, draft) = (by.clone(), id.clone(), draft.clone());
-        self.call(move |database| database.save_draft(&by, &id, &draft))
-    }
-
-    fn draft(&self, by: &Principal, id: &QuestionId) -> Call<Draft> {
-        let (by, id) = (by.clone(), id.clone());
-        self.call(move |database| database.draft(&by, &id))
-    }
-
-    fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
-        let (by, filter) = (by.clone(), filter.clone());
-        self.call(move |database| database.list(&by, &filter))
-    }
-
-    fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
-        let (by, filter) = (by.clone(), filter.clone());
-        self.call(move |database| database.count(&by, &filter))
+    fn show_list(&self, by: &Principal) -> Call<Attachment> {
+        let (by, store) = (by.clone(), self.clone());
+        self.call(move |database| {
+            let name = database.show_list(&by)?;
+            Ok(Attachment::new(move || store.call(move |database| database.hide_list(&name))))
+        })
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
@@ -197,22 +175,9 @@ impl Store for SqliteStore {
         self.send(|reply| Message::Watch { by, what, reply })
     }
 
-    fn show_list(&self, by: &Principal) -> Call<Attachment> {
-        let by = by.clone();
-        self.attaching(move |database| database.show_list(&by))
-    }
-
-    fn is_list_shown(&self, _: &Principal) -> Call<bool> {
-        self.call(|database| database.is_list_shown())
-    }
-
     fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
         let failure = failure.cloned();
         self.call(move |database| database.note_failure(failure.as_ref()))
-    }
-
-    fn last_failure(&self, _: &Principal) -> Call<Option<NotifierFailure>> {
-        self.call(|database| database.last_failure())
     }
 
     fn flush(&self) -> Call<()> {
@@ -224,4 +189,9 @@ impl std::fmt::Debug for SqliteStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SqliteStore").field("path", &self.0.path).finish_non_exhaustive()
     }
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 //! What is in a store, and what has happened in it.
 
-use super::database::{Attached, Database, find, is_any_alive};
+use super::database::{Database, find, is_any_alive};
 use super::filter::{bind, conditions, signed};
 use super::row::{SELECT, StoredRow};
 use askuser::store::{
@@ -15,7 +15,7 @@ const CANDIDATES: u32 = 6;
 impl Database {
     pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
         let now = self.now();
-        let row = self.read(|database| find(&database.connection, &mut database.requests, which, now))?;
+        let row = self.read(|tx, requests| find(tx, requests, which, now))?;
         by.check(Act::See(&row.question.request))?;
         Ok(self.seen(row))
     }
@@ -26,11 +26,11 @@ impl Database {
             return Ok(Vec::new());
         }
         let conditions = conditions(by, &Filter::default());
-        self.read(|database| {
+        self.read(|tx, _| {
             let sql = format!(
                 "SELECT id FROM question WHERE {conditions} AND id >= ?2 AND id < ?2 || 'g' ORDER BY id LIMIT {CANDIDATES}"
             );
-            let mut statement = database.connection.prepare_cached(&sql)?;
+            let mut statement = tx.prepare_cached(&sql)?;
             bind(&mut statement, by, &Filter::default())?;
             statement.raw_bind_parameter(2, abbreviation.to_ascii_lowercase())?;
             let (mut rows, mut found) = (statement.raw_query(), Vec::new());
@@ -43,10 +43,10 @@ impl Database {
 
     pub(super) fn list(&mut self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
         let now = self.now();
-        let (rows, next) = self.read(|database| {
+        let (rows, next) = self.read(|tx, requests| {
             let order = if filter.latest_first { "DESC" } else { "ASC" };
             let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, filter));
-            let mut statement = database.connection.prepare_cached(&sql)?;
+            let mut statement = tx.prepare_cached(&sql)?;
             bind(&mut statement, by, filter)?;
             // One more than wanted tells whether there is another page.
             statement.raw_bind_parameter(6, filter.limit.map_or(-1, |limit| i64::from(limit) + 1))?;
@@ -60,7 +60,7 @@ impl Database {
                 read += 1;
                 last = Some(Cursor(row.get::<_, i64>("n")?.unsigned_abs()));
                 // A question of a later version that cannot be rebuilt here must not hide the others.
-                found.extend(StoredRow::read(row, &mut database.requests, now).ok());
+                found.extend(StoredRow::read(row, requests, now).ok());
             }
             Ok((found, next))
         })?;
@@ -68,9 +68,9 @@ impl Database {
     }
 
     pub(super) fn count(&mut self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
-        self.read(|database| {
+        self.read(|tx, _| {
             let sql = format!("SELECT count(*) FROM question WHERE {}", conditions(by, filter));
-            let mut statement = database.connection.prepare_cached(&sql)?;
+            let mut statement = tx.prepare_cached(&sql)?;
             bind(&mut statement, by, filter)?;
             let mut rows = statement.raw_query();
             Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
@@ -84,12 +84,12 @@ impl Database {
 
     /// One transaction writes at a time, so that numbers become visible in their order.
     pub(super) fn events(&mut self, after: u64, limit: u32) -> Result<Events, StoreError> {
-        self.read(|database| {
+        self.read(|tx, _| {
             // Each in a query of its own: asked for both at once, SQLite reads the whole table.
             let bounds = "SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0)";
             let (first, last): (u64, u64) =
-                database.connection.prepare_cached(bounds)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let mut statement = database.connection.prepare_cached(
+                tx.prepare_cached(bounds)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let mut statement = tx.prepare_cached(
                 "SELECT event.seq, question.id, event.state, event.at_ms FROM event
                  JOIN question ON question.n = event.question WHERE event.seq > ?1 ORDER BY event.seq",
             )?;
@@ -109,8 +109,8 @@ impl Database {
     }
 
     pub(super) fn last_event(&mut self) -> Result<u64, StoreError> {
-        self.read(|database| {
-            let mut last = database.connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?;
+        self.read(|tx, _| {
+            let mut last = tx.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?;
             Ok(last.query_row([], |row| row.get(0))?)
         })
     }
@@ -122,19 +122,26 @@ impl Database {
             tx.execute("INSERT INTO shown_list (id, process) VALUES (?1, ?2)", params![name, process])?;
             Ok(())
         })?;
-        self.attached.insert(name.clone(), Attached::List);
         Ok(name)
     }
 
-    pub(super) fn is_list_shown(&mut self) -> Result<bool, StoreError> {
+    /// Says that this process does not show a list any more.
+    pub(super) fn hide_list(&mut self, name: &str) -> Result<(), StoreError> {
+        self.write_unsynced(|tx, _| {
+            tx.execute("DELETE FROM shown_list WHERE id = ?1", [name])?;
+            Ok(())
+        })
+    }
+
+    pub(super) fn is_list_shown(&mut self, _: &Principal) -> Result<bool, StoreError> {
         let processes = self.shown_lists()?;
         Ok(is_any_alive(&self.locks, &processes))
     }
 
     /// The processes that show a list, as far as they have said.
     pub(super) fn shown_lists(&mut self) -> Result<Vec<String>, StoreError> {
-        self.read(|database| {
-            let mut statement = database.connection.prepare_cached("SELECT DISTINCT process FROM shown_list")?;
+        self.read(|tx, _| {
+            let mut statement = tx.prepare_cached("SELECT DISTINCT process FROM shown_list")?;
             Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?)
         })
     }
@@ -151,9 +158,9 @@ impl Database {
         })
     }
 
-    pub(super) fn last_failure(&mut self) -> Result<Option<NotifierFailure>, StoreError> {
-        self.read(|database| {
-            let failure = database.connection.query_row("SELECT at_ms, what, why FROM notifier_failure", [], |row| {
+    pub(super) fn last_failure(&mut self, _: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
+        self.read(|tx, _| {
+            let failure = tx.query_row("SELECT at_ms, what, why FROM notifier_failure", [], |row| {
                 Ok(NotifierFailure { at_ms: row.get(0)?, what: row.get(1)?, why: row.get(2)? })
             });
             Ok(failure.optional()?)

@@ -11,6 +11,27 @@ pub(super) const SELECT: &str = "SELECT n, id, request, state, asked_ms, expires
      answer_key, delivered_ms, asker, left_ms, asker_died, conversation, claim, \
      (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n) AS waiters FROM question";
 
+/// As much of a row as decides who may do what with it.
+pub(super) const SELECT_KNOWN: &str = "SELECT n, id, request, state FROM question";
+
+/// See [`SELECT_KNOWN`].
+pub(super) struct Known {
+    pub(super) n: i64,
+    id: QuestionId,
+    pub(super) request: Arc<Request>,
+    pub(super) state: State,
+}
+
+impl Known {
+    pub(super) fn read(row: &Row<'_>, requests: &mut Requests) -> Result<Known, Fault> {
+        let id = row.get_ref(1)?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
+        let request = requests.of(&id, row)?;
+        let state = row.get_ref(3)?.as_str().unwrap_or_default();
+        let state = State::named(state).ok_or_else(|| unreadable(format!("unknown state {state:?}")))?;
+        Ok(Known { n: row.get(0)?, id, request, state })
+    }
+}
+
 /// A row, and what others need not know of it.
 pub(super) struct StoredRow {
     pub(super) n: i64,
@@ -45,8 +66,8 @@ impl Requests {
         if let Some(request) = self.0.get(id) {
             return Ok(request.clone());
         }
-        let text: String = row.get("request")?;
-        let request: Arc<Request> = Arc::new(serde_json::from_str(&text).map_err(unreadable)?);
+        let text = row.get_ref(2)?.as_str().map_err(unreadable)?;
+        let request: Arc<Request> = Arc::new(serde_json::from_str(text).map_err(unreadable)?);
         self.keep(id.clone(), request.clone());
         Ok(request)
     }
@@ -55,11 +76,7 @@ impl Requests {
 impl StoredRow {
     /// Reads a row; whether a process waits is not known yet.
     pub(super) fn read(row: &Row<'_>, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, Fault> {
-        let n: i64 = row.get("n")?;
-        let id = row.get_ref("id")?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
-        let request = requests.of(&id, row)?;
-        let state = row.get_ref("state")?.as_str().unwrap_or_default();
-        let state = State::named(state).ok_or_else(|| unreadable(format!("unknown state {state:?}")))?;
+        let Known { n, id, request, state } = Known::read(row, requests)?;
         let ending = match (state, row.get::<_, Option<String>>("resolution")?) {
             (State::Pending, _) => None,
             (State::Withdrawn, _) => Some(Ending::Withdrawn {
@@ -82,7 +99,6 @@ impl StoredRow {
         question.delivered_ms = row.get("delivered_ms")?;
         question.ending = ending;
         question.read_ms = now_ms;
-        // A program of an earlier version that still waits says so in the row itself.
         let waiters = [row.get::<_, Option<String>>("waiters")?, row.get("asker")?];
         let waiters = waiters.iter().flatten().flat_map(|names| names.split(' ')).map(str::to_owned).collect();
         Ok(StoredRow {

@@ -42,7 +42,7 @@ CREATE TABLE draft (
     answers  TEXT NOT NULL
 );
 ",
-    // Only added to, so that a program of version 1 that still waits goes on: `asker` and `draft` are its columns and its table.
+    // Only added to, so that a program of version 1 that still waits goes on: `draft` is its table.
     "
 ALTER TABLE question ADD COLUMN words TEXT;         -- what a person reads of it, in lower case, to search by
 UPDATE question SET words = words_of(request);
@@ -50,16 +50,17 @@ ALTER TABLE question ADD COLUMN audience TEXT;      -- for whom it is, as a JSON
 ALTER TABLE question ADD COLUMN series TEXT;        -- the same for questions that are the same to a person
 ALTER TABLE question ADD COLUMN conversation TEXT;  -- which conversation asked it, or took it over
 ALTER TABLE question ADD COLUMN claim TEXT;         -- the attempt that used its permission
--- Counting what waits for a person reads the index alone.
+-- To count what waits for a person, or to look whose asker has died, reads the index alone.
 DROP INDEX question_pending;
-CREATE INDEX question_waiting ON question (n, audience) WHERE state = 'pending';
+CREATE INDEX question_waiting ON question (n, audience, asker) WHERE state = 'pending';
 CREATE INDEX question_series ON question (series) WHERE series IS NOT NULL;
+-- Who waits besides the process that asked.
 CREATE TABLE waiter (
-    id       TEXT PRIMARY KEY,
     question INTEGER NOT NULL REFERENCES question (n),
-    process  TEXT NOT NULL                          -- the name of its lock
+    id       TEXT NOT NULL,
+    process  TEXT NOT NULL,                         -- the name of its lock
+    PRIMARY KEY (question, id)
 ) WITHOUT ROWID;
-CREATE INDEX waiter_question ON waiter (question);
 CREATE TABLE shown_list (
     id      TEXT PRIMARY KEY,
     process TEXT NOT NULL
@@ -84,7 +85,7 @@ pub(crate) const VERSION: usize = MIGRATIONS.len();
 
 /// The version of a file that is open: another process may have changed it.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("SELECT user_version FROM pragma_user_version")?.query_row([], |row| row.get(0))
+    connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))
 }
 
 /// Brings a file up to date, or refuses one that is not ours or is newer than this program. Whether it was changed.

@@ -74,10 +74,7 @@ impl Thread {
                 Ok(Message::Call(work)) => {
                     // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
                     let database = &mut self.database;
-                    let _ = catch_unwind(AssertUnwindSafe(|| {
-                        database.expire_due();
-                        work(database);
-                    }));
+                    let _ = catch_unwind(AssertUnwindSafe(|| work(database)));
                     if self.database.take_read_failure() {
                         self.behind.get_or_insert_with(Instant::now);
                     }
@@ -96,7 +93,6 @@ impl Thread {
                 }
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.database.expire_due();
                     self.watchers.forget_closed();
                     true
                 }
@@ -119,6 +115,10 @@ impl Thread {
             false => POLL_INTERVAL,
         };
         let due = self.database.next_due().unwrap_or(poll);
+        if self.database.take_written() {
+            // A deadline passed at this very moment: the watchers have not heard of it.
+            return Some(Duration::ZERO);
+        }
         let now = Instant::now();
         let settle = self.settle.iter().filter_map(|at| at.checked_duration_since(now)).min().unwrap_or(poll);
         Some(poll.min(due).min(settle))

@@ -242,3 +242,19 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     until("the question is there", || calls(&store, &Filter::pending()).len() == 3);
     assert_eq!(answer(&store, &id(PENDING)).state(), State::Answered);
 }
+
+#[test]
+fn an_answer_that_waited_while_a_newer_program_changed_the_store_is_not_written() {
+    let (place, _) = of_version_1();
+    let (store, newer) = (place.store(), place.connection());
+    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 3").unwrap();
+    let answer = person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k"));
+    // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    newer.execute_batch("COMMIT").unwrap();
+    let error = wait(answer).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+    let state: String =
+        newer.query_row("SELECT state FROM question WHERE id = ?1", [PENDING], |row| row.get(0)).unwrap();
+    assert_eq!(state, "pending");
+}
