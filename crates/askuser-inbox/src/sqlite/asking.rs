@@ -3,6 +3,7 @@
 use super::database::{Database, event, find, find_known, is_any_alive};
 use super::fault::{Fault, unwritable};
 use super::row::{Requests, SELECT, StoredRow};
+use crate::random_id;
 use askuser::store::{
     Act, AskerPresence, Attempt, Claim, Cursor, Earlier, Ending, Principal, QuestionId, Series, State, StoreError,
     StoredQuestion, lasts, words,
@@ -22,10 +23,12 @@ pub(super) struct Waiter {
 }
 
 impl Waiter {
-    fn insert(&self, tx: &Transaction<'_>, process: &str) -> Result<(), Fault> {
+    /// One more waits for a question.
+    fn insert(tx: &Transaction<'_>, n: i64, process: &str) -> Result<Waiter, Fault> {
+        let id = random_id().map_err(|error| StoreError::unavailable("cannot name a waiter", error))?;
         tx.prepare_cached("INSERT INTO waiter (question, id, process) VALUES (?1, ?2, ?3)")?
-            .execute(params![self.n, self.id, process])?;
-        Ok(())
+            .execute(params![n, id, process])?;
+        Ok(Waiter { n, id: Some(id) })
     }
 
     /// It has left, or died; where it was the last, the question says when.
@@ -53,7 +56,7 @@ impl Database {
         series: Option<&Series>,
     ) -> Result<(bool, StoredQuestion, Waiter), StoreError> {
         by.check(Act::Ask(&request))?;
-        let (process, another) = (self.lock()?, self.random_id()?);
+        let process = self.lock()?;
         let (now, locks, request) = (self.now(), self.locks.clone(), Arc::new(request));
         let body = serde_json::to_string(&*request).map_err(unwritable)?;
         let audience = (!request.audience().is_empty()).then(|| serde_json::json!(request.audience()).to_string());
@@ -72,9 +75,7 @@ impl Database {
                     tx.prepare_cached("UPDATE question SET conversation = ?1 WHERE n = ?2")?
                         .execute(params![series.conversation, row.n])?;
                 }
-                let waiter = Waiter { n: row.n, id: Some(another) };
-                waiter.insert(tx, &process)?;
-                return Ok((false, waiter, row.question));
+                return Ok((false, Waiter::insert(tx, row.n, &process)?, row.question));
             }
             let mut question = StoredQuestion::new(new_id(tx)?, request.clone(), now, Cursor(0));
             tx.prepare_cached(
@@ -134,13 +135,11 @@ impl Database {
     }
 
     pub(super) fn attach(&mut self, by: &Principal, id: &QuestionId) -> Result<Waiter, StoreError> {
-        let (process, another) = (self.lock()?, self.random_id()?);
+        let process = self.lock()?;
         let waiter = self.write_unsynced(|tx, requests| {
             let known = find_known(tx, requests, &id.into())?;
             by.check(Act::Use(&known.request))?;
-            let waiter = Waiter { n: known.n, id: Some(another) };
-            waiter.insert(tx, &process)?;
-            Ok(waiter)
+            Waiter::insert(tx, known.n, &process)
         })?;
         self.waiting.entry(waiter.n).or_default().push(waiter.clone());
         Ok(waiter)

@@ -7,7 +7,6 @@ use super::row::{Known, Requests, SELECT, SELECT_KNOWN, StoredRow};
 use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
-use crate::random_id;
 use askuser::store::{AskerPresence, Attempt, Ending, State, StoreError, StoredQuestion, Which};
 use askuser::{Outcome, Via};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
@@ -287,10 +286,6 @@ impl Database {
         let processes = dead.iter().map(|(_, process)| process).chain(&lists);
         processes.for_each(|process| process_lock::forget_dead(&locks, process));
         Ok(())
-    }
-
-    pub(super) fn random_id(&self) -> Result<String, StoreError> {
-        random_id().map_err(|error| StoreError::unavailable(format!("cannot use {}", self.path.display()), error))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::database::{Database, find, is_any_alive};
 use super::filter::{bind, conditions, signed};
 use super::row::{SELECT, StoredRow};
+use crate::random_id;
 use askuser::store::{
     Act, Cursor, Events, Filter, NotifierFailure, Page, Principal, QuestionId, State, StoreError, StoreEvent,
     StoredQuestion, Which,
@@ -117,7 +118,8 @@ impl Database {
 
     pub(super) fn show_list(&mut self, by: &Principal) -> Result<String, StoreError> {
         by.check(Act::Follow)?;
-        let (process, name) = (self.lock()?, self.random_id()?);
+        let process = self.lock()?;
+        let name = random_id().map_err(|error| StoreError::unavailable("cannot name a list", error))?;
         self.write_unsynced(|tx, _| {
             tx.execute("INSERT INTO shown_list (id, process) VALUES (?1, ?2)", params![name, process])?;
             Ok(())
