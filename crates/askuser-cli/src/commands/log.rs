@@ -4,7 +4,7 @@ use crate::config::duration;
 use crate::failure::{Failure, exit};
 use crate::json::harmless;
 use crate::result::write;
-use crate::store::{done, open_existing, words};
+use crate::store::{for_each_page, open_existing, words};
 use askuser::store::{Ending, Filter, StoredQuestion};
 use askuser::{report, sanitize};
 use jiff::civil::DateTime;
@@ -12,26 +12,17 @@ use jiff::tz::TimeZone;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// How many questions are read at once.
-const PAGE: u32 = 500;
-
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::log(), arguments)?;
     let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
     let store = open_existing(&settings)?;
     let from = args.get_one::<String>("from").cloned();
-    let mut filter = Filter { since_ms, from, limit: Some(PAGE), ..Filter::default() };
-    loop {
-        let page = done(store.list(&filter))?;
-        for question in &page.questions {
-            let line = if args.get_flag("json") { harmless(&report::stored(question)) } else { line(question) };
-            write(&format!("{line}\n"))?;
-        }
-        match page.next {
-            None => return Ok(exit::ANSWERED),
-            next => filter.after = next,
-        }
-    }
+    let json = args.get_flag("json");
+    for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
+        let line = |question| if json { harmless(&report::stored(question)) } else { line(question) };
+        write(&questions.iter().map(|question| line(question) + "\n").collect::<String>())
+    })?;
+    Ok(exit::ANSWERED)
 }
 
 /// What is asked, in quotes: a text cannot pass for an outcome of ours.

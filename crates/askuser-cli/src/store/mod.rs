@@ -7,7 +7,7 @@ use crate::failure::{Failure, exit};
 use crate::notifier::{self, announced::announced};
 use crate::state_folder::{check_state_folder, inbox_file, state_folder};
 use crate::surfaces::Surfaces;
-use askuser::store::{Attempt, Ending, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
+use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin, Via};
 use askuser_inbox::{InboxAsker, Location};
 use askuser_terminal::OnHold;
@@ -50,6 +50,26 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
 /// Waits for the store, on a thread that has nothing else to do.
 pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
     pollster::block_on(call).map_err(failed)
+}
+
+/// How many questions are read at once.
+const PAGE: u32 = 500;
+
+/// Reads a list page by page, however long it is.
+pub(crate) fn for_each_page(
+    store: &Handle,
+    filter: Filter,
+    mut show: impl FnMut(&[StoredQuestion]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut filter = filter.at_most(PAGE);
+    loop {
+        let page = done(store.list(&filter))?;
+        show(&page.questions)?;
+        match page.next {
+            None => return Ok(()),
+            next => filter.after = next,
+        }
+    }
 }
 
 /// The name of this very attempt to end a question.

@@ -1,8 +1,11 @@
 //! Questions that wait in the inbox: asked by one process, answered by another, delivered to a third.
 
 use crate::terminal::{Ended, PATIENCE, Stage, Terminal, example};
+use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
+use askuser::{Origin, Outcome, Request, RequestKey, Via};
 use serde_json::{Value, json};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Asks an example through the inbox without a terminal, beside us.
@@ -106,6 +109,7 @@ fn a_question_can_be_left_and_come_back_to() {
     let (code, stdout, _) = output(waiter);
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["answers"][0]["customInput"]), (Some(0), &json!("DuckDB")));
+    assert!(lines(&stage, &["log", "--json"])[0]["delivered_ms"].is_number(), "whoever waited has it");
     let again = run(&stage, &["wait", &id, "--format", "json"]);
     assert_eq!(again.stdout, stdout, "the same bytes");
 }
@@ -494,4 +498,58 @@ fn an_answers_file_that_answers_a_question_is_named_as_what_answered() {
 fn the_list_takes_no_answers() {
     let ended = run(&Stage::new(), &["inbox", "--answers", "a.json"]);
     assert!(ended.code == Some(2) && ended.stderr.contains("--answers"), "{}", ended.stderr);
+}
+
+/// The store of a stage, without a process in between.
+fn store(stage: &Stage) -> Handle {
+    let path = stage.path(".local/state/askuser/inbox/inbox.sqlite");
+    let store = askuser_inbox::SqliteStore::open(&path).unwrap();
+    Handle::new(Arc::new(store), Principal::person("ada", Via::Inbox))
+}
+
+#[test]
+fn the_list_and_the_log_do_not_end_after_a_page() {
+    let stage = Stage::new();
+    detached(&stage, "database", &[]);
+    let ada = store(&stage);
+    let set = pollster::block_on(ada.list(&Filter::pending())).unwrap().questions[0].request.set().clone();
+    let agent = ada.by(Principal::agent(&Origin::default()));
+    let puts: Vec<_> = (1..1001)
+        .map(|i| agent.put(&Request::new(RequestKey::new("session", i.to_string()), set.clone()), None))
+        .collect();
+    puts.into_iter().for_each(|put| drop(pollster::block_on(put).unwrap()));
+    for args in [["inbox", "--json"], ["log", "--json"]] {
+        assert_eq!(lines(&stage, &args).len(), 1001, "{args:?}");
+    }
+    assert_eq!(run(&stage, &["inbox"]).stdout.lines().count(), 1001);
+    assert_eq!(run(&stage, &["log"]).stdout.lines().count(), 1001);
+}
+
+#[test]
+fn the_log_can_be_narrowed_to_a_time_and_to_an_asker() {
+    let stage = Stage::new();
+    detached(&stage, "database", &["--from", "claude-code"]);
+    detached(&stage, "features", &["--from", "codex"]);
+    let from = lines(&stage, &["log", "--json", "--from", "CODEX"]);
+    assert_eq!((from.len(), &from[0]["origin"]["agent"]), (1, &json!("codex")), "{from:?}");
+    for (since, found) in [("1h", 2), ("2000-01-01", 2), ("2999-01-01T12:00", 0)] {
+        assert_eq!(lines(&stage, &["log", "--json", "--since", since]).len(), found, "{since}");
+    }
+}
+
+#[test]
+fn the_log_tells_notes_and_reasons() {
+    let stage = Stage::new();
+    let (noted, declined) = (detached(&stage, "database", &[]), detached(&stage, "package-manager", &[]));
+    let ada = store(&stage);
+    let attempt = Attempt::new("a");
+    let [noted, declined] = [noted, declined].map(|id| QuestionId::parse(&id).unwrap());
+    let set = pollster::block_on(ada.get(&noted)).unwrap().request.set().clone();
+    let answer = set.questions()[0].answer(&[1], None, Some("only for the catalogue".into())).unwrap();
+    pollster::block_on(ada.answer(&noted, Outcome::answered(&set, vec![answer]).unwrap(), &attempt)).unwrap();
+    pollster::block_on(ada.answer(&declined, Outcome::declined(Some("not my decision".into())), &attempt)).unwrap();
+    let log = run(&stage, &["log"]).stdout;
+    let (first, second) = log.trim_end().split_once('\n').unwrap();
+    assert!(first.contains("MongoDB (only for the catalogue) (ada from inbox"), "{first}");
+    assert!(second.contains("→ declined: not my decision (ada from inbox"), "{second}");
 }

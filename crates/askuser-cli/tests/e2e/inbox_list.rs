@@ -54,6 +54,26 @@ fn new_questions_appear_and_ring_and_those_answered_elsewhere_go() {
 }
 
 #[test]
+fn the_cursor_stays_on_its_question_when_one_above_goes() {
+    let stage = Stage::new();
+    for (name, from) in [("database", "claude-code"), ("features", "codex"), ("package-manager", "gemini")] {
+        put(&stage, name, from);
+    }
+    let mut terminal = list(&stage);
+    terminal.wait_for("Inbox · 3 waiting");
+    terminal.keys("<down>");
+    terminal.wait_for(" · codex · ");
+    let first = id(&pending(&stage, 3)[0]).to_owned();
+    run(&stage, &["answer", &first, "--select", "SQLite"]);
+    terminal.wait_for("Inbox · 2 waiting");
+    let screen = terminal.screen();
+    assert!(screen.contains(" · codex · ") && !screen.contains(" · gemini · "), "the same is previewed:\n{screen}");
+    assert!(screen.lines().any(|line| line.starts_with("> ") && line.contains("codex")), "{screen}");
+    terminal.keys("q");
+    terminal.finish();
+}
+
+#[test]
 fn the_list_can_be_filtered_and_a_question_withdrawn_after_asking_once_more() {
     let stage = Stage::new();
     put(&stage, "database", "claude-code");

@@ -303,3 +303,12 @@ async fn an_answer_from_before_the_conversation_says_how_old_it_is() {
     assert!(text(&result).ends_with("This was answered 3 h ago, before this conversation began."), "{result}");
     assert_eq!(result["structuredContent"]["answered_seconds_ago"], 3 * 60 * 60);
 }
+
+#[tokio::test]
+async fn the_name_of_a_client_is_cleaned_before_anything_shows_it() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "evil\u{1b}]0;root\u{7}\u{202e}\nclient", options()).await;
+    client.call(1, ASK, database()).await;
+    let question = &desk.pending(1).await[0];
+    assert_eq!(question.request.origin().agent.as_deref(), Some("evil client"));
+}

@@ -86,7 +86,7 @@ async fn the_state_survives_a_restart_and_an_answer_in_the_inbox_wins() {
 }
 
 #[tokio::test]
-async fn a_state_that_was_forged_or_belongs_to_another_client_answers_nothing() {
+async fn a_state_that_was_forged_or_belongs_to_another_client_or_question_answers_nothing() {
     let desk = Desk::new();
     let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
     client.call(1, ASK, database()).await;
@@ -100,6 +100,11 @@ async fn a_state_that_was_forged_or_belongs_to_another_client_answers_nothing() 
     back(&mut other, 1, database(), &shown, yes).await;
     assert_eq!(other.result(1).await["resultType"], "input_required");
     desk.pending(2).await;
+    let mut deploy = database();
+    deploy["questions"][0]["question"] = "Which database do we drop?".into();
+    back(&mut client, 3, deploy, &shown, json!({"action": "accept", "content": {"answer": "SQLite"}})).await;
+    assert_eq!(client.result(3).await["resultType"], "input_required", "it is asked anew");
+    desk.pending(3).await;
 }
 
 #[tokio::test]

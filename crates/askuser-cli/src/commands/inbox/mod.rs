@@ -6,16 +6,13 @@ use crate::commands::answer::at_the_prompt;
 use crate::failure::{self, Failure, exit};
 use crate::json::harmless;
 use crate::result::write;
-use crate::store::{self, done, only_a_person, open_existing, words};
+use crate::store::{self, done, for_each_page, only_a_person, open_existing, words};
 use askuser::prompt::Occasion;
 use askuser::report;
 use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-
-/// How many questions are read at once.
-const PAGE: u32 = 500;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
@@ -64,15 +61,9 @@ fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
 }
 
 fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
-    let mut filter = Filter::pending().at_most(PAGE);
-    loop {
-        let page = done(store.list(&filter))?;
-        write(&page.questions.iter().map(|question| line(question, json)).collect::<String>())?;
-        match page.next {
-            None => return Ok(()),
-            next => filter.after = next,
-        }
-    }
+    for_each_page(store, Filter::pending(), |questions| {
+        write(&questions.iter().map(|question| line(question, json)).collect::<String>())
+    })
 }
 
 /// `3f2a9c0d11aa  2 min  claude-code ~/shop: Which database?`
