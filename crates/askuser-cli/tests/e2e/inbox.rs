@@ -459,6 +459,26 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
     let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).arg("kill-server").output();
 }
 
+/// A popup comes while a person types something else: a digit only moves the focus there.
+#[test]
+fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
+    let stage = Stage::new();
+    let id = detached(&stage, "database", &[]);
+    let mut popup = stage.shell(&format!("exec askuser answer {id} --unbidden 2>err"));
+    popup.wait_for("> ○ PostgreSQL");
+    let deadline = Instant::now() + PATIENCE;
+    while !popup.screen().contains("> ○ MongoDB") {
+        assert!(Instant::now() < deadline, "{}", popup.screen());
+        popup.keys("2");
+        // The keyboard must rest before a key counts.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    assert_eq!(pending(&stage, 1).len(), 1);
+    popup.keys("<enter>");
+    popup.wait_for("✔ Database: MongoDB");
+    assert_eq!(popup.finish().code, Some(0));
+}
+
 fn output_notice(stage: &Stage) -> String {
     let question = &lines(stage, &["log", "--json"])[0];
     let id = id(question);
