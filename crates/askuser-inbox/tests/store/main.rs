@@ -5,6 +5,7 @@ mod faults;
 mod killed;
 mod migration;
 mod noticing;
+mod permissions;
 mod support;
 mod untrusted;
 mod worker;

@@ -1,0 +1,122 @@
+//! One permission, one act, whatever clients, people and disks do.
+
+use crate::support::{Place, origin, person, set};
+use askuser::store::{Ending, Filter, Series, State, Store, StoreError};
+use askuser::{Inbox, Outcome, Purpose, Request, RequestKey, Resolution, Status};
+use askuser_conformance::{Dice, Place as _, wait};
+use askuser_inbox::{InboxAsker, new_attempt};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const CLIENTS: u64 = 4;
+const CALLS: u64 = 250;
+
+/// The same command as any other call's.
+fn permission(client: u64, call: u64) -> Request {
+    let key = RequestKey::new(format!("client {client}"), call.to_string()).for_purpose(Purpose::Permission);
+    Request::new(key, set("Which one?")).with_origin(origin())
+}
+
+fn is_allow(resolution: &Resolution) -> bool {
+    let outcome = resolution.outcome();
+    *outcome.status() == Status::Answered && outcome.answers()[0].selected_options == ["A"]
+}
+
+/// A client that asks again and again, gives up after a moment, dies, or cannot hand over what it got. Who allowed each act,
+/// by what the store stamped.
+fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let (asker, mut dice, mut acts) = (InboxAsker::new(store, "ada"), Dice::new(client), Vec::new());
+    for call in 0..CALLS {
+        // Two of them are one conversation.
+        let series = Series { name: "rm -rf build".into(), conversation: format!("conversation {}", client / 2) };
+        let (request, patience) = (permission(client, call), Duration::from_millis(dice.below(20) as u64));
+        let ask = async {
+            let put = asker.keep(&request, Some(&series)).await.ok()?;
+            asker.wait(put, &request, None).await.ok()
+        };
+        let answered = runtime.block_on(async { tokio::time::timeout(patience, ask).await });
+        let Ok(Some(delivery)) = answered else { continue };
+        if is_allow(delivery.resolution()) {
+            acts.push(delivery.resolution().by().unwrap_or_default().to_owned());
+        }
+        match dice.below(3) {
+            0 => drop(delivery.stored()),
+            1 => drop(delivery.not_stored("the connection is closed")),
+            _ => drop(delivery),
+        }
+    }
+    acts
+}
+
+/// Answers what waits: each time by another name, so that an act says which permission it used.
+fn answer_until(store: &Arc<dyn Store>, is_over: &AtomicBool) {
+    let mut dice = Dice::new(99);
+    let mut number = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        let Ok(page) = wait(person(store, "reader").list(&Filter::pending())) else { continue };
+        for question in page.questions {
+            number += 1;
+            let set = question.request.set();
+            let option = usize::from(dice.below(4) == 0);
+            let answer = set.questions()[0].answer(&[option], None, None).unwrap();
+            let outcome = Outcome::answered(set, vec![answer]).unwrap();
+            let ada = person(store, &format!("ada {number}"));
+            match wait(ada.answer(&question.id, outcome, &new_attempt().unwrap())) {
+                Ok(_) | Err(StoreError::Unavailable { .. } | StoreError::Ended(_)) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_fill() {
+    let place = Place::new();
+    let store = place.open();
+    let disk = place.connection();
+    disk.busy_timeout(Duration::from_secs(10)).unwrap();
+    disk.execute_batch(
+        "CREATE TABLE disk (is_full INTEGER); INSERT INTO disk VALUES (0);
+         CREATE TRIGGER full BEFORE UPDATE OF resolution, claim ON question WHEN (SELECT is_full FROM disk)
+         BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+    )
+    .unwrap();
+    let is_over = AtomicBool::new(false);
+    let acts: Vec<String> = std::thread::scope(|scope| {
+        // One process has two of them.
+        let stores = [place.open(), place.open()];
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|number| {
+                let store = stores[number as usize % 2].clone();
+                scope.spawn(move || client(store, number))
+            })
+            .collect();
+        let (store, is_over) = (&store, &is_over);
+        scope.spawn(|| answer_until(store, is_over));
+        scope.spawn(move || {
+            let mut dice = Dice::new(7);
+            while !is_over.load(Ordering::Relaxed) {
+                disk.execute("UPDATE disk SET is_full = ?1", [dice.below(2) == 0]).unwrap();
+                std::thread::sleep(Duration::from_millis(dice.below(10) as u64));
+            }
+        });
+        let acts: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        acts.into_iter().flat_map(Result::unwrap).collect()
+    });
+    let ended = wait(person(&store, "reader").list(&Filter::ended())).unwrap().questions;
+    let given: Vec<_> =
+        ended.iter().filter_map(|question| question.ending.as_ref().and_then(Ending::resolution)).collect();
+    let given: Vec<&str> =
+        given.into_iter().filter(|resolution| is_allow(resolution)).filter_map(Resolution::by).collect();
+    let mut used = BTreeMap::new();
+    acts.iter().for_each(|by| *used.entry(by.as_str()).or_insert(0) += 1);
+    assert!(!acts.is_empty() && ended.iter().any(|question| question.state() == State::Answered), "nothing was tried");
+    for (by, times) in used {
+        assert_eq!(times, 1, "one permission, one act: {by}");
+        assert!(given.contains(&by), "{by} gave no permission");
+    }
+}
