@@ -46,7 +46,7 @@ impl Tool for Edit {
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let plan = plan(call, context, None)?;
         self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.change.original.as_ref());
-        Ok(plan.change.consent(NAME, context))
+        plan.change.consent(NAME, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {

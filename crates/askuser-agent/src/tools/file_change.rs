@@ -27,9 +27,10 @@ use tokio_util::sync::CancellationToken;
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
 /// The largest file that can be changed, in bytes.
 pub(crate) const MAX_FILE: u64 = 10_000_000;
-/// How much of a diff is shown, and of one line of it: a long line does not hide the others.
-const MAX_DIFF_CHARS: usize = 100_000;
-const MAX_LINE_CHARS: usize = 2_000;
+/// The longest diff that a person is shown whole, in bytes. A longer one is nothing that anybody can agree to.
+const MAX_DIFF: usize = 4_000_000;
+/// How much of a diff is repeated where it was made already, in bytes.
+const MAX_EXCERPT: usize = 100_000;
 /// After this time the diff is less minimal, but still correct.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -45,16 +46,6 @@ pub(crate) struct Diff {
     pub(crate) text: String,
     added: usize,
     removed: usize,
-    omitted: Omitted,
-}
-
-/// How many lines of a diff are not shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Omitted {
-    /// Shown in part, because they are too long.
-    cut: usize,
-    /// Not shown at all.
-    hidden: usize,
 }
 
 /// The path of the file to change.
@@ -143,8 +134,7 @@ pub(crate) fn unified_diff(old: Option<&[u8]>, new: Option<&[u8]>, shown: &str) 
             text.push_str(&format!("{}{}{end}", change.tag(), change.value()));
         }
     }
-    let (text, omitted) = truncate_diff(&text);
-    Diff { text, added, removed, omitted }
+    Diff { text, added, removed }
 }
 
 impl Change {
@@ -181,20 +171,20 @@ impl Change {
     }
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
-    pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Consent {
+    pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Result<Consent, ToolResult> {
         let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
         let always_ask = kept_files::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
         let diff = self.diff();
         let Diff { added, removed, .. } = diff;
-        let mut question = match self.original {
+        if diff.text.len() > MAX_DIFF {
+            let fact = format!("the diff of {shown} has {} bytes, at most {MAX_DIFF} can be shown", diff.text.len());
+            return Err(ToolResult::error(format!("{fact}; nothing was done. Make smaller changes.")));
+        }
+        let question = match self.original {
             Some(_) => format!("{verb} {shown} (+{added} −{removed})?"),
             None => format!("{verb} new file {shown} (+{added})?"),
         };
-        // The user must know if they do not see all of it.
-        if let Some(note) = diff.omitted.note() {
-            question.push_str(&format!("\n\n{note}"));
-        }
         let (rule, always) = match (sensitive, self.path.root_kind) {
             (true, _) => {
                 let path = self.path.absolute().display().to_string();
@@ -208,7 +198,7 @@ impl Change {
             }
         };
         let (context, prefixes) = (Some(Context::diff(diff.text)), Prefixes::default());
-        Consent { question, context, rule, always, prefixes, always_ask }
+        Ok(Consent { question, context, rule, always, prefixes, always_ask })
     }
 
     /// The result of the change.
@@ -216,70 +206,18 @@ impl Change {
         let Diff { text, added, removed, .. } = self.diff();
         ToolResult::ok(output)
             .titled(tool, self.path.display())
-            .with_details(json!({"diff": text, "added": added, "removed": removed}))
+            .with_details(json!({"diff": excerpt(text), "added": added, "removed": removed}))
     }
 }
 
-impl Omitted {
-    /// A note for the question.
-    fn note(self) -> Option<String> {
-        let Omitted { cut, hidden } = self;
-        let lines = |lines| format!("{} line{} {}", with_separators(lines), super::s(lines), are(lines));
-        match (hidden, cut) {
-            (0, 0) => None,
-            (hidden, 0) => Some(format!("Of this diff, {} not shown.", lines(hidden))),
-            (0, cut) => Some(format!("Of this diff, {} shown only in part.", lines(cut))),
-            (hidden, cut) => {
-                Some(format!("Of this diff, {} not shown and {} shown only in part.", lines(hidden), lines(cut)))
-            }
-        }
-    }
-}
-
-/// The part of a diff that is shown, and what is omitted.
-fn truncate_diff(text: &str) -> (String, Omitted) {
-    let (mut shown, mut chars, mut omitted) = (String::new(), 0, Omitted::default());
-    let mut lines = text.split_inclusive('\n');
-    for line in lines.by_ref() {
-        let body = line.strip_suffix('\n').unwrap_or(line);
-        let length = body.chars().count();
-        chars += length.min(MAX_LINE_CHARS) + 1;
-        if chars > MAX_DIFF_CHARS {
-            omitted.hidden = 1;
-            break;
-        }
-        match body.char_indices().nth(MAX_LINE_CHARS) {
-            Some((end, _)) => {
-                omitted.cut += 1;
-                let more = with_separators(length - MAX_LINE_CHARS);
-                shown.push_str(&format!("{}… {more} more characters of this line are not shown\n", &body[..end]));
-            }
-            None => shown.push_str(line),
-        }
-    }
-    omitted.hidden += lines.count();
-    if omitted.hidden > 0 {
-        let (more, s, are) = (with_separators(omitted.hidden), super::s(omitted.hidden), are(omitted.hidden));
-        shown.push_str(&format!("… {more} more line{s} of this diff {are} not shown\n"));
-    }
-    (shown, omitted)
-}
-
-fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
-}
-
-/// A number with thousands separators.
-fn with_separators(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+/// The first lines of a diff that was made, and how many are left out.
+fn excerpt(diff: String) -> String {
+    let Some(end) = diff.get(..diff.floor_char_boundary(MAX_EXCERPT)).filter(|first| first.len() < diff.len()) else {
+        return diff;
+    };
+    let end = end.rfind('\n').map_or(0, |end| end + 1);
+    let (first, rest) = diff.split_at(end);
+    format!("{first}… {} more lines of this diff are not shown\n", rest.lines().count())
 }
 
 #[cfg(all(test, unix))]

@@ -324,34 +324,20 @@ fn asked(content: &str) -> (String, String) {
 }
 
 #[test]
-fn a_long_first_line_does_not_hide_the_lines_after_it() {
-    let (question, context) = asked(&format!("{}\n{}", "x".repeat(300_000), "line\n".repeat(1_000)));
-    let expected = "Write new file long.txt (+1001)?\n\nOf this diff, 1 line is shown only in part.";
-    assert_eq!(question, expected);
-    let cut = format!("+{}… 298,001 more characters of this line are not shown", "x".repeat(MAX_LINE_CHARS - 1));
-    let lines: Vec<&str> = context.lines().skip(3).collect();
-    assert_eq!((lines.len(), lines[0], lines[1], lines[1_000]), (1_001, cut.as_str(), "+line", "+line"));
+fn a_change_is_shown_whole_however_long_it_is() {
+    let content = format!("{}\n{}end\n", "x".repeat(300_000), "line\n".repeat(100_000));
+    let (question, context) = asked(&content);
+    assert_eq!(question, "Write new file long.txt (+100002)?");
+    let shown: String = context.lines().skip(3).map(|line| format!("{}\n", line.strip_prefix('+').unwrap())).collect();
+    assert!(shown == content, "the diff is not the whole content");
 }
 
 #[test]
-fn the_question_says_what_the_diff_omits() {
-    let (question, context) = asked(&"123456789\n".repeat(10_000));
-    let expected = "Write new file long.txt (+10000)?\n\nOf this diff, 914 lines are not shown.";
-    assert_eq!(question, expected);
-    assert!(context.ends_with("+123456789\n… 914 more lines of this diff are not shown\n"), "{}", &context[99_000..]);
-    let (question, _) = asked(&format!("{}\n{}", "x".repeat(3_000), "123456789\n".repeat(20_000)));
-    let expected = "Of this diff, 11,096 lines are not shown and 1 line is shown only in part.";
-    assert_eq!(question, format!("Write new file long.txt (+20001)?\n\n{expected}"));
-}
-
-#[test]
-fn a_complete_diff_needs_no_note() {
-    let (question, context) = asked(&"x".repeat(MAX_LINE_CHARS - 1));
-    assert_eq!(question, "Write new file long.txt (+1)?");
-    assert!(!context.contains('…'), "{context}");
-}
-
-#[test]
-fn numbers_are_grouped_by_thousands() {
-    assert_eq!([0, 999, 1_000, 1_234_567].map(with_separators), ["0", "999", "1,000", "1,234,567"]);
+fn a_change_that_is_too_long_to_be_shown_is_made_in_no_mode() {
+    let old: String = (0..900_000).map(|n| format!("{n:09}\n")).collect();
+    let test = TestFolder::new().with_file("large", old);
+    let refused = consent(&test, "large", "x").unwrap_err().output;
+    let expected =
+        "the diff of large has 9900074 bytes, at most 4000000 can be shown; nothing was done. Make smaller changes.";
+    assert_eq!(refused, expected);
 }

@@ -45,7 +45,7 @@ impl Tool for Write {
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
         let change = plan(call, context, None)?;
         self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), change.original.as_ref());
-        Ok(change.consent(NAME, context))
+        change.consent(NAME, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
