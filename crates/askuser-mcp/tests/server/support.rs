@@ -79,7 +79,7 @@ impl Desk {
         let looking = async {
             loop {
                 let draft = self.person().draft(id).await.unwrap();
-                if !draft.0.is_empty() {
+                if !draft.is_empty() {
                     return json!(draft);
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
