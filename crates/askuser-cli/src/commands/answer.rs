@@ -113,6 +113,7 @@ pub(crate) fn at_the_prompt(
     settings: &Settings,
     occasion: Occasion,
 ) -> Result<u8, Failure> {
+    failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
     options.occasion = occasion;
     if occasion == Occasion::Unbidden {
@@ -151,6 +152,8 @@ fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> F
     match (&unsent[..], question.ending.is_some()) {
         ([], _) => failure,
         (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),
-        (_, true) => Failure { message: format!("{}\nnot sent: {}", failure.message, unsent.join("\n")), ..failure },
+        (_, true) => {
+            Failure { message: format!("{}\nnot sent: {}", failure.message, unsent.join("\nnot sent: ")), ..failure }
+        }
     }
 }

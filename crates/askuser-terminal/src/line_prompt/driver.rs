@@ -39,7 +39,7 @@ pub(crate) fn ask(
     }
     let end = run(device, &mut line_prompt, options.theme.charset, &mut kept);
     let prompt = &line_prompt.prompt;
-    let mut unsent = |kept: &mut KeptQuestion<'_>| {
+    let unsent = |kept: &mut KeptQuestion<'_>| {
         kept.end(prompt).map(|draft| unsent_lines(draft, &options.theme, columns)).unwrap_or_default()
     };
     let (lines, result) = match end {
