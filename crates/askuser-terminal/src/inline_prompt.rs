@@ -11,7 +11,6 @@ use crate::session::PromptSession;
 use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
 use crate::{Options, Window, editor};
 use askuser::prompt::{Effect, InputMode};
-use askuser::store::Draft;
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
@@ -63,13 +62,12 @@ struct InlinePrompt<'a> {
 /// How the loop ended.
 enum End {
     Outcome(Outcome),
-    PutAside(Draft),
-    Interrupted,
-    Signal(i32),
+    /// The question stays as it is.
+    Left(AskError),
     /// The terminal is gone.
     TerminalGone,
-    /// The prompt was closed from elsewhere, for a reason or because nobody waits any more.
-    Closed(Option<Closed>),
+    /// The prompt was closed from elsewhere.
+    Closed(Closed),
 }
 
 impl InlinePrompt<'_> {
@@ -123,10 +121,12 @@ impl InlinePrompt<'_> {
                     self.suspend()?;
                     None
                 }
-                DeviceEvent::Terminated(SIGINT) => Some(End::Interrupted),
-                DeviceEvent::Terminated(signal) => Some(End::Signal(signal)),
+                DeviceEvent::Terminated(SIGINT) => Some(End::Left(AskError::Interrupted)),
+                DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
                 DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
-                DeviceEvent::CloseRequested => Some(End::Closed(self.device.close_reason())),
+                DeviceEvent::CloseRequested => {
+                    Some(self.device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed))
+                }
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
@@ -195,15 +195,15 @@ impl InlinePrompt<'_> {
                 None
             }
             Effect::Finish(outcome) => Some(End::Outcome(outcome)),
-            Effect::PutAside(draft) => self.leave(End::PutAside(draft)),
-            Effect::Interrupt => self.leave(End::Interrupted),
+            Effect::PutAside(draft) => self.leave(AskError::PutAside(draft)),
+            Effect::Interrupt => self.leave(AskError::Interrupted),
         })
     }
 
     /// Ends, unless what was typed would be lost.
-    fn leave(&mut self, end: End) -> Option<End> {
+    fn leave(&mut self, left: AskError) -> Option<End> {
         match self.kept.leave(self.session.prompt()) {
-            Ok(()) => Some(end),
+            Ok(()) => Some(End::Left(left)),
             Err(why) => {
                 self.session.warn(why);
                 None
@@ -319,31 +319,16 @@ impl InlinePrompt<'_> {
                 Ok(resolution)
             }
             // The program that has opened it says so.
-            End::PutAside(draft) => {
+            End::Left(error) => {
                 self.show_left();
                 let _ = self.restore();
-                Err(AskError::PutAside(draft))
-            }
-            End::Interrupted => {
-                self.show_left();
-                self.restore().map_err(failed)?;
-                Err(AskError::Interrupted)
-            }
-            End::Signal(signal) => {
-                self.show_left();
-                let _ = self.restore();
-                Err(AskError::Signal(signal))
+                Err(error)
             }
             End::TerminalGone => {
                 let _ = self.kept.save_now(self.session.prompt());
                 Ok(terminal_gone(self.session.prompt(), Via::Terminal))
             }
-            End::Closed(None) => {
-                self.show_left();
-                self.restore().map_err(failed)?;
-                Err(AskError::Withdrawn)
-            }
-            End::Closed(Some(why)) => {
+            End::Closed(why) => {
                 let mut lines = match self.options.confirm {
                     Confirm::None => Vec::new(),
                     _ => closed_lines(&why, &self.theme, self.room().0),

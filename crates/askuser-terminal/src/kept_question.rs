@@ -152,3 +152,7 @@ impl<'a> KeptQuestion<'a> {
 fn not_saved(error: &StoreError) -> String {
     format!("What you typed is not saved: {}", error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }
+
+#[cfg(test)]
+#[path = "kept_question_tests.rs"]
+mod tests;

@@ -47,7 +47,7 @@ pub(crate) fn ask(
             let _ = kept.save_now(prompt);
             return Err(failed(error));
         }
-        Ok(End::Failed(error)) => {
+        Ok(End::Left(error)) => {
             let lines = kept.save_now(prompt).err().map(|why| failed_lines(&why, &options.theme, columns));
             let lines = lines.map(|lines| [lines, unsent(&mut kept)].concat());
             (lines.unwrap_or_default(), Err(error))
@@ -87,7 +87,8 @@ pub(crate) fn ask(
 /// How the conversation of lines ended.
 enum End {
     Outcome(Outcome),
-    Failed(AskError),
+    /// The question stays as it is.
+    Left(AskError),
     TerminalGone,
     /// It was closed from elsewhere.
     Closed(Closed),
@@ -153,11 +154,11 @@ fn run(
             DeviceEvent::Terminated(signal) => {
                 // The signal is reported even if the terminal cannot be written to.
                 let _ = device.write(b"\r\n");
-                return Ok(End::Failed(AskError::Signal(signal)));
+                return Ok(End::Left(AskError::Signal(signal)));
             }
             DeviceEvent::CloseRequested => {
                 device.write(b"\r\n")?;
-                return Ok(device.close_reason().map_or(End::Failed(AskError::Withdrawn), End::Closed));
+                return Ok(device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed));
             }
             // Nobody has said no.
             DeviceEvent::Closed => return Ok(End::TerminalGone),
@@ -176,7 +177,7 @@ fn run(
             };
             if let Some(left) = left {
                 match kept.leave(&line_prompt.prompt) {
-                    Ok(()) => return Ok(End::Failed(left)),
+                    Ok(()) => return Ok(End::Left(left)),
                     Err(why) => line_prompt.prompt.warn(why),
                 }
             }
