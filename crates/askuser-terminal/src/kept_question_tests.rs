@@ -83,6 +83,10 @@ fn what_cannot_be_saved_is_said_and_only_who_wants_to_leave_twice_leaves() {
     let (_, here, handle) = kept();
     let request = request();
     let (mut kept, mut prompt) = KeptQuestion::open(&request, Some(&handle), prompt());
+    let (mut emptied, mut empty) = KeptQuestion::open(&request, Some(&handle), self::prompt());
+    type_into(&mut empty, "4x");
+    assert_eq!(emptied.save_now(&empty), Ok(()));
+    empty.update(Event::Key(Key::plain(KeyCode::Backspace)), Duration::from_secs(1));
     here.die();
     let start = Instant::now();
     type_into(&mut prompt, "4own");
@@ -96,8 +100,7 @@ fn what_cannot_be_saved_is_said_and_only_who_wants_to_leave_twice_leaves() {
     assert_eq!(kept.leave(&prompt), stays, "these are others");
     assert_eq!(kept.leave(&prompt), Ok(()));
     // With nothing to lose there is nothing to stay for.
-    let (mut kept, prompt) = KeptQuestion::open(&request, Some(&handle), self::prompt());
-    assert_eq!(kept.leave(&prompt), Ok(()));
+    assert_eq!(emptied.leave(&empty), Ok(()));
 }
 
 #[test]
