@@ -40,7 +40,7 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
         let id = process.ask(&request(&i.to_string()));
         let typed = |text: &str| {
             let answer = choice(0).answers()[0].clone();
-            Draft(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), ..answer }])
+            Draft::from(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), ..answer }])
         };
         for text in ["a", "ab", "abc"] {
             drop(ada.save_draft(&id, &typed(text)));

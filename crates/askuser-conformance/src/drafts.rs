@@ -7,7 +7,7 @@ use askuser::{Answer, Via};
 
 fn typed(text: &str) -> Draft {
     let answer = choice(0).answers()[0].clone();
-    Draft(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), note: None, ..answer }])
+    Draft::from(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), note: None, ..answer }])
 }
 
 /// Each person has a draft of their own, wherever they sit.
@@ -25,8 +25,8 @@ pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
     assert_eq!((draft("ada"), draft("bob")), (typed("half a sentence"), Draft::default()));
 }
 
-/// A draft has a bound, and ends with its question.
-pub fn a_draft_is_bounded_and_gone_with_its_question(place: &dyn Place) {
+/// A draft has a bound. It outlives its question, until its person empties it.
+pub fn a_draft_is_bounded_and_stays_when_its_question_ends(place: &dyn Place) {
     let process = Stage::new(place).open();
     let (id, ada) = (process.ask(&request("1")), process.person("ada"));
     ok(wait(ada.save_draft(&id, &typed("kept"))));
@@ -39,7 +39,9 @@ pub fn a_draft_is_bounded_and_gone_with_its_question(place: &dyn Place) {
     assert_eq!(ok(wait(ada.draft(&id))), longest);
     ok(wait(process.person("bob").save_draft(&id, &typed("other"))));
     process.answer(&id, 0, "bob");
-    assert_eq!(ok(wait(ada.draft(&id))), Draft::default(), "it is gone with its question");
-    ok(wait(ada.save_draft(&id, &typed("too late"))));
-    assert_eq!(ok(wait(ada.draft(&id))), Draft::default(), "and does not come back");
+    assert_eq!(ok(wait(ada.draft(&id))), longest, "it stays when its question ends");
+    ok(wait(ada.save_draft(request("1").key(), &typed("too late"))));
+    assert_eq!(ok(wait(ada.draft(&id))), typed("too late"), "what was typed meanwhile is kept too");
+    ok(wait(ada.save_draft(&id, &Draft::default())));
+    assert_eq!(ok(wait(ada.draft(request("1").key()))), Draft::default());
 }

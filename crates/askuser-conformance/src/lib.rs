@@ -91,7 +91,7 @@ macro_rules! conformance {
                 the_longest_deadline_there_is_never_passes;
             drafts:
                 a_draft_is_kept_for_its_person_at_every_surface,
-                a_draft_is_bounded_and_gone_with_its_question;
+                a_draft_is_bounded_and_stays_when_its_question_ends;
             events:
                 concurrent_writers_never_make_a_smaller_number_visible_later,
                 a_reader_resumes_where_it_was_and_can_tell_a_gap,

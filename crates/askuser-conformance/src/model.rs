@@ -240,7 +240,6 @@ impl Model<'_> {
         }
         kept.ending = Some((state, by.map(str::to_owned), now.max(kept.asked)));
         kept.attempt = attempt.map(str::to_owned);
-        kept.drafts.clear();
         if let Some(at) = kept.expires.take() {
             self.expiring.remove(&(at, name));
         }
@@ -343,14 +342,12 @@ impl Model<'_> {
         let typed = self.dice.below(5);
         let draft = match typed {
             0 => Draft::default(),
-            _ => Draft(vec![Answer { custom_input: Some(typed.to_string()), ..choice(0).answers()[0].clone() }]),
+            _ => Draft::from(vec![Answer { custom_input: Some(typed.to_string()), ..choice(0).answers()[0].clone() }]),
         };
         let id = self.kept[&name].id.clone();
         ok(wait(self.process().person(&by).save_draft(&id, &draft)));
         let kept = self.kept.get_mut(&name).expect("it is kept");
-        if kept.ending.is_none() {
-            kept.drafts.insert(by, draft);
-        }
+        kept.drafts.insert(by, draft);
         let expected = kept.drafts.get(&other).cloned().unwrap_or_default();
         assert_eq!(ok(wait(self.process().person(&other).draft(&id))), expected, "a draft is its person's own");
     }

@@ -2,7 +2,7 @@
 
 use crate::new_attempt;
 use askuser::store::{Draft, End, Ending, Handle, Principal, QuestionId, StoreError, StoredQuestion};
-use askuser::{Answer, AskError, Asker, Closed, Delivery, Request, Status, Via};
+use askuser::{AskError, Asker, Closed, Delivery, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
@@ -92,8 +92,8 @@ pub enum Shown {
     EndedElsewhere(Ending),
     /// The person left it as it is; it still waits.
     PutAside {
-        /// What they had answered, kept as a draft.
-        answers: Vec<Answer>,
+        /// What they had done so far, which is kept.
+        draft: Draft,
         /// Why it could not be kept.
         unsaved: Option<String>,
     },
@@ -106,10 +106,10 @@ pub enum Shown {
 /// As the surface's, and where the store fails.
 pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
     match show(store, question, surface).await {
-        Err(AskError::PutAside(answers)) => {
-            let saved = store.save_draft(&question.id, &Draft(answers.clone())).await;
-            let unsaved = saved.err().filter(|_| !answers.is_empty()).map(|error| error.chain());
-            Ok(Shown::PutAside { answers, unsaved })
+        Err(AskError::PutAside(draft)) => {
+            let saved = store.save_draft(&question.id, &draft).await;
+            let unsaved = saved.err().filter(|_| !draft.is_empty()).map(|error| error.chain());
+            Ok(Shown::PutAside { draft, unsaved })
         }
         shown => shown,
     }
@@ -122,10 +122,10 @@ async fn show(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) ->
     let id = &question.id;
     let draft = store.draft(id).await.unwrap_or_default();
     let request = Request::clone(&question.request).with_deadline(question.time_left());
-    // A draft that does not fit is no draft.
-    let request = match draft == Draft::default() {
+    // A draft that does not fit is no draft. A surface that shows more of it than what is chosen reads it itself.
+    let request = match draft.is_empty() {
         true => request,
-        false => request.clone().with_known(draft.0).unwrap_or(request),
+        false => request.clone().with_known(draft.chosen()).unwrap_or(request),
     };
     let mut delivery = match race(store, id, &request, Some(surface)).await? {
         Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),

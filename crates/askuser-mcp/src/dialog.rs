@@ -5,7 +5,7 @@
 
 use crate::form::{Choices, answer, form};
 use askuser::store::{Draft, Handle, QuestionId};
-use askuser::{Answer, Asker, Asking, Outcome, Question, Request, Resolution, Via, Violations};
+use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via, Violations};
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
 };
@@ -106,7 +106,7 @@ impl Dialog {
 
 impl Asker for Dialog {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        Box::pin(async move { Ok(self.all(request).await.into()) })
+        Box::pin(async move { Ok(delivery(self.all(request).await, &self.person, &self.id)) })
     }
 }
 
@@ -147,8 +147,21 @@ pub(crate) fn said(
 pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Request, answers: &[Answer]) {
     if answers != request.known() {
         // It is asked all the same, only without what was said before.
-        let _ = person.save_draft(id, &Draft(answers.to_vec())).await;
+        let _ = person.save_draft(id, &Draft::from(answers.to_vec())).await;
     }
+}
+
+/// What was said, on its way to the store: once it is recorded there is no draft of it any more.
+pub(crate) fn delivery(said: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
+    if matches!(said.outcome().status(), Status::Unavailable { .. }) {
+        return said.into();
+    }
+    let (person, id) = (person.clone(), id.clone());
+    Delivery::new(said, move |stored| {
+        if stored.is_ok() {
+            drop(person.save_draft(&id, &Draft::default()));
+        }
+    })
 }
 
 /// What all forms together came to.

@@ -3,11 +3,11 @@
 //! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
 
 use crate::call::{Waited, now_ms};
-use crate::dialog::{INSTANT, Said, keep_draft, resolution, said};
+use crate::dialog::{INSTANT, Said, delivery, keep_draft, resolution, said};
 use crate::form::{Choices, form};
 use crate::series::session;
 use crate::server::Server;
-use askuser::store::{Put, QuestionId};
+use askuser::store::{Handle, Put, QuestionId};
 use askuser::{Answer, Asker, Asking, QuestionSet, Request, Resolution};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -103,7 +103,7 @@ impl Server {
         if matches!(last, Said::Nobody) {
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
-        let said = AlreadySaid(resolution(request, last, answers));
+        let said = AlreadySaid(resolution(request, last, answers), self.person(), put.question.id.clone());
         Next::Waited(self.wait(put, Some(&said), None, context).await)
     }
 
@@ -150,10 +150,10 @@ fn name(i: usize) -> String {
 }
 
 /// A surface where the person has spoken already.
-struct AlreadySaid(Resolution);
+struct AlreadySaid(Resolution, Handle, QuestionId);
 
 impl Asker for AlreadySaid {
     fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
-        Box::pin(std::future::ready(Ok(self.0.clone().into())))
+        Box::pin(std::future::ready(Ok(delivery(self.0.clone(), &self.1, &self.2))))
     }
 }

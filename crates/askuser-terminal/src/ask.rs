@@ -4,11 +4,12 @@ use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Environment, Presentation, Window};
+use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt, markdown};
 use askuser::prompt::{Occasion, PromptOptions};
+use askuser::store::Handle;
 use askuser::{AskError, Choice, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -40,30 +41,12 @@ pub struct Options {
     pub window: Window,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
-    /// Told when the person stops the clock of a question that somebody else keeps the time of too.
-    pub on_hold: OnHold,
+    /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
+    /// clock, and keeps what they have typed and not sent.
+    pub kept_in: Option<Handle>,
     /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
     /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
     pub ends_process: bool,
-}
-
-/// Told that the clock of a question was stopped.
-#[derive(Clone, Default)]
-pub struct OnHold(Option<Arc<Held>>);
-
-type Held = dyn Fn(&RequestKey) + Send + Sync;
-
-impl OnHold {
-    /// Calls this, on the prompt's thread.
-    pub fn new(held: impl Fn(&RequestKey) + Send + Sync + 'static) -> OnHold {
-        OnHold(Some(Arc::new(held)))
-    }
-}
-
-impl std::fmt::Debug for OnHold {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "OnHold(somebody)" } else { "OnHold(nobody)" })
-    }
 }
 
 impl Options {
@@ -91,7 +74,7 @@ impl From<Environment> for Options {
             reflows: environment.reflows,
             window: environment.window,
             occasion: Occasion::default(),
-            on_hold: OnHold::default(),
+            kept_in: None,
             ends_process: false,
         }
     }
@@ -233,14 +216,10 @@ pub(crate) fn ask_on(
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
     let context = asked.request.context();
-    let on_hold = || {
-        if let (Some(held), Some(_)) = (&options.on_hold.0, asked.request.deadline()) {
-            held(asked.request.key());
-        }
-    };
+    let (kept, prompt) = KeptQuestion::open(asked.request, options.kept_in.as_ref(), prompt);
     match asked.presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, &on_hold, store),
-        Presentation::Line => line_prompt::ask(prompt, context, options, device, &on_hold, store),
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, kept, store),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device, kept, store),
     }
 }
 

@@ -165,7 +165,8 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
     assert_eq!(output.matches("Database: ").count(), 1, "{output}");
     let (stored, shown) = (output.find("SAID stored"), output.find("Database: "));
     assert!(stored.is_some() && stored < shown, "{output}");
-    assert!(output.contains("Your answer was not stored: disk full") && !output.contains("Features: "), "{output}");
+    assert!(output.contains("Your answer was not stored: disk full") && !output.contains("✔ Features"), "{output}");
+    assert!(output.contains("Not sent: Features: TypeScript"), "it can be copied: {output}");
 }
 
 /// Asks, and is told to end while the answer is being handed over, and once more later; says so if it lives on.

@@ -5,12 +5,13 @@
 use crate::ask::{Store, surface};
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
+use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, Confirm, Role, Theme, closed_lines, not_stored_lines};
+use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
 use crate::{Options, Window, editor};
 use askuser::prompt::{Effect, InputMode};
-use askuser::{Answer, AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
@@ -30,17 +31,15 @@ pub(crate) fn ask(
     options: &Options,
     device: &mut Device,
     type_ahead: &mut Vec<Input>,
-    on_hold: &dyn Fn(),
+    kept: KeptQuestion<'_>,
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
     let session = PromptSession::over(prompt, options.theme).about(context.cloned());
-    let (theme, is_held) = (options.theme, false);
-    let cursor_row = 0;
-    let mut screen =
-        InlinePrompt { device, painter, session, options, theme, size, type_ahead, on_hold, is_held, cursor_row };
+    let (theme, cursor_row) = (options.theme, 0);
+    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept, cursor_row };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -55,9 +54,7 @@ struct InlinePrompt<'a> {
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
-    /// Told once that the person has stopped the clock.
-    on_hold: &'a dyn Fn(),
-    is_held: bool,
+    kept: KeptQuestion<'a>,
     /// The row of the frame that the cursor is in.
     cursor_row: u16,
 }
@@ -65,13 +62,12 @@ struct InlinePrompt<'a> {
 /// How the loop ended.
 enum End {
     Outcome(Outcome),
-    PutAside(Vec<Answer>),
-    Interrupted,
-    Signal(i32),
+    /// The question stays as it is.
+    Left(AskError),
     /// The terminal is gone.
     TerminalGone,
-    /// The prompt was closed from elsewhere, for a reason or because nobody waits any more.
-    Closed(Option<Closed>),
+    /// The prompt was closed from elsewhere.
+    Closed(Closed),
 }
 
 impl InlinePrompt<'_> {
@@ -88,7 +84,9 @@ impl InlinePrompt<'_> {
         loop {
             let harmless = self.session.prompt().is_esc_harmless();
             self.device.set_escape_key(if harmless { EscapeKey::AtOnce } else { EscapeKey::Held });
-            let timeout = self.session.next_wake().map(|at| at.saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            let next = self.session.next_wake().into_iter().chain(self.kept.next_look(now)).min();
+            let timeout = next.map(|at| at.saturating_duration_since(now));
             let end = match self.device.wait(timeout, &mut inputs)? {
                 DeviceEvent::Input => {
                     let mut end = None;
@@ -123,18 +121,19 @@ impl InlinePrompt<'_> {
                     self.suspend()?;
                     None
                 }
-                DeviceEvent::Terminated(SIGINT) => Some(End::Interrupted),
-                DeviceEvent::Terminated(signal) => Some(End::Signal(signal)),
+                DeviceEvent::Terminated(SIGINT) => Some(End::Left(AskError::Interrupted)),
+                DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
                 DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
-                DeviceEvent::CloseRequested => Some(End::Closed(self.device.close_reason())),
+                DeviceEvent::CloseRequested => {
+                    Some(self.device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed))
+                }
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
                 return Ok(end);
             }
-            if !self.is_held && self.session.prompt().is_held() {
-                self.is_held = true;
-                (self.on_hold)();
+            if let Some(why) = self.kept.look(self.session.prompt(), Instant::now()) {
+                self.session.warn(why);
             }
             self.take_background();
             self.repaint()?;
@@ -196,9 +195,20 @@ impl InlinePrompt<'_> {
                 None
             }
             Effect::Finish(outcome) => Some(End::Outcome(outcome)),
-            Effect::PutAside(answers) => Some(End::PutAside(answers)),
-            Effect::Interrupt => Some(End::Interrupted),
+            Effect::PutAside(draft) => self.leave(AskError::PutAside(draft)),
+            Effect::Interrupt => self.leave(AskError::Interrupted),
         })
+    }
+
+    /// Ends, unless what was typed would be lost.
+    fn leave(&mut self, left: AskError) -> Option<End> {
+        match self.kept.leave(self.session.prompt()) {
+            Ok(()) => Some(End::Left(left)),
+            Err(why) => {
+                self.session.warn(why);
+                None
+            }
+        }
     }
 
     // ---- showing ----
@@ -245,6 +255,7 @@ impl InlinePrompt<'_> {
     // ---- giving the terminal away for a while ----
 
     fn suspend(&mut self) -> io::Result<()> {
+        let _ = self.kept.save_now(self.session.prompt());
         self.leave_screen()?;
         self.device.suspend()?;
         self.reset_screen();
@@ -252,6 +263,7 @@ impl InlinePrompt<'_> {
     }
 
     fn edit(&mut self, text: &str) -> io::Result<()> {
+        let _ = self.kept.save_now(self.session.prompt());
         self.leave_screen()?;
         self.device.lend()?;
         let edited = editor::open_editor(text);
@@ -283,7 +295,7 @@ impl InlinePrompt<'_> {
         let end = match ended {
             Ok(end) => end,
             Err(error) => {
-                let _ = self.restore();
+                let _ = (self.kept.save_now(self.session.prompt()), self.restore());
                 return Err(failed(error));
             }
         };
@@ -292,42 +304,61 @@ impl InlinePrompt<'_> {
                 let resolution = outcome.through(Via::Terminal);
                 // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
                 match store(&resolution) {
-                    Ok(()) => _ = self.show_outcome(resolution.outcome()),
-                    Err(why) => self.show_end(&not_stored_lines(&why, &self.theme, self.room().0)),
+                    Ok(()) => {
+                        self.kept.sent(resolution.outcome());
+                        let _ = self.show_outcome(resolution.outcome());
+                    }
+                    Err(why) => {
+                        let why = format!("Your answer was not stored: {why}");
+                        let mut lines = failed_lines(&why, &self.theme, self.room().0);
+                        lines.extend(self.unsent_lines());
+                        self.show_end(&lines);
+                    }
                 }
                 let _ = self.restore();
                 Ok(resolution)
             }
             // The program that has opened it says so.
-            End::PutAside(answers) => {
-                self.show_end(&[]);
+            End::Left(error) => {
+                self.show_left();
                 let _ = self.restore();
-                Err(AskError::PutAside(answers))
+                Err(error)
             }
-            End::Interrupted => {
-                self.show_end(&[]);
-                self.restore().map_err(failed)?;
-                Err(AskError::Interrupted)
+            End::TerminalGone => {
+                let _ = self.kept.save_now(self.session.prompt());
+                Ok(terminal_gone(self.session.prompt(), Via::Terminal))
             }
-            End::Signal(signal) => {
-                self.show_end(&[]);
-                let _ = self.restore();
-                Err(AskError::Signal(signal))
-            }
-            End::TerminalGone => Ok(terminal_gone(self.session.prompt(), Via::Terminal)),
             End::Closed(why) => {
-                let lines = match &why {
-                    Some(why) if self.options.confirm != Confirm::None => closed_lines(why, &self.theme, self.room().0),
-                    _ => Vec::new(),
+                let mut lines = match self.options.confirm {
+                    Confirm::None => Vec::new(),
+                    _ => closed_lines(&why, &self.theme, self.room().0),
                 };
+                lines.extend(self.unsent_lines());
                 self.show_end(&lines);
                 self.restore().map_err(failed)?;
                 match why {
-                    Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                    Closed::AnsweredElsewhere(resolution) => Ok(resolution),
                     _ => Err(AskError::Withdrawn),
                 }
             }
         }
+    }
+
+    /// The question waits on, with what was typed here; where that cannot be saved it stays here, to be copied.
+    fn show_left(&mut self) {
+        let mut lines = Vec::new();
+        if let Err(why) = self.kept.save_now(self.session.prompt()) {
+            lines = failed_lines(&why, &self.theme, self.room().0);
+            lines.extend(self.unsent_lines());
+        }
+        self.show_end(&lines);
+    }
+
+    /// What was typed here and is not what the question ended with.
+    fn unsent_lines(&mut self) -> Vec<Line<'static>> {
+        let columns = self.room().0;
+        let unsent = self.kept.end(self.session.prompt());
+        unsent.map(|draft| unsent_lines(draft, &self.theme, columns)).unwrap_or_default()
     }
 
     fn show_outcome(&mut self, outcome: &Outcome) -> io::Result<()> {

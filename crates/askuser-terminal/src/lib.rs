@@ -34,13 +34,14 @@ mod fixtures;
 #[cfg(all(test, unix))]
 mod in_a_terminal;
 mod inline_prompt;
+mod kept_question;
 mod line_prompt;
 pub mod markdown;
 mod paint;
 mod session;
 mod view;
 
-pub use ask::{OnHold, Options, Store, ask, ask_request, ask_without_markdown, has_terminal, needs_markdown};
+pub use ask::{Options, Store, ask, ask_request, ask_without_markdown, has_terminal, needs_markdown};
 pub use asker::TerminalAsker;
 pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};

@@ -9,6 +9,7 @@
 //!
 //! [`Asker::close`] is how a question ends without an answer of the surface that shows it: withdrawn, or answered elsewhere.
 
+use crate::draft::Draft;
 use crate::outcome::{Answer, Status};
 use crate::report;
 use crate::request::{Request, RequestKey};
@@ -202,10 +203,10 @@ pub enum AskError {
     /// Whoever asked has withdrawn the question.
     #[error("withdrawn")]
     Withdrawn,
-    /// The person opened a question that is kept elsewhere and put it aside. It waits on; these answers are to be filled in when
-    /// it is opened again.
+    /// The person opened a question that is kept elsewhere and put it aside. It waits on; the draft is to be filled in when it is
+    /// opened again.
     #[error("put aside")]
-    PutAside(Vec<Answer>),
+    PutAside(Draft),
     /// The process was told to end. Nobody has said no: the question stays open.
     #[error("ended by signal {0}")]
     Signal(i32),

@@ -28,6 +28,7 @@
 
 mod alike;
 mod asker;
+mod draft;
 pub mod exact;
 mod inbox;
 pub mod input;

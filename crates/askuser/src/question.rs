@@ -338,10 +338,6 @@ impl Question {
         let answer = self.answer(picks, custom_input, None)?;
         let other = answer.custom_input.is_some().then_some(self.options.len());
         let chosen: Vec<usize> = (0..self.options.len()).filter(|row| picks.contains(row)).chain(other).collect();
-        let note_on = |&(row, text): &(usize, &str)| Note {
-            option: self.options.get(row).map(|option| option.label.raw.clone()),
-            text: text.to_owned(),
-        };
         Some(match notes {
             [] => answer,
             [(row, text)] if chosen == [*row] => Answer { note: Some((*text).to_owned()), ..answer },
@@ -349,9 +345,26 @@ impl Question {
                 let name = |row: usize| self.options.get(row).map_or("Other", Choice::name);
                 let lines: Vec<String> = notes.iter().map(|(row, text)| format!("{}: {text}", name(*row))).collect();
                 let note = Some(sanitize::typed(&lines.join("\n")));
-                Answer { note, notes: notes.iter().map(note_on).collect(), ..answer }
+                Answer { note, notes: self.notes_on(notes), ..answer }
             }
         })
+    }
+
+    /// Notes beside no choice, which is no answer yet.
+    pub(crate) fn without_choice(&self, notes: &[(usize, &str)]) -> Answer {
+        Answer {
+            question: self.question.raw.clone(),
+            header: self.header.raw.clone(),
+            selected_options: Vec::new(),
+            custom_input: None,
+            note: None,
+            notes: self.notes_on(notes),
+        }
+    }
+
+    fn notes_on(&self, notes: &[(usize, &str)]) -> Vec<Note> {
+        let label = |row: usize| self.options.get(row).map(|option| option.label.raw.clone());
+        notes.iter().map(|&(row, text)| Note { option: label(row), text: text.to_owned() }).collect()
     }
 
     /// The row that a note is on; `None` where there is no such option.

@@ -1,6 +1,7 @@
 //! A question and each of its outcomes: what the model reads next.
 
 use crate::support::*;
+use askuser::store::Draft;
 use askuser::{AskError, Outcome};
 use askuser_agent::{Agent, FailureKind, Message, ModelEvent, PermissionMode, Permissions, Transcript, tools};
 use serde_json::json;
@@ -113,7 +114,7 @@ async fn a_signal_breaks_the_turn_off_and_the_question_is_asked_again() {
 #[tokio::test]
 async fn a_question_that_is_put_aside_is_not_settled_and_is_asked_again() {
     let (model, requests) = watched(calling([json!([ask("Which database?")])]));
-    let person = Person::new([fails(|| AskError::PutAside(Vec::new())), pick("SQLite")]);
+    let person = Person::new([fails(|| AskError::PutAside(Draft::default())), pick("SQLite")]);
     let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person.clone());
     assert_eq!(short(&collect(agent.run("go")).await).last().unwrap(), "broke NobodyThere");
     assert_eq!(agent.transcript().pending().len(), 1);

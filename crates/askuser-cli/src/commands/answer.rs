@@ -5,7 +5,7 @@ use crate::failure::{self, Failure, exit};
 use crate::result::write;
 use crate::source;
 use crate::store::{
-    self, attempt, done, ended_elsewhere, failed, holding, only_a_person, open_existing, question, runtime, words,
+    self, attempt, done, ended_elsewhere, failed, only_a_person, open_existing, question, runtime, words,
 };
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
@@ -113,25 +113,25 @@ pub(crate) fn at_the_prompt(
     settings: &Settings,
     occasion: Occasion,
 ) -> Result<u8, Failure> {
+    failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
     options.occasion = occasion;
     if occasion == Occasion::Unbidden {
         options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
-    // A key stops the clock; what is left of it is shown.
-    options.on_hold = holding(store);
+    options.kept_in = Some(store.clone());
     let terminal = TerminalAsker::new(options);
     let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
     match shown {
         Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
         Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
-        Ok(Shown::EndedElsewhere(ending)) => Err(ended_elsewhere(question, &ending)),
+        Ok(Shown::EndedElsewhere(ending)) => Err(with_unsent(ended_elsewhere(question, &ending), store, question)),
         Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
-            Err(Failure::new(format!("{} still waits, but what you have answered so far is lost: {why}", question.id)))
+            Err(Failure::new(format!("{} still waits, but what you typed is not saved: {why}", question.id)))
         }
-        Ok(Shown::PutAside { answers, .. }) => {
-            let kept = if answers.is_empty() { "" } else { ", with what you have answered so far" };
+        Ok(Shown::PutAside { draft, .. }) => {
+            let kept = if draft.is_empty() { "" } else { ", with what you have answered so far" };
             failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
             Ok(exit::DETACHED)
         }
@@ -143,5 +143,17 @@ pub(crate) fn at_the_prompt(
             Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
         }
         Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+    }
+}
+
+/// What this person has typed and not sent is kept with a question that has ended. At a prompt it has just been shown.
+fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
+    let unsent = pollster::block_on(store.draft(&question.id)).unwrap_or_default().words();
+    match (&unsent[..], question.ending.is_some()) {
+        ([], _) => failure,
+        (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),
+        (_, true) => {
+            Failure { message: format!("{}\nnot sent: {}", failure.message, unsent.join("\nnot sent: ")), ..failure }
+        }
     }
 }

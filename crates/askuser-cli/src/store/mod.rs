@@ -10,7 +10,6 @@ use crate::surfaces::Surfaces;
 use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin, Via};
 use askuser_inbox::{InboxAsker, Location};
-use askuser_terminal::OnHold;
 use clap::ArgMatches;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -124,13 +123,6 @@ pub(crate) fn beside(
 /// The store, as the person at this terminal uses it.
 pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
     Handle::new(store.clone(), Principal::person(person(), Via::Terminal))
-}
-
-/// A person who stops the clock at a prompt stops it in the store too. Where that fails it times out all the same, and the
-/// prompt says so.
-pub(crate) fn holding(person: &Handle) -> OnHold {
-    let person = person.clone();
-    OnHold::new(move |key| drop(person.hold(key)))
 }
 
 /// Who sits here, as far as the system knows.

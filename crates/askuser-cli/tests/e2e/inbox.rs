@@ -64,7 +64,7 @@ pub(crate) fn id(question: &Value) -> &str {
     question["id"].as_str().unwrap()
 }
 
-fn detached(stage: &Stage, name: &str, args: &[&str]) -> String {
+pub(crate) fn detached(stage: &Stage, name: &str, args: &[&str]) -> String {
     let file = example(name);
     let ended = run(stage, &[&["ask", &file, "--via", "inbox", "--popup", "none", "--detach"], args].concat());
     assert_eq!(ended.code, Some(75), "{}", ended.stderr);

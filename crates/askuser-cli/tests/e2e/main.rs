@@ -11,6 +11,7 @@ mod agreed;
 mod answering;
 mod colours;
 mod commands;
+mod drafts;
 mod editor;
 mod ending;
 mod hook;

@@ -183,25 +183,24 @@ impl Data {
         if self.errs(Fault::DraftIsEverybodys) { String::new() } else { by.name().unwrap_or_default().to_owned() }
     }
 
-    pub(super) fn save_draft(&mut self, by: &Principal, id: &QuestionId, draft: Draft) -> Result<(), StoreError> {
+    pub(super) fn save_draft(&mut self, by: &Principal, which: &Which, draft: Draft) -> Result<(), StoreError> {
         let bytes = serde_json::to_string(&draft).map_or(usize::MAX, |text| text.len());
-        let n = self.find(&id.into())?;
+        let n = self.find(which)?;
         self.check(by, Act::Consider(&self.kept[n].question.request))?;
         if bytes > MAX_DRAFT {
             let why = format!("it has {bytes} bytes, at most {MAX_DRAFT} are kept");
             return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
         }
-        let (person, keeps) = (self.drafter(by), self.errs(Fault::DraftOutlivesItsQuestion));
-        let kept = &mut self.kept[n];
-        match draft == Draft::default() || (kept.question.ending.is_some() && !keeps) {
-            true => kept.drafts.remove(&person),
-            false => kept.drafts.insert(person, draft),
+        let (person, drafts) = (self.drafter(by), &mut self.kept[n].drafts);
+        match draft.is_empty() {
+            true => drafts.remove(&person),
+            false => drafts.insert(person, draft),
         };
         Ok(())
     }
 
-    pub(super) fn draft(&self, by: &Principal, id: &QuestionId) -> Result<Draft, StoreError> {
-        let kept = &self.kept[self.find(&id.into())?];
+    pub(super) fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
+        let kept = &self.kept[self.find(which)?];
         self.check(by, Act::Consider(&kept.question.request))?;
         Ok(kept.drafts.get(&self.drafter(by)).cloned().unwrap_or_default())
     }

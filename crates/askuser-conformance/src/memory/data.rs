@@ -123,14 +123,14 @@ impl Data {
     /// The question ends so.
     pub(super) fn finish(&mut self, n: usize, ending: Ending, attempt: Option<Attempt>) {
         let (state, at_ms) = (ending.state(), ending.at_ms().unwrap_or_default());
-        let keeps_drafts = self.errs(Fault::DraftOutlivesItsQuestion);
+        let forgets_drafts = self.errs(Fault::DraftIsGoneWithItsQuestion);
         let kept = &mut self.kept[n];
         if let Some(due) = kept.question.expires_ms.take() {
             self.expiring.remove(&(due, n));
         }
         kept.question.ending = Some(ending);
         kept.attempt = attempt;
-        if !keeps_drafts {
+        if forgets_drafts {
             kept.drafts.clear();
         }
         self.event(n, state, at_ms);

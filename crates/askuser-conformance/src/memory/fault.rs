@@ -38,7 +38,7 @@ pub enum Fault {
     DeadlineIsNotTold,
     HeldClockRunsOn,
     DraftIsEverybodys,
-    DraftOutlivesItsQuestion,
+    DraftIsGoneWithItsQuestion,
     AudienceIsIgnored,
     /// A place in a list is counted from its beginning.
     CursorIsAnOffset,
@@ -76,7 +76,7 @@ impl Fault {
         Fault::DeadlineIsNotTold,
         Fault::HeldClockRunsOn,
         Fault::DraftIsEverybodys,
-        Fault::DraftOutlivesItsQuestion,
+        Fault::DraftIsGoneWithItsQuestion,
         Fault::AudienceIsIgnored,
         Fault::CursorIsAnOffset,
         Fault::JsonIsSearched,

@@ -258,14 +258,14 @@ impl Store for MemoryStore {
         self.call(move |data| data.hold(&by, &which))
     }
 
-    fn save_draft(&self, by: &Principal, id: &QuestionId, draft: &Draft) -> Call<()> {
-        let (by, id, draft) = (by.clone(), id.clone(), draft.clone());
-        self.call(move |data| data.save_draft(&by, &id, draft))
+    fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()> {
+        let (by, which, draft) = (by.clone(), which.clone(), draft.clone());
+        self.call(move |data| data.save_draft(&by, &which, draft))
     }
 
-    fn draft(&self, by: &Principal, id: &QuestionId) -> Call<Draft> {
-        let (by, id) = (by.clone(), id.clone());
-        self.call(move |data| data.draft(&by, &id))
+    fn draft(&self, by: &Principal, which: &Which) -> Call<Draft> {
+        let (by, which) = (by.clone(), which.clone());
+        self.call(move |data| data.draft(&by, &which))
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {

@@ -2,7 +2,7 @@
 
 use super::database::{Database, end_row, find, find_known};
 use super::fault::unwritable;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, QuestionId, State, StoreError, Which};
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
 use rusqlite::{OptionalExtension, params};
 
 impl Database {
@@ -42,19 +42,19 @@ impl Database {
         })
     }
 
-    pub(super) fn save_draft(&mut self, by: &Principal, id: &QuestionId, draft: &Draft) -> Result<(), StoreError> {
+    pub(super) fn save_draft(&mut self, by: &Principal, which: &Which, draft: &Draft) -> Result<(), StoreError> {
         let text = serde_json::to_string(draft).map_err(unwritable)?;
         if text.len() > MAX_DRAFT {
             let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
             return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
         }
         self.write_unsynced(|tx, requests| {
-            let row = find_known(tx, requests, &id.into())?;
+            let row = find_known(tx, requests, which)?;
             by.check(Act::Consider(&row.request))?;
             let person = by.name().unwrap_or_default();
             tx.execute("DELETE FROM person_draft WHERE question = ?1 AND person = ?2", params![row.n, person])?;
             tx.execute("DELETE FROM draft WHERE question = ?1", [row.n])?;
-            if row.state == State::Pending && *draft != Draft::default() {
+            if !draft.is_empty() {
                 let insert = "INSERT INTO person_draft (question, person, answers) VALUES (?1, ?2, ?3)";
                 tx.execute(insert, params![row.n, person, text])?;
             }
@@ -62,14 +62,10 @@ impl Database {
         })
     }
 
-    pub(super) fn draft(&mut self, by: &Principal, id: &QuestionId) -> Result<Draft, StoreError> {
+    pub(super) fn draft(&mut self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
         self.read(|tx, requests| {
-            let row = find_known(tx, requests, &id.into())?;
+            let row = find_known(tx, requests, which)?;
             by.check(Act::Consider(&row.request))?;
-            // A program of version 1 that ends a question leaves its drafts.
-            if row.state != State::Pending {
-                return Ok(Draft::default());
-            }
             // Drafts of version 1 are of no particular person.
             let text = tx
                 .prepare_cached(

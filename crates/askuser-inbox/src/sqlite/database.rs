@@ -335,8 +335,6 @@ pub(super) fn end_row(tx: &Transaction<'_>, n: i64, ending: &Ending, attempt: Op
         ])?;
     if changed == 1 {
         event(tx, n, ending.state(), ending.at_ms().unwrap_or_default())?;
-        tx.prepare_cached("DELETE FROM person_draft WHERE question = ?1")?.execute([n])?;
-        tx.prepare_cached("DELETE FROM draft WHERE question = ?1")?.execute([n])?;
     }
     Ok(changed == 1)
 }

@@ -142,8 +142,8 @@ impl Store for SqliteStore {
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         delivered(id: &QuestionId) -> ();
         hold(which: &Which) -> ();
-        save_draft(id: &QuestionId, draft: &Draft) -> ();
-        draft(id: &QuestionId) -> Draft;
+        save_draft(which: &Which, draft: &Draft) -> ();
+        draft(which: &Which) -> Draft;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         is_list_shown() -> bool;

@@ -305,10 +305,10 @@ fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
     let shown = |says: fn() -> Result<askuser::Delivery, AskError>| {
         wait(answer_at(&ada, &get(&store, &id), &Says(says))).unwrap()
     };
-    let aside = shown(|| Err(AskError::PutAside(choice(1).answers().to_vec())));
-    assert!(matches!(&aside, Shown::PutAside { answers, unsaved: None } if answers.len() == 1), "{aside:?}");
+    let aside = shown(|| Err(AskError::PutAside(choice(1).answers().to_vec().into())));
+    assert!(matches!(&aside, Shown::PutAside { draft, unsaved: None } if draft.answers.len() == 1), "{aside:?}");
     assert_eq!(get(&store, &id).state(), State::Pending);
-    assert_eq!(wait(ada.draft(&id)).unwrap().0[0].selected_options, ["B"]);
+    assert_eq!(wait(ada.draft(&id)).unwrap().chosen()[0].selected_options, ["B"]);
     let cancelled = shown(|| Ok(Outcome::cancelled().through(Via::Terminal).into()));
     assert!(matches!(cancelled, Shown::Answered(_)), "{cancelled:?}");
     assert_eq!(get(&store, &id).state(), State::Cancelled);
@@ -365,11 +365,11 @@ fn what_was_put_aside_is_filled_in_at_the_next_surface() {
     struct PutsAside;
     impl Asker for PutsAside {
         fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
-            Box::pin(std::future::ready(Err(AskError::PutAside(choice(1).answers().to_vec()))))
+            Box::pin(std::future::ready(Err(AskError::PutAside(choice(1).answers().to_vec().into()))))
         }
     }
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &PutsAside));
-    let aside = Shown::PutAside { answers: choice(1).answers().to_vec(), unsaved: None };
+    let aside = Shown::PutAside { draft: choice(1).answers().to_vec().into(), unsaved: None };
     assert_eq!(shown.unwrap(), aside);
     assert_eq!(get(&store, &id).state(), State::Pending);
     struct Expects;

@@ -154,9 +154,12 @@ async fn several_questions_are_as_many_dialogs() {
         second["params"]["requestedSchema"]["properties"]["answer"]["items"]["enum"],
         json!(["Search", "Export"])
     );
+    let question = desk.pending(1).await.remove(0);
+    desk.draft(&question.id).await;
     reply(&mut client, &second, json!({"action": "accept", "content": {"answer": ["Search", "Export"]}})).await;
     let result = client.result(1).await;
     assert!(text(&result).contains("SQLite") && text(&result).contains("Search, Export"), "{result}");
+    desk.no_draft(&question.id).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A client that speaks the protocol by hand, so that tests see what goes over the wire.
 
-use askuser::store::{Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{Draft, Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Inbox, Origin, Via, reply};
 use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
 use askuser_mcp::{Options, Server, serve};
@@ -76,16 +76,25 @@ impl Desk {
 
     /// Waits until something that was said is kept for the inbox.
     pub(crate) async fn draft(&self, id: &QuestionId) -> Value {
+        self.draft_that(id, |draft| !draft.is_empty()).await
+    }
+
+    /// Waits until nothing is kept any more that was said and not sent.
+    pub(crate) async fn no_draft(&self, id: &QuestionId) {
+        self.draft_that(id, Draft::is_empty).await;
+    }
+
+    async fn draft_that(&self, id: &QuestionId, is_it: impl Fn(&Draft) -> bool) -> Value {
         let looking = async {
             loop {
                 let draft = self.person().draft(id).await.unwrap();
-                if !draft.0.is_empty() {
+                if is_it(&draft) {
                     return json!(draft);
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.expect("a draft")
+        tokio::time::timeout(PATIENCE, looking).await.expect("such a draft")
     }
 
     /// Waits until the answer has reached the asker.

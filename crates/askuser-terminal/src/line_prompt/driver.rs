@@ -7,8 +7,9 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::environment::encode;
 use crate::inline_prompt::terminal_gone;
+use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, not_stored_lines, rows_of_context};
+use crate::view::{Signs, Theme, closed_lines, closing_lines, failed_lines, rows_of_context, unsent_lines};
 use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
@@ -22,7 +23,7 @@ pub(crate) fn ask(
     context: Option<&Context>,
     options: &Options,
     device: &mut Device,
-    on_hold: &dyn Fn(),
+    mut kept: KeptQuestion<'_>,
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
@@ -36,26 +37,45 @@ pub(crate) fn ask(
         device.write(&painter.take()).map_err(&failed)?;
         line_prompt.prompt.show_context();
     }
-    let end = run(device, &mut line_prompt, options.theme.charset, on_hold).map_err(&failed)?;
+    let end = run(device, &mut line_prompt, options.theme.charset, &mut kept);
+    let prompt = &line_prompt.prompt;
+    let unsent = |kept: &mut KeptQuestion<'_>| {
+        kept.end(prompt).map(|draft| unsent_lines(draft, &options.theme, columns)).unwrap_or_default()
+    };
     let (lines, result) = match end {
-        End::Failed(error) => return Err(error),
-        End::TerminalGone => return Ok(terminal_gone(&line_prompt.prompt, Via::Line)),
-        End::Outcome(outcome) => {
+        Err(error) => {
+            let _ = kept.save_now(prompt);
+            return Err(failed(error));
+        }
+        Ok(End::Left(error)) => {
+            let lines = kept.save_now(prompt).err().map(|why| failed_lines(&why, &options.theme, columns));
+            let lines = lines.map(|lines| [lines, unsent(&mut kept)].concat());
+            (lines.unwrap_or_default(), Err(error))
+        }
+        Ok(End::TerminalGone) => {
+            let _ = kept.save_now(prompt);
+            return Ok(terminal_gone(prompt, Via::Line));
+        }
+        Ok(End::Outcome(outcome)) => {
             let resolution = outcome.through(Via::Line);
-            let (set, outcome) = (line_prompt.prompt.set(), resolution.outcome());
             let lines = match store(&resolution) {
-                Ok(()) => closing_lines(set, outcome, options.confirm, &options.theme, columns),
-                Err(why) => not_stored_lines(&why, &options.theme, columns),
+                Ok(()) => {
+                    kept.sent(resolution.outcome());
+                    closing_lines(prompt.set(), resolution.outcome(), options.confirm, &options.theme, columns)
+                }
+                Err(why) => {
+                    let why = format!("Your answer was not stored: {why}");
+                    [failed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat()
+                }
             };
             (lines, Ok(resolution))
         }
-        End::Closed(why) => {
-            let lines = why.as_ref().map(|why| closed_lines(why, &options.theme, columns)).unwrap_or_default();
+        Ok(End::Closed(why)) => {
             let result = match why {
-                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
+                Closed::AnsweredElsewhere(ref resolution) => Ok(resolution.clone()),
                 _ => Err(AskError::Withdrawn),
             };
-            (lines, result)
+            ([closed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat(), result)
         }
     };
     // What came of asking stands, even if the terminal goes before it can be shown.
@@ -67,23 +87,32 @@ pub(crate) fn ask(
 /// How the conversation of lines ended.
 enum End {
     Outcome(Outcome),
-    Failed(AskError),
+    /// The question stays as it is.
+    Left(AskError),
     TerminalGone,
-    /// It was closed from elsewhere, for a reason or because nobody waits any more.
-    Closed(Option<Closed>),
+    /// It was closed from elsewhere.
+    Closed(Closed),
 }
 
-fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_hold: &dyn Fn()) -> io::Result<End> {
-    let (started, mut is_held) = (Instant::now(), false);
+fn run(
+    device: &mut Device,
+    line_prompt: &mut LinePrompt,
+    charset: Charset,
+    kept: &mut KeptQuestion<'_>,
+) -> io::Result<End> {
+    let started = Instant::now();
     let (mut inputs, mut line) = (Vec::new(), String::new());
     device.write(&encode(&intro(line_prompt), charset))?;
     loop {
-        if !is_held && line_prompt.prompt.is_held() {
-            is_held = true;
-            on_hold();
+        let (now, mut effects) = (Instant::now(), Vec::new());
+        if let Some(why) = kept.look(&line_prompt.prompt, now) {
+            line_prompt.prompt.warn(why);
+            device.write(b"\r\n")?;
+            device.write(&encode(&line_prompt.text(), charset))?;
         }
-        let timeout = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
-        let mut effects = Vec::new();
+        let deadline = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
+        let next_look = kept.next_look(now).map(|at| at.saturating_duration_since(now));
+        let timeout = deadline.into_iter().chain(next_look).min();
         match device.wait(timeout, &mut inputs)? {
             DeviceEvent::Input => {
                 for input in inputs.drain(..) {
@@ -100,10 +129,11 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
             }
             DeviceEvent::TimedOut => {
                 let effect = line_prompt.tick(started.elapsed());
-                if effect != Effect::Continue {
-                    // End the line that the person may have begun.
-                    device.write(b"\r\n")?;
+                if effect == Effect::Continue {
+                    continue;
                 }
+                // End the line that the person may have begun.
+                device.write(b"\r\n")?;
                 effects.push(effect);
             }
             DeviceEvent::Resized => {
@@ -124,11 +154,11 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
             DeviceEvent::Terminated(signal) => {
                 // The signal is reported even if the terminal cannot be written to.
                 let _ = device.write(b"\r\n");
-                return Ok(End::Failed(AskError::Signal(signal)));
+                return Ok(End::Left(AskError::Signal(signal)));
             }
             DeviceEvent::CloseRequested => {
                 device.write(b"\r\n")?;
-                return Ok(End::Closed(device.close_reason()));
+                return Ok(device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed));
             }
             // Nobody has said no.
             DeviceEvent::Closed => return Ok(End::TerminalGone),
@@ -139,18 +169,23 @@ fn run(device: &mut Device, line_prompt: &mut LinePrompt, charset: Charset, on_h
             }
         }
         for effect in effects {
-            match effect {
+            let left = match effect {
                 Effect::Finish(outcome) => return Ok(End::Outcome(outcome)),
-                Effect::PutAside(answers) => return Ok(End::Failed(AskError::PutAside(answers))),
-                Effect::Interrupt => return Ok(End::Failed(AskError::Interrupted)),
-                Effect::Continue | Effect::Edit(_) => {
-                    device.write(&encode(&line_prompt.text(), charset))?;
-                    if line_prompt.needs_no_reply() {
-                        let effect = line_prompt.submit_line("", started.elapsed());
-                        debug_assert_eq!(effect, Effect::Continue);
-                        device.write(&encode(&line_prompt.text(), charset))?;
-                    }
+                Effect::PutAside(draft) => Some(AskError::PutAside(draft)),
+                Effect::Interrupt => Some(AskError::Interrupted),
+                Effect::Continue | Effect::Edit(_) => None,
+            };
+            if let Some(left) = left {
+                match kept.leave(&line_prompt.prompt) {
+                    Ok(()) => return Ok(End::Left(left)),
+                    Err(why) => line_prompt.prompt.warn(why),
                 }
+            }
+            device.write(&encode(&line_prompt.text(), charset))?;
+            if line_prompt.needs_no_reply() {
+                let effect = line_prompt.submit_line("", started.elapsed());
+                debug_assert_eq!(effect, Effect::Continue);
+                device.write(&encode(&line_prompt.text(), charset))?;
             }
         }
     }

@@ -4,6 +4,7 @@ use super::barred::{bar, bar_at};
 use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
 use super::wrap::{Start, width, wrap_exactly, wrap_styled};
+use askuser::store::Draft;
 use askuser::{Answer, Closed, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
@@ -99,10 +100,17 @@ pub(crate) fn closed_lines(why: &Closed, theme: &Theme, columns: u16) -> Vec<Lin
     sentence(sign, role, &sanitize::line(&why.words()), theme, usize::from(columns))
 }
 
-/// What stays of a prompt whose answer could not be stored.
-pub(crate) fn not_stored_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
-    let words = format!("Your answer was not stored: {}", sanitize::line(why));
-    sentence(theme.signs.warning, Role::Warning, &words, theme, usize::from(columns))
+/// What stays of a prompt whose answer could not be stored, or what was typed there not be saved: why.
+pub(crate) fn failed_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    sentence(theme.signs.warning, Role::Warning, &sanitize::line(why), theme, usize::from(columns))
+}
+
+/// What was typed at a prompt and not sent, to be copied.
+pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let lines = |words: String| {
+        sentence(theme.signs.bullet, Role::Muted, &format!("Not sent: {words}"), theme, usize::from(columns))
+    };
+    draft.words().into_iter().flat_map(lines).collect()
 }
 
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {

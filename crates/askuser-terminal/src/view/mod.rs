@@ -13,7 +13,7 @@ mod widget;
 mod wrap;
 
 pub use closing::{Confirm, closing_lines};
-pub(crate) use closing::{closed_lines, not_stored_lines};
+pub(crate) use closing::{closed_lines, failed_lines, unsent_lines};
 use context::read_context;
 pub(crate) use context::rows_of_context;
 pub use context::{context_lines, diff_role};

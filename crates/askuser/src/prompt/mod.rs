@@ -17,8 +17,9 @@ pub use state::{
     Window, Wording,
 };
 
+use crate::draft::Draft;
 use crate::key::Key;
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::Outcome;
 
 /// What happens at a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +45,9 @@ pub enum Effect {
     Edit(String),
     /// Close the prompt: there is an outcome.
     Finish(Outcome),
-    /// Close the prompt: the person put the question aside. It waits on, and these answers are to be filled in when it is
-    /// opened again.
-    PutAside(Vec<Answer>),
+    /// Close the prompt: the person put the question aside. It waits on, and the draft is to be filled in when it is opened
+    /// again.
+    PutAside(Draft),
     /// Close the prompt: the person interrupted the turn.
     Interrupt,
 }

@@ -1,6 +1,7 @@
 //! What a prompt remembers, and how a view reads it.
 
 use super::keymap::{Action, Binding, KeyContext, TABLE};
+use crate::draft::{Draft, Unsent};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
@@ -208,7 +209,9 @@ pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
     pub(super) purpose: Purpose,
+    /// What was filled in for the person, and what they had done another time.
     pub(super) known: Vec<Answer>,
+    pub(super) resumed: Vec<Answer>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
     pub(super) page: Page,
@@ -273,6 +276,7 @@ impl Prompt {
             origin: None,
             purpose: Purpose::Question,
             known: Vec::new(),
+            resumed: Vec::new(),
             options,
             drafts,
             page: Page::Question(0),
@@ -348,10 +352,34 @@ impl Prompt {
         self
     }
 
-    /// Whether the answer to question `i` is one that was filled in, and not the person's own; not where there is no such
+    /// Goes on from what the person had done another time. What does not fit the questions is left out.
+    pub fn resuming(mut self, draft: &Draft) -> Prompt {
+        if draft.is_empty() {
+            return self;
+        }
+        for (question, entry) in self.set.questions().iter().zip(&mut self.drafts) {
+            let is_its = |unsent: &&Unsent| unsent.answer.question == question.text_verbatim();
+            if let Some(unsent) = draft.answers.iter().find(is_its) {
+                entry.resume(question, unsent);
+            }
+        }
+        for (key, field, typed) in [('c', &mut self.discuss, &draft.discuss), ('d', &mut self.decline, &draft.decline)]
+        {
+            if let Some(typed) = typed {
+                let _ = field.set(typed);
+                let text = format!("What you had typed at {key} is still there");
+                self.notice = Some(Notice { text, kind: NoticeKind::Advice, flash_until: Duration::ZERO });
+            }
+        }
+        self.page = self.next_page(0);
+        self.resumed = self.answers();
+        self
+    }
+
+    /// Whether the answer to question `i` is one that was filled in, or left from another time; not where there is no such
     /// question.
     pub fn is_prefilled(&self, i: usize) -> bool {
-        self.answer(i).is_some_and(|answer| self.known.contains(&answer))
+        self.answer(i).is_some_and(|answer| self.known.contains(&answer) || self.resumed.contains(&answer))
     }
 
     /// Who asks, safe to show.
@@ -435,17 +463,19 @@ impl Prompt {
     /// The answers the person gave so far. What was filled in for them is not theirs until they submit it; in a prompt that
     /// they opened it is what they had put aside.
     pub fn so_far(&self) -> Vec<Answer> {
-        let is_theirs = |i: &usize| self.occasion != Occasion::Asked || !self.is_prefilled(*i);
-        (0..self.drafts.len()).filter(is_theirs).filter_map(|i| self.answer(i)).collect()
+        let is_theirs = |answer: &Answer| self.occasion != Occasion::Asked || !self.known.contains(answer);
+        self.answers().into_iter().filter(is_theirs).collect()
     }
 
-    /// Everything to go on from another time: what was filled in, and what was typed and not chosen.
-    pub(super) fn put_aside(&self) -> Vec<Answer> {
-        let drafts = self.set.questions().iter().zip(&self.drafts);
-        let typed = |question: &Question, draft: &AnswerDraft| {
-            question.answer_with_notes(&[], Some(draft.other.as_str().to_owned()), &draft.written_notes())
-        };
-        drafts.filter_map(|(question, draft)| draft.answer(question).or_else(|| typed(question, draft))).collect()
+    /// Everything to go on from another time ([`Prompt::resuming`]): what is chosen, and every text.
+    pub fn unsent(&self) -> Draft {
+        let entries = self.set.questions().iter().zip(&self.drafts);
+        let written = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
+        Draft {
+            answers: entries.filter_map(|(question, entry)| entry.unsent(question)).collect(),
+            discuss: written(&self.discuss),
+            decline: written(&self.decline),
+        }
     }
 
     /// The text being typed.
@@ -693,6 +723,35 @@ impl AnswerDraft {
             self.notes[row] = Text::new(self.other.limit().max(note.chars().count()));
             let _ = self.notes[row].set(note);
         }
+    }
+
+    fn resume(&mut self, question: &Question, unsent: &Unsent) {
+        let Unsent { mut answer, mut typed } = unsent.clone();
+        // A draft may be written by any program: of the options there are, and of one choice no more than one.
+        let is_option = |label: &String| question.options().iter().any(|option| option.label_verbatim() == label);
+        answer.selected_options.retain(is_option);
+        if !question.is_multi_select() {
+            answer.selected_options.truncate(1);
+            if !answer.selected_options.is_empty() {
+                typed = answer.custom_input.take().or(typed);
+            }
+        }
+        *self = AnswerDraft::new(question, self.other.limit());
+        self.fill(question, &answer);
+        if let (Some(typed), false) = (typed, self.other_picked) {
+            let _ = self.other.set(&typed);
+            if !self.is_touched() {
+                self.focus = self.other_row();
+            }
+        }
+    }
+
+    fn unsent(&self, question: &Question) -> Option<Unsent> {
+        let (notes, is_chosen) = (self.written_notes(), self.is_picked(self.other_row()));
+        let typed = (!is_chosen && !self.other.is_blank()).then(|| self.other.as_str().to_owned());
+        let has_text = typed.is_some() || !notes.is_empty();
+        let answer = self.answer(question).or_else(|| has_text.then(|| question.without_choice(&notes)))?;
+        Some(Unsent { answer, typed })
     }
 
     /// The row under the cursor: an option, or Other after the last of them.

@@ -5,6 +5,7 @@ mod reading;
 mod scrolling;
 
 use super::*;
+use crate::draft::Unsent;
 use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};
 use crate::question::QuestionSet;
@@ -139,7 +140,11 @@ impl Played {
         let (place, answers) = match &self.effect {
             Effect::Interrupt => return "interrupted".into(),
             Effect::Finish(outcome) => (status(outcome), outcome.answers().to_vec()),
-            Effect::PutAside(answers) => ("put aside".into(), answers.clone()),
+            Effect::PutAside(draft) => {
+                let typed = |unsent: &Unsent| unsent.answer.custom_input.clone().or(unsent.typed.clone());
+                let answer = |unsent: &Unsent| Answer { custom_input: typed(unsent), ..unsent.answer.clone() };
+                ("put aside".into(), draft.answers.iter().map(answer).collect())
+            }
             Effect::Edit(text) => (format!("editor “{text}”"), self.prompt.answers()),
             Effect::Continue => (self.place(), self.prompt.answers()),
         };
@@ -1448,6 +1453,12 @@ proptest! {
         for i in (0..prompt.set().questions().len()).filter(|i| prompt.answer(*i).is_some()) {
             prop_assert_eq!(again.draft(i).written_notes(), prompt.draft(i).written_notes());
         }
+        // A draft is everything, chosen or not.
+        let draft = prompt.unsent();
+        let again = Prompt::new(prompt.set().clone(), ARMED).resuming(&draft);
+        prop_assert_eq!((again.answers(), again.unsent()), (answers.clone(), draft.clone()));
+        let stored: Draft = serde_json::from_value(json!(draft)).unwrap();
+        prop_assert_eq!(stored, draft);
         let outcome = Outcome::of(Status::Cancelled, answers);
         prop_assert_eq!(crate::reply::outcome(prompt.set(), &json!(outcome)).unwrap(), outcome);
     }

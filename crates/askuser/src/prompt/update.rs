@@ -270,7 +270,7 @@ impl Prompt {
     pub fn leave(&self) -> Effect {
         match self.occasion {
             Occasion::Asked => self.finish(Status::Cancelled),
-            Occasion::Opened | Occasion::Unbidden => Effect::PutAside(self.put_aside()),
+            Occasion::Opened | Occasion::Unbidden => Effect::PutAside(self.unsent()),
         }
     }
 

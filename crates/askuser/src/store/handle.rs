@@ -47,8 +47,6 @@ impl Handle {
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         attach(id: &QuestionId) -> Attachment;
         delivered(id: &QuestionId) -> ();
-        save_draft(id: &QuestionId, draft: &Draft) -> ();
-        draft(id: &QuestionId) -> Draft;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         events(after: u64, limit: u32) -> Events;
@@ -72,6 +70,16 @@ impl Handle {
     /// [`Store::hold`]
     pub fn hold(&self, which: impl Into<Which>) -> Call<()> {
         self.store.hold(&self.principal, &which.into())
+    }
+
+    /// [`Store::save_draft`]
+    pub fn save_draft(&self, which: impl Into<Which>, draft: &Draft) -> Call<()> {
+        self.store.save_draft(&self.principal, &which.into(), draft)
+    }
+
+    /// [`Store::draft`]
+    pub fn draft(&self, which: impl Into<Which>) -> Call<Draft> {
+        self.store.draft(&self.principal, &which.into())
     }
 
     /// Ends a question with an outcome of this principal's.

@@ -16,11 +16,12 @@ mod question;
 mod series;
 mod watch;
 
+pub use crate::draft::{Draft, Unsent};
 pub use error::StoreError;
 pub use handle::{Attachment, Handle};
 pub use list::{Cursor, Filter, Page, words};
 pub use principal::{Act, Principal, Scope};
-pub use question::{AskerPresence, Attempt, Claim, Draft, End, Ending, QuestionId, State, StoredQuestion, Which};
+pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, State, StoredQuestion, Which};
 pub use series::{Earlier, PERMISSION_LASTS, Series, lasts};
 pub use watch::{Change, Events, StoreEvent, Watch, WatchSender, Watched, Watchers};
 
@@ -31,8 +32,8 @@ use std::pin::Pin;
 /// A call that is on its way.
 pub type Call<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
-/// The longest draft that is kept, in bytes of JSON: four answers of the longest text that may be typed.
-pub const MAX_DRAFT: usize = 64 * 1024;
+/// The longest draft that is kept, in bytes of JSON: every field of four questions may be full.
+pub const MAX_DRAFT: usize = 512 * 1024;
 
 /// Keeps questions until they are answered. What every store must do is what `askuser-conformance` tests.
 ///
@@ -70,12 +71,12 @@ pub trait Store: Send + Sync {
     /// A person holds the clock: the question has no deadline any more.
     fn hold(&self, by: &Principal, which: &Which) -> Call<()>;
 
-    /// Keeps what this person has typed and not sent; an empty draft forgets it. Bounded by [`MAX_DRAFT`], and gone with the
-    /// question.
-    fn save_draft(&self, by: &Principal, id: &QuestionId, draft: &Draft) -> Call<()>;
+    /// Keeps what this person has typed and not sent; an empty draft forgets it. Bounded by [`MAX_DRAFT`]. It stays when the
+    /// question ends, by another answer for instance: nothing typed is lost.
+    fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()>;
 
     /// What this person has typed, at this surface or another, and not sent.
-    fn draft(&self, by: &Principal, id: &QuestionId) -> Call<Draft>;
+    fn draft(&self, by: &Principal, which: &Which) -> Call<Draft>;
 
     /// Questions that the principal sees.
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page>;

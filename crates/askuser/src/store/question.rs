@@ -1,7 +1,7 @@
 //! A question as it is kept, and how it ends.
 
 use super::{Cursor, Principal};
-use crate::outcome::{Answer, Outcome, Status};
+use crate::outcome::{Outcome, Status};
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
 use serde::{Deserialize, Serialize};
@@ -294,11 +294,6 @@ pub enum AskerPresence {
     /// It died; this is when that was noticed, in milliseconds since 1970.
     Died(u64),
 }
-
-/// What a person has typed and not sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Draft(pub Vec<Answer>);
 
 /// What became of the wish to use a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

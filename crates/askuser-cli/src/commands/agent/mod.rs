@@ -104,7 +104,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
             let surfaces = surfaces.telling(surface.teller());
             let store = store::store_beside(&settings, &surfaces)?;
             let surface = match &store {
-                Some(store) => surface.holding(store::holding(&store::at_the_terminal(store))),
+                Some(store) => surface.kept_in(store::at_the_terminal(store)),
                 None => surface,
             };
             let here = Some(surface.asker());

@@ -6,7 +6,7 @@ use crate::notifier;
 use crate::result::{self, print};
 use crate::signals::Signals;
 use crate::source;
-use crate::store::{asker, at_the_terminal, done, holding, open, origin, runtime, words};
+use crate::store::{asker, at_the_terminal, done, open, origin, runtime, words};
 use crate::surfaces::{Surfaces, terminal_options};
 use askuser::store::{Handle, Principal};
 use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
@@ -38,7 +38,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
     let store = open(settings)?;
     let terminal = here.then(|| {
-        let options = Options { on_hold: holding(&at_the_terminal(&store)), ..terminal_options(settings) };
+        let options = Options { kept_in: Some(at_the_terminal(&store)), ..terminal_options(settings) };
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
     let asker = asker(settings, store, terminal)?.on_waiting(move |question| {

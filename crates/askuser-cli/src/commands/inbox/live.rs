@@ -41,6 +41,8 @@ struct List {
     rows: Vec<StoredQuestion>,
     row: usize,
     place: Option<Cursor>,
+    /// What this person has typed about the question that the cursor is on, and not sent.
+    unsent: Vec<String>,
     /// How many fit.
     height: usize,
     /// Something has happened since it was read.
@@ -62,6 +64,7 @@ impl List {
             rows: Vec::new(),
             row: 0,
             place: None,
+            unsent: Vec::new(),
             height: 1,
             is_stale: false,
             notice: None,
@@ -106,6 +109,10 @@ impl List {
             self.rows = near.into_iter().skip(top).take(self.height).collect();
             self.row = at - top;
             self.place = self.current().map(|question| question.cursor);
+            self.unsent = match self.current() {
+                Some(question) => store.draft(&question.id).await?.words(),
+                None => Vec::new(),
+            };
             self.total = store.count(&filter).await?;
             self.before = match self.place {
                 Some(place) => store.count(&filter.reversed().after(place)).await?,

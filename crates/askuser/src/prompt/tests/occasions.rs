@@ -86,10 +86,60 @@ fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
 fn a_note_beside_what_was_typed_and_not_chosen_is_put_aside_with_it() {
     let script = "nwhy not<enter><down><down><down>own<esc><esc>";
     let played = play(on(Occasion::Opened, database(), ARMED), script);
-    assert_eq!(played.line(), "put aside | Database: “own” (note: PostgreSQL: why not)");
-    let Effect::PutAside(aside) = played.effect else { panic!("put aside") };
-    let again = on(Occasion::Opened, database(), ARMED).prefilled(&aside);
+    let again = on(Occasion::Opened, database(), ARMED).resuming(&aside(played));
     assert_eq!([0, 3].map(|row| again.draft(0).note(row).map(Text::as_str)), [Some("why not"), Some("")]);
+    assert_eq!(play(again, "").line(), "1 on Other | ", "what was not chosen is not chosen by being put aside");
+}
+
+/// The draft of a question that was put aside.
+fn aside(played: Played) -> Draft {
+    match played.effect {
+        Effect::PutAside(draft) => draft,
+        effect => panic!("{effect:?}"),
+    }
+}
+
+#[test]
+fn a_note_with_nothing_chosen_and_what_was_typed_at_c_and_d_are_put_aside() {
+    let script = "nwhy not<enter>clet us talk<esc>dno, thanks<esc><esc>";
+    let draft = aside(play(on(Occasion::Opened, database(), ARMED), script));
+    let again = on(Occasion::Opened, database(), ARMED).resuming(&draft);
+    assert_eq!(again.draft(0).note(0).map(Text::as_str), Some("why not"));
+    assert_eq!(play(again.clone(), "c").line(), "1 on PostgreSQL, discuss “let us talk█” | ");
+    assert_eq!(play(again.clone(), "d<enter>").line(), "declined “no, thanks” | ");
+    assert_eq!(play(again, "").line(), "1 on PostgreSQL |  ! What you had typed at d is still there");
+}
+
+#[test]
+fn text_beside_a_choice_is_put_aside_and_stays_what_it_was() {
+    // Typed and not chosen, beside a choice: of one, of several.
+    for (set, script, line) in [
+        (database(), "<space><down><down><down>own<esc><esc>", "1 on SQLite | Database: SQLite"),
+        (features(), "<space><down><down><down><down>own<esc><esc>", "1 on TypeScript | Features: TypeScript"),
+    ] {
+        let draft = aside(play(on(Occasion::Opened, set.clone(), ARMED), script));
+        let again = on(Occasion::Opened, set, ARMED).resuming(&draft);
+        assert_eq!(again.draft(0).other().as_str(), "own");
+        assert_eq!(play(again, "").line(), line);
+    }
+}
+
+#[test]
+fn a_draft_decides_nothing_but_what_is_filled_in() {
+    let draft = |answer: serde_json::Value| -> Draft { serde_json::from_value(json!([answer])).unwrap() };
+    let question = database().questions()[0].text_verbatim().to_owned();
+    let written = |options: &[&str], text: &str| {
+        draft(json!({"question": question, "header": "x", "selectedOptions": options, "customInput": text}))
+    };
+    let resumed = |draft: &Draft| play(Prompt::new(database(), ARMED).resuming(draft), "").line();
+    assert_eq!(resumed(&written(&["SQLite", "MongoDB"], "own")), "1 on SQLite | Database: SQLite");
+    assert_eq!(resumed(&written(&["Nothing"], "\u{1b}]0;x\u{7}own")), "1 on Other | Database: “own”");
+    // What a policy had filled in is not the person's; what they had done another time is.
+    let known = known(&auth(), &[(0, &[0]), (1, &[0])]);
+    let theirs = Draft::from(vec![auth().questions()[1].answer(&[1], None, None).unwrap()]);
+    let prompt = Prompt::new(auth(), ARMED).prefilled(&known).resuming(&theirs);
+    assert!(prompt.is_prefilled(0) && prompt.is_prefilled(1));
+    assert_eq!(prompt.so_far(), theirs.chosen());
 }
 
 #[test]
@@ -97,11 +147,9 @@ fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
     let long = "é".repeat(1_500);
     let note = format!("n<paste:{long}><enter>");
     let script = format!("<space>{note}<down>{note}<down><down><down>own<enter><esc>");
-    let Effect::PutAside(aside) = play(on(Occasion::Opened, features(), ARMED), &script).effect else {
-        panic!("put aside")
-    };
-    let again = on(Occasion::Opened, features(), ARMED).prefilled(&aside);
-    assert_eq!(again.answers(), aside);
+    let draft = aside(play(on(Occasion::Opened, features(), ARMED), &script));
+    let again = on(Occasion::Opened, features(), ARMED).resuming(&draft);
+    assert_eq!(again.unsent(), draft);
     let notes = [0, 1, 2].map(|row| again.draft(0).note(row).map(Text::as_str));
     assert_eq!(notes, [Some(long.as_str()), Some(&long), Some("")]);
 }

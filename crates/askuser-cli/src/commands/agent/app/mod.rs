@@ -40,8 +40,9 @@ use crate::surfaces::terminal_options;
 use agent_thread::{AgentThread, AgentUpdate, Opening};
 use asker::{Questions, UiSender};
 use askuser::Asker;
+use askuser::store::Handle;
 use askuser_agent::{Agent, AgentEvent};
-use askuser_terminal::{Console, OnHold, Options};
+use askuser_terminal::{Console, Options};
 use driver::Driver;
 use history::HistoryFile;
 use state::{Motion, State};
@@ -73,9 +74,9 @@ impl Surface {
         Ok(Surface { console, options, ui, questions, updates })
     }
 
-    /// Telling somebody else who keeps the time that the person has stopped a question's clock.
-    pub(crate) fn holding(mut self, on_hold: OnHold) -> Surface {
-        self.options.on_hold = on_hold;
+    /// For questions that a store keeps too, which is used as the person here uses it.
+    pub(crate) fn kept_in(mut self, store: Handle) -> Surface {
+        self.options.kept_in = Some(store);
         self
     }
 

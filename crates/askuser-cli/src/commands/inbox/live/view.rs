@@ -40,7 +40,7 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     }
     let preview_room = room.saturating_sub(lines.len() + 1);
     if let Some(question) = list.current() {
-        lines.extend(preview(question, theme, columns, preview_room));
+        lines.extend(preview(question, &list.unsent, theme, columns, preview_room));
     }
     let (footer, caret) = footer(list, theme, columns);
     lines.push(footer);
@@ -100,7 +100,13 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
 }
 
 /// What one decides by: the questions, their options, and what they are about.
-fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize) -> Vec<Line<'static>> {
+fn preview(
+    question: &StoredQuestion,
+    unsent: &[String],
+    theme: &Theme,
+    columns: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("─".repeat(columns), theme.style(Role::Muted))];
     // The bar is ours: no text of theirs can begin at the edge, and pass for a row of the list.
     let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
@@ -121,6 +127,9 @@ fn preview(question: &StoredQuestion, theme: &Theme, columns: usize, room: usize
     );
     if let Some(ending) = &question.ending {
         put(&mut lines, &format!("It {}", words::ended(question.request.set(), ending)), "", Role::Success);
+    }
+    for unsent in unsent {
+        put(&mut lines, &format!("You have typed, and not sent: {unsent}"), "", Role::Warning);
     }
     if let Some(context) = question.request.context() {
         let about = match context {

@@ -1,0 +1,330 @@
+//! What was typed and not sent: saved within a second and on every signal, whichever way the prompt goes.
+
+use crate::inbox::{Printed, detached, id, pending, run};
+use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, example};
+use askuser::Via;
+use askuser::store::{Handle, Principal, QuestionId};
+use askuser_inbox::Location;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn stage() -> Stage {
+    Stage::new().env("USER", "ada")
+}
+
+/// The store of a stage, as another surface of the same person sees it.
+struct Drafts(Handle);
+
+impl Drafts {
+    fn of(stage: &Stage) -> Drafts {
+        let file = stage.path(".local/state/askuser/inbox/inbox.sqlite");
+        Drafts(Handle::new(Location::File(file).open().unwrap(), Principal::person("ada", Via::Web)))
+    }
+
+    fn words(&self, id: &str) -> String {
+        pollster::block_on(self.0.draft(&QuestionId::parse(id).unwrap())).unwrap().words().join("\n")
+    }
+
+    /// Waits until this is what was typed and not sent.
+    #[track_caller]
+    fn wait_for(&self, id: &str, words: &str) {
+        self.wait_until(id, words, |found| found == words);
+    }
+
+    #[track_caller]
+    fn wait_until(&self, id: &str, what: &str, holds: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(&self.words(id)) {
+            assert!(Instant::now() < deadline, "{:?} is kept instead of {what:?}", self.words(id));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Opens the prompt of a question.
+fn answer(stage: &Stage, id: &str, args: &[&str]) -> Terminal {
+    stage.askuser(&[&["answer", id, "--arm", "0", "--flash", "0"], args].concat(), "")
+}
+
+/// Opens the prompt of the example with one question, and types.
+fn typing(stage: &Stage, id: &str) -> Terminal {
+    let mut terminal = answer(stage, id, &[]);
+    terminal.wait_for("esc later");
+    terminal.keys("4my own");
+    terminal.wait_for("my own█");
+    terminal
+}
+
+/// What was typed is there again, and can be sent.
+#[track_caller]
+fn check_offered_again(stage: &Stage, id: &str) {
+    let mut terminal = answer(stage, id, &[]);
+    terminal.wait_for("Please specify: my own");
+    terminal.keys("<enter>");
+    terminal.wait_for("my own█");
+    terminal.keys(" words<enter>");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, ended.modes), (Some(0), RESTORED), "{}", ended.stderr);
+    assert!(run(stage, &["wait", id, "--format", "text"]).stdout.contains("my own words"));
+    assert_eq!(Drafts::of(stage).words(id), "", "what was sent is no draft");
+}
+
+#[test]
+fn what_was_typed_is_saved_within_a_second_and_kill_9_loses_none_of_it() {
+    let stage = stage();
+    let id = detached(&stage, "database", &[]);
+    let terminal = typing(&stage, &id);
+    Drafts::of(&stage).wait_for(&id, "Database: my own");
+    terminal.signal(Signal::KILL);
+    terminal.finish();
+    check_offered_again(&stage, &id);
+}
+
+#[test]
+fn every_signal_that_ends_a_prompt_saves_what_was_typed() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT, Signal::USR1, Signal::ALARM] {
+        let stage = stage();
+        let id = detached(&stage, "database", &[]);
+        let terminal = typing(&stage, &id);
+        terminal.signal(signal);
+        assert_eq!(terminal.finish().modes, RESTORED, "{signal:?}");
+        assert_eq!(Drafts::of(&stage).words(&id), "Database: my own", "{signal:?}");
+        check_offered_again(&stage, &id);
+    }
+}
+
+#[test]
+fn in_line_mode_too_each_answer_is_saved_whatever_ends_the_prompt() {
+    for signal in [Signal::KILL, Signal::TERM, Signal::HUP] {
+        let stage = stage();
+        let id = detached(&stage, "authentication", &[]);
+        let mut terminal = answer(&stage, &id, &["--plain"]);
+        terminal.wait_for("Question 1 of 2");
+        terminal.keys("2<enter>");
+        terminal.wait_for("Question 2 of 2");
+        if signal == Signal::KILL {
+            Drafts::of(&stage).wait_for(&id, "Auth Method: JWT");
+        }
+        terminal.signal(signal);
+        terminal.finish();
+        assert_eq!(Drafts::of(&stage).words(&id), "Auth Method: JWT", "{signal:?}");
+        answer(&stage, &id, &["--plain"]).wait_for("Question 2 of 2");
+    }
+}
+
+/// A person at tmux; `None` where it is not installed.
+fn tmux(stage: &Stage, script: &str) -> Option<Terminal> {
+    if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
+        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
+        return None;
+    }
+    Some(stage.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", script]))
+}
+
+fn at_tmux() -> Stage {
+    let stage = stage().size(100, 30);
+    let folder = stage.path("").display().to_string();
+    stage.env("TMUX_TMPDIR", &folder)
+}
+
+fn tell_tmux(stage: &Stage, words: &[&str]) {
+    let output = Command::new("tmux").env("TMUX_TMPDIR", stage.path("")).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn what_was_typed_is_saved_when_the_terminal_is_closed() {
+    // It is told by a signal, and notices it itself where that is ignored.
+    for before in ["", "trap '' HUP; "] {
+        let stage = at_tmux();
+        let id = detached(&stage, "database", &[]);
+        let script = format!("{before}exec askuser answer {id} --arm 0 --flash 0");
+        let Some(mut terminal) = tmux(&stage, &script) else { return };
+        terminal.wait_for("esc later");
+        terminal.keys("4my own");
+        terminal.wait_for("my own");
+        tell_tmux(&stage, &["kill-server"]);
+        Drafts::of(&stage).wait_for(&id, "Database: my own");
+        check_offered_again(&stage, &id);
+    }
+}
+
+#[test]
+fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_detached() {
+    for closing in [&["display-popup", "-C"][..], &["detach-client"]] {
+        let stage = at_tmux();
+        let Some(mut person) = tmux(&stage, "echo at work; exec cat") else { return };
+        person.wait_for("at work");
+        let mut asker = stage.spawn(&["ask", &example("database"), "--via", "inbox", "--from", "claude"]);
+        person.wait_for("esc later");
+        let id = id(&pending(&stage, 1)[0]).to_owned();
+        person.keys("<up>");
+        person.keys("<down><down><down>");
+        person.wait_for("> ○ Other");
+        // No key types before the keyboard has rested.
+        let deadline = Instant::now() + PATIENCE;
+        while !person.shows_within(Duration::from_millis(1_500), "Please specify: x") {
+            assert!(Instant::now() < deadline, "{}", person.screen());
+            person.keys("x");
+        }
+        tell_tmux(&stage, closing);
+        Drafts::of(&stage).wait_until(&id, "x", |words| words.starts_with("Database: x"));
+        asker.kill().unwrap();
+        asker.wait().unwrap();
+        tell_tmux(&stage, &["kill-server"]);
+    }
+}
+
+/// The prompt of whoever asks, beside the inbox.
+fn asking(stage: &Stage, args: &[&str]) -> Terminal {
+    let asks = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox"];
+    stage.askuser(&[&asks[..], args, &[&example("database")]].concat(), "")
+}
+
+#[test]
+fn a_prompt_beside_the_inbox_keeps_drafts_that_go_on_at_any_other() {
+    for signal in [Signal::KILL, Signal::TERM, Signal::HUP] {
+        let stage = stage();
+        let mut terminal = asking(&stage, &[]);
+        terminal.wait_for("? keys");
+        let id = id(&pending(&stage, 1)[0]).to_owned();
+        terminal.keys("4my own");
+        terminal.wait_for("my own█");
+        if signal == Signal::KILL {
+            Drafts::of(&stage).wait_for(&id, "Database: my own");
+        }
+        terminal.signal(signal);
+        terminal.finish();
+        assert_eq!(Drafts::of(&stage).words(&id), "Database: my own", "{signal:?}");
+        check_offered_again(&stage, &id);
+    }
+}
+
+#[test]
+fn whoever_asks_once_more_finds_what_was_typed_at_another_prompt() {
+    let stage = stage();
+    let id = detached(&stage, "database", &["--key", "k"]);
+    let mut terminal = typing(&stage, &id);
+    terminal.keys("<c-c>");
+    assert_eq!(terminal.finish().code, Some(75));
+    let mut terminal = asking(&stage, &["--key", "k"]);
+    terminal.wait_for("Please specify: my own");
+    terminal.keys("2");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert_eq!(Drafts::of(&stage).words(&id), "", "what was sent is no draft");
+}
+
+/// Whether the files that a process writes may grow.
+fn set_room(terminal: &Terminal, has_room: bool) {
+    let current = if has_room { None } else { Some(0) };
+    prlimit(Pid::from_raw(terminal.pid()), Resource::Fsize, Rlimit { current, maximum: None }).unwrap();
+}
+
+#[test]
+fn a_prompt_stays_open_where_what_was_typed_cannot_be_saved_and_who_insists_leaves() {
+    for (args, keys, leave) in [(&[][..], "4my own", "<c-c>"), (&["--plain"], "4<enter>my own", "<c-d>")] {
+        let stage = stage();
+        let id = detached(&stage, "authentication", &[]);
+        let open = || {
+            let mut terminal = answer(&stage, &id, args);
+            terminal.wait_for("Question 1 of 2");
+            set_room(&terminal, false);
+            terminal.keys(keys);
+            terminal.wait_for("my own");
+            if !args.is_empty() {
+                terminal.keys("<enter>");
+            }
+            // Within a second, by itself.
+            terminal.wait_for("What you typed is not saved: disk I/O error");
+            terminal.keys(leave);
+            terminal.wait_for("leave again to give it up");
+            terminal
+        };
+        let mut terminal = open();
+        terminal.keys(leave);
+        let ended = terminal.finish();
+        assert_eq!((ended.code, ended.modes), (Some(2), RESTORED));
+        assert!(ended.screen.contains("Not sent: Auth Method: my own"), "it can be copied:\n{}", ended.screen);
+        assert_eq!(Drafts::of(&stage).words(&id), "");
+        // Once there is room, leaving saves it.
+        let mut terminal = open();
+        set_room(&terminal, true);
+        terminal.keys(leave);
+        assert_eq!(terminal.finish().code, Some(75));
+        assert_eq!(Drafts::of(&stage).words(&id), "Auth Method: my own");
+    }
+}
+
+#[test]
+fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
+    let stage = stage();
+    let ask = |args: &[&str]| {
+        let mut terminal = asking(&stage, args);
+        terminal.wait_for("? keys");
+        let id = id(&pending(&stage, 1)[0]).to_owned();
+        terminal.keys("4my own");
+        terminal.wait_for("my own█");
+        (terminal, id)
+    };
+    let answered = |terminal: Terminal, id: &str| {
+        assert_eq!(run(&stage, &["answer", id, "--select", "SQLite"]).code, Some(0));
+        terminal.wait_for("Answered by ada from inbox (Database: SQLite)");
+        terminal.wait_for("Not sent: Database: my own");
+        let ended = terminal.finish();
+        // Where it is said how it ended, so is what was not sent.
+        let Printed { code, stderr, .. } = run(&stage, &["answer", id]);
+        assert_eq!((code, stderr.contains("\nnot sent: Database: my own\n")), (Some(4), true), "{stderr}");
+        ended
+    };
+    let (terminal, id) = ask(&[]);
+    assert_eq!(answered(terminal, &id).code, Some(0));
+    let id = detached(&stage, "database", &[]);
+    let ended = answered(typing(&stage, &id), &id);
+    assert_eq!(ended.code, Some(4));
+    assert!(ended.stderr.contains(&format!("`askuser answer {id}` shows once more")), "{}", ended.stderr);
+    let mut list = stage.shell("exec askuser inbox 2>err");
+    list.wait_for("Nothing waits.");
+    list.keys("h");
+    list.wait_for("You have typed, and not sent: Database: my own");
+}
+
+/// How often the thread of the prompt was put on a processor so far.
+#[cfg(target_os = "linux")]
+fn switches(terminal: &Terminal) -> u64 {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", terminal.pid())).unwrap();
+    let read = |path: std::path::PathBuf, file: &str| std::fs::read_to_string(path.join(file)).unwrap_or_default();
+    // The thread that the process began with has the same name.
+    let is_prompt = |path: &std::path::PathBuf| {
+        read(path.clone(), "comm") == "askuser\n" && !path.ends_with(terminal.pid().to_string())
+    };
+    let prompt = threads.map(|thread| thread.unwrap().path()).find(is_prompt);
+    let status = read(prompt.expect("the prompt's thread"), "status");
+    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
+    status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_prompt_that_keeps_drafts_wakes_up_only_to_save_what_was_typed() {
+    let stage = stage();
+    let id = detached(&stage, "database", &[]);
+    let mut terminal = answer(&stage, &id, &[]);
+    terminal.wait_for("esc later");
+    // Comes to rest, for longer than it would take to save anything.
+    let check_sleeps = |terminal: &Terminal| {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let before = switches(terminal);
+            std::thread::sleep(Duration::from_secs(2));
+            if switches(terminal) == before {
+                break;
+            }
+            assert!(Instant::now() < deadline, "it wakes up again and again");
+        }
+    };
+    check_sleeps(&terminal);
+    terminal.keys("4my own");
+    Drafts::of(&stage).wait_for(&id, "Database: my own");
+    check_sleeps(&terminal);
+}

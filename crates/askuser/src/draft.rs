@@ -1,0 +1,129 @@
+//! What a person has done at a prompt and not sent.
+
+use crate::outcome::Answer;
+use crate::{report, sanitize};
+use serde::{Deserialize, Serialize};
+
+/// Everything to go on from another time, at this surface or another.
+///
+/// It serialises as the array of its answers where there is nothing else in it, as earlier versions wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub struct Draft {
+    /// What was done with each question that anything was done with.
+    pub answers: Vec<Unsent>,
+    /// What to talk about first.
+    pub discuss: Option<String>,
+    /// Why not.
+    pub decline: Option<String>,
+}
+
+/// What was done with one question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsent {
+    /// What is chosen, and the notes. Unlike an answer that is sent, it may choose nothing.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// What was typed under Other and is not chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Answers(Vec<Unsent>),
+    All {
+        answers: Vec<Unsent>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        discuss: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decline: Option<String>,
+    },
+}
+
+impl From<Written> for Draft {
+    fn from(written: Written) -> Draft {
+        match written {
+            Written::Answers(answers) => Draft { answers, ..Draft::default() },
+            Written::All { answers, discuss, decline } => Draft { answers, discuss, decline },
+        }
+    }
+}
+
+impl From<Draft> for Written {
+    fn from(draft: Draft) -> Written {
+        match draft {
+            Draft { answers, discuss: None, decline: None } => Written::Answers(answers),
+            Draft { answers, discuss, decline } => Written::All { answers, discuss, decline },
+        }
+    }
+}
+
+impl From<Vec<Answer>> for Draft {
+    fn from(answers: Vec<Answer>) -> Draft {
+        let answers = answers.into_iter().map(|answer| Unsent { answer, typed: None }).collect();
+        Draft { answers, ..Draft::default() }
+    }
+}
+
+impl Draft {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        *self == Draft::default()
+    }
+
+    /// What is chosen: the answers that could be sent.
+    pub fn chosen(&self) -> Vec<Answer> {
+        let is_choice = |answer: &&Answer| !answer.selected_options.is_empty() || answer.custom_input.is_some();
+        self.answers.iter().map(|unsent| &unsent.answer).filter(is_choice).cloned().collect()
+    }
+
+    /// What is in it, a text for each question and each field: `Database: SQLite (note: for now)`.
+    pub fn words(&self) -> Vec<String> {
+        let of_question = |Unsent { answer, typed }: &Unsent| {
+            let said = report::names(answer).chain(answer.custom_input.clone()).chain(typed.clone());
+            let said = said.collect::<Vec<_>>().join(", ");
+            let notes = answer
+                .notes
+                .iter()
+                .map(|note| &note.text)
+                .chain(answer.note.iter().filter(|_| answer.notes.is_empty()));
+            let notes: String = notes.map(|note| format!(" (note: {note})")).collect();
+            format!("{}: {said}{notes}", sanitize::line(&answer.header))
+        };
+        let field = |name: &str, text: &Option<String>| text.as_ref().map(|text| format!("{name}: {text}"));
+        let answers = self.answers.iter().map(of_question);
+        let fields = [field("To talk about", &self.discuss), field("To decline", &self.decline)];
+        answers.chain(fields.into_iter().flatten()).map(|words| sanitize::typed(&words)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn unsent() -> serde_json::Value {
+        json!({"question": "Which?", "header": "Pick", "selectedOptions": ["A"]})
+    }
+
+    #[test]
+    fn a_draft_of_an_earlier_version_is_read_and_one_that_it_can_read_is_written_as_it_did() {
+        let earlier = json!([unsent()]);
+        let draft: Draft = serde_json::from_value(earlier.clone()).unwrap();
+        assert_eq!(draft.chosen()[0].selected_options, ["A"]);
+        assert_eq!(json!(draft), earlier);
+    }
+
+    #[test]
+    fn everything_in_a_draft_comes_back() {
+        let mut answer = unsent();
+        answer["typed"] = "my own".into();
+        answer["notes"] = json!([{"option": "A", "text": "why"}]);
+        let written = json!({"answers": [answer], "discuss": "LDAP?", "decline": "no"});
+        let draft: Draft = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(json!(draft), written);
+        assert_eq!(draft.words(), ["Pick: A, my own (note: why)", "To talk about: LDAP?", "To decline: no"]);
+    }
+}
