@@ -36,7 +36,7 @@ pub(crate) fn ask(
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
-    let session = PromptSession::over(prompt, options.theme).about(context.cloned());
+    let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
     let (theme, is_held) = (options.theme, false);
     let cursor_row = 0;
     let mut screen =

@@ -8,7 +8,7 @@ use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::environment::encode;
 use crate::inline_prompt::terminal_gone;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, not_stored_lines, rows_of_context};
+use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, not_stored_lines};
 use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
@@ -32,7 +32,7 @@ pub(crate) fn ask(
     line_prompt.set_columns(columns);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        painter.print(&rows_of_context(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
+        painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
         line_prompt.prompt.show_context();
     }
