@@ -1,7 +1,7 @@
 //! Asking right here, at the terminal.
 
 use crate::config::Settings;
-use crate::failure::{Failure, exit, notice};
+use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::source;
 use crate::surfaces::{Surfaces, terminal_options};
@@ -59,10 +59,7 @@ pub(crate) fn ask(
     store: Store<'_>,
 ) -> Result<Resolution, Failure> {
     let surfaces = Surfaces::of(settings)?;
-    if let Some(words) = surfaces.unmatched(request) {
-        notice("askuser", &words);
-    }
-    let known = match surfaces.decide(request)? {
+    let known = match super::decide(&surfaces, request)? {
         Decision::Settled(resolution) => return Ok(resolution),
         Decision::Ask(known) => known,
     };
