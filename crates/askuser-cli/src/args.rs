@@ -276,8 +276,6 @@ pub(crate) fn init() -> Command {
                 .arg(flag("yes", "Change it without asking"))
                 .arg(flag("print", "Print the change and make none").conflicts_with("yes"))
                 .arg(flag("remove", "Take askuser out again; the file is then as it was before"))
-                // What `askuser doctor` asks.
-                .arg(flag("status", "Say which are set up").hide(true))
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
 }

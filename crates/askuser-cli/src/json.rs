@@ -30,9 +30,6 @@ pub(crate) fn harmless(json: &serde_json::Value) -> String {
 }
 
 /// Reads JSON in which no object names a field twice. `serde_json` would take the last without a word.
-///
-/// # Errors
-/// Where it is no JSON, or a field is there twice.
 pub(crate) fn without_repeats(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text).map(|Distinct(value)| value)
 }

@@ -10,9 +10,6 @@ use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
 /// The exit code of a resolution that was printed, and what is said about it.
-///
-/// # Errors
-/// Where nobody could be asked, or standard output says nothing about it.
 pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
     let status = resolution.outcome().status();
     if let Status::Unavailable { reason } = status {
@@ -48,9 +45,6 @@ pub(crate) fn exit_code(resolution: &Resolution) -> u8 {
 }
 
 /// Prints the result.
-///
-/// # Errors
-/// Where it cannot be written.
 pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
     let format = settings.format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
@@ -93,9 +87,6 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
 }
 
 /// Writes to standard output.
-///
-/// # Errors
-/// Where it cannot be written, and somebody reads.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
         // Whoever reads has seen enough.
@@ -106,9 +97,6 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
 
 /// Standard output itself, line by line. The standard library takes one that was opened to be read for one that nobody reads, and
 /// says of every write that all is well.
-///
-/// # Errors
-/// Where it is closed.
 #[cfg(unix)]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     use std::os::fd::AsFd;
@@ -116,18 +104,12 @@ pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
 }
 
 /// Standard output.
-///
-/// # Errors
-/// None here.
 #[cfg(not(unix))]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     Ok(io::stdout())
 }
 
 /// Writes all of a text to standard output.
-///
-/// # Errors
-/// Why not all of it is written.
 pub(crate) fn write_all(text: &str) -> io::Result<()> {
     let mut stdout = stdout()?;
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())

@@ -59,9 +59,6 @@ impl From<Unfit> for Failure {
 }
 
 /// Reads the question set that the arguments name.
-///
-/// # Errors
-/// Where there is none, or what is wrong with it.
 pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Rejected> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
@@ -90,9 +87,6 @@ pub(crate) fn rules(limits: Limits, settings: &Settings) -> Rules {
 }
 
 /// The text of the input that the arguments name.
-///
-/// # Errors
-/// Where there is none, or it can be no input.
 pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     // Not every command has the quick form.
     let how = match args.try_contains_id("question") {
@@ -163,9 +157,6 @@ fn ordinal(index: usize) -> String {
 }
 
 /// Reads a text of bounded length.
-///
-/// # Errors
-/// Where it cannot be read, is longer, or is no text.
 pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     Ok(read_text(name, reader)??)
 }

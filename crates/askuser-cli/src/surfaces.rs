@@ -1,4 +1,4 @@
-//! The one chain of surfaces: what answers first, who is asked then, and how. `ask`, `agent` and `doctor` all use it.
+//! The one chain of surfaces: what answers first, who is asked then, and how. `ask`, `agent`, `mcp` and `doctor` all use it.
 //!
 //! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. `--via` leaves out what it does not name.
 

@@ -207,6 +207,16 @@ fn there_is_one_executable_and_a_module_for_each_of_its_commands() {
 }
 
 #[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn the_executable_loads_no_shared_library_but_the_c_library() {
+    let listed = std::process::Command::new("ldd").arg(env!("CARGO_BIN_EXE_askuser")).output().unwrap().stdout;
+    let listed = String::from_utf8(listed).unwrap();
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.filter(|name| !name.contains("vdso") && !name.contains("/ld-linux")).collect();
+    assert_eq!(names, ["libc.so.6"]);
+}
+
+#[test]
 fn the_architecture_names_every_module_of_the_command() {
     let document = read(root().join("ARCHITECTURE.md"));
     let (_, table) = document.split_once("| in `askuser-cli` | owns |").unwrap();

@@ -6,10 +6,10 @@ use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::{Environment, Presentation, Window};
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
-use crate::{inline_prompt, line_prompt, markdown};
+use crate::{inline_prompt, line_prompt};
 use askuser::prompt::{Occasion, PromptOptions};
 use askuser::store::Handle;
-use askuser::{AskError, Choice, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -96,27 +96,7 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
 pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
-    markdown::enable();
     run(request, options, None, store)
-}
-
-/// As [`ask_request`], with prose, previews, lists and code blocks as they were written: for a program that has to start in a
-/// millisecond and must not link a parser of Markdown. Bold and code in questions and descriptions are shown as such all the
-/// same. [`needs_markdown`] tells whether that makes a difference.
-///
-/// # Errors
-/// As for [`ask_request`].
-pub fn ask_without_markdown(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
-    run(request, options, None, store)
-}
-
-/// Whether questions have Markdown that [`ask_without_markdown`] would show as it was written: a preview, a list, a block of
-/// code.
-pub fn needs_markdown(set: &QuestionSet) -> bool {
-    set.questions().iter().any(|question| {
-        let of_option = |option: &Choice| option.preview().is_some() || markdown::has_blocks(option.description());
-        markdown::has_blocks(question.text()) || question.options().iter().any(of_option)
-    })
 }
 
 /// Takes a resolution over from a prompt; success is shown once it returns without an error.

@@ -4,7 +4,7 @@
 //! which must not happen on an executor's thread. Without questions there is no thread.
 
 use crate::close_signal::{Closer, close_signal};
-use crate::{Options, ask, markdown};
+use crate::{Options, ask};
 use askuser::{AskError, Asker, Asking, Closed, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,6 @@ impl Drop for WaitUntilRestored {
 impl TerminalAsker {
     /// An asker with these options.
     pub fn new(options: Options) -> TerminalAsker {
-        markdown::enable();
         let prompts = Arc::new(Prompts { options, state: Mutex::default(), idle: Condvar::new() });
         let restored = Arc::new(WaitUntilRestored(prompts.clone()));
         let queue = QuestionQueue::new(move |queue, event| match event {

@@ -14,7 +14,6 @@ use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
-use crate::markdown;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, width};
 use crate::{EditedText, Options, Presentation, Window, open_editor};
@@ -115,7 +114,6 @@ impl Console {
     ///
     /// If there is no terminal, or another prompt of this process uses it.
     pub fn open(options: &Options) -> io::Result<Console> {
-        markdown::enable();
         let (waker, wake_pipe) = WakePipe::new()?;
         let mut device = Device::open(tty_mode(options.presentation))?;
         device.watch(Some(WakeSource::Waker(wake_pipe)));

@@ -37,7 +37,7 @@ pub(crate) fn ask(
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
-    let session = PromptSession::over(prompt, options.theme).about(context.cloned());
+    let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
     let (theme, cursor_row) = (options.theme, 0);
     let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept, cursor_row };
     let ended = screen.run();

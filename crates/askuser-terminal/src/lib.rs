@@ -41,7 +41,7 @@ mod paint;
 mod session;
 mod view;
 
-pub use ask::{Options, Store, ask, ask_request, ask_without_markdown, has_terminal, needs_markdown};
+pub use ask::{Options, Store, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
 pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};

@@ -6,8 +6,7 @@
 
 use crate::decode::Input;
 use crate::editor::EditedText;
-use crate::markdown;
-use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, rows_of_context};
+use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines};
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Context, Outcome, Prompt, Request, Status};
 use ratatui_core::buffer::Buffer;
@@ -65,12 +64,6 @@ impl PromptSession {
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
     pub fn from_prompt(prompt: Prompt, theme: Theme) -> PromptSession {
-        markdown::enable();
-        PromptSession::over(prompt, theme)
-    }
-
-    /// The same, prose as Markdown only where that is enabled.
-    pub(crate) fn over(prompt: Prompt, theme: Theme) -> PromptSession {
         PromptSession { prompt, context: None, theme, phase: PromptPhase::Asking, first_frame: None }
     }
 
@@ -174,7 +167,7 @@ impl PromptSession {
 
     /// What the questions are about, all of it, for the scrollback.
     pub(crate) fn context_lines(&self, columns: u16) -> Vec<Line<'static>> {
-        self.context.as_ref().map(|context| rows_of_context(context, &self.theme, columns)).unwrap_or_default()
+        self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
     }
 
     /// As [`PromptSession::context_lines`], which then stands elsewhere and is not part of the prompt any more.

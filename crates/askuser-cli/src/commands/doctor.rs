@@ -1,9 +1,10 @@
 //! `askuser doctor`: how a question would be asked here, and why.
 
+use super::init;
 use crate::args;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
-use crate::failure::{Failure, exit, reason};
+use crate::failure::{Failure, exit};
 use crate::result::write;
 use crate::state_folder::{check_state_folder, state_folder};
 use crate::store;
@@ -13,7 +14,6 @@ use askuser::sanitize;
 use askuser_inbox::Location;
 use askuser_terminal::{Background, ColorDepth, Presentation};
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let layers = Layers::detect(&super::arguments(args::doctor(), words)?);
@@ -105,28 +105,13 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     for (variable, meant) in config::misspelt_variables(environment::names()) {
         report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
     }
-    for (client, state) in clients() {
-        report.line(&client, &state);
+    match init::status::clients() {
+        Ok(clients) => clients.iter().for_each(|(client, state)| report.line(client, state)),
+        Err(failure) => report.line("clients", &format!("not checked: {}", failure.message)),
     }
     report.line("would ask", if fails { "nobody: questions for the inbox fail" } else { surface });
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
-}
-
-/// The clients that are here or set up, and what there is to say about each. Starting their servers is a process of its own, so
-/// that none can hold this one up.
-fn clients() -> Vec<(String, String)> {
-    let us = std::env::current_exe().map(Command::new);
-    let asked = us.and_then(|mut us| us.args(["init", "--status"]).stdin(Stdio::null()).stderr(Stdio::null()).output());
-    match asked {
-        Ok(output) if output.status.success() => {
-            let lines = String::from_utf8_lossy(&output.stdout);
-            let pairs = lines.lines().filter_map(|line| line.split_once('\t'));
-            pairs.map(|(client, state)| (client.to_owned(), state.to_owned())).collect()
-        }
-        Ok(output) => vec![("clients".into(), format!("not checked: {}", output.status))],
-        Err(error) => vec![("clients".into(), format!("not checked: {}", reason(&error)))],
-    }
 }
 
 /// Why the prompt would look as it would.

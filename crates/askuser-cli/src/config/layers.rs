@@ -97,9 +97,6 @@ impl Layers {
     }
 
     /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
-    ///
-    /// # Errors
-    /// Where a file is broken.
     pub(crate) fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
         Layers::inspect(args).sound()
     }

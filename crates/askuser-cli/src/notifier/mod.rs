@@ -133,7 +133,8 @@ impl Call {
 
     /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
     fn popup(&self, question: &StoredQuestion) -> Option<Result<std::process::Child, String>> {
-        let program = std::env::current_exe().ok()?;
+        // By its name: Linux adds " (deleted)" to the path of a program that an upgrade has replaced.
+        let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
         let id = question.id.as_str();
         let prompt = [program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
         let mut command = if std::env::var_os("ZELLIJ").is_some() {

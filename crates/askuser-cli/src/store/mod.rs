@@ -1,4 +1,4 @@
-//! The inbox: questions that wait for their person, whoever asks them and wherever they are answered.
+//! The store of the inbox as commands use it: opened for a person or for an agent, and asked through.
 
 pub(crate) mod words;
 

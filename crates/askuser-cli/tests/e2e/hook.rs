@@ -28,6 +28,19 @@ fn where_there_is_nothing_to_say_and_where_it_fails_it_is_silent_and_no_failure(
 }
 
 #[test]
+fn a_hook_with_nothing_to_do_opens_no_store() {
+    for event in ["PreToolUse", "PostToolUse"] {
+        let event = json!({"hook_event_name": event, "tool_name": "Bash", "tool_input": {"command": "ls"}});
+        let stage = Stage::new();
+        let store = stage.path("store");
+        let stage = stage.env("ASKUSER_STORE", &store.display().to_string());
+        let ended = stage.run_with(&["hook"], event.to_string().as_bytes());
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str(), ended.code), ("", "", Some(0)), "{event}");
+        assert!(!store.exists(), "{event}");
+    }
+}
+
+#[test]
 fn a_claude_code_that_an_agents_command_started_is_asked_for_nothing() {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli").env("ASKUSER_STARTED_BY_AGENT", "1");
     let ended = stage.run_with(&["hook"], question().to_string().as_bytes());

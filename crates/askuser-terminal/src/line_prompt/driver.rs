@@ -9,7 +9,7 @@ use crate::environment::encode;
 use crate::inline_prompt::terminal_gone;
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, failed_lines, rows_of_context, unsent_lines};
+use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, failed_lines, unsent_lines};
 use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
 use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
@@ -33,7 +33,7 @@ pub(crate) fn ask(
     line_prompt.set_columns(columns);
     if let Some(context) = context {
         painter.raw(b"\r\n");
-        painter.print(&rows_of_context(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
+        painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
         line_prompt.prompt.show_context();
     }

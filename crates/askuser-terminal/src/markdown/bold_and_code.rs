@@ -1,5 +1,5 @@
 //! Bold and code in a line of text, for questions and descriptions. All else is as it was written, which is why this reads the
-//! text itself: a parser of Markdown would have to be kept from every other mark, and be linked into every prompt.
+//! text itself: a parser of Markdown would have to be kept from every other mark.
 
 use super::inline::push;
 use super::{Look, Piece};

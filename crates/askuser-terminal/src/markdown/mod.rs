@@ -30,7 +30,6 @@ use askuser::sanitize;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
-use std::sync::OnceLock;
 
 /// A line of Markdown, read: what it shows, whatever the width and the colours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,28 +125,9 @@ pub(crate) enum Fences {
     Boxed,
 }
 
-/// How prompts read prose, once somebody wants it read. The parser's tables are half of what a small executable has to relocate
-/// when it starts: one that shows no prose calls nothing that enables it, and the linker leaves it out.
-static READER: OnceLock<fn(&str) -> Vec<Row>> = OnceLock::new();
-
-/// From now on prompts of this process show prose and previews as Markdown.
-pub(crate) fn enable() {
-    let _ = READER.set(rows);
-}
-
-/// Prose as rows: Markdown if it is enabled, else as it was written.
-pub(crate) fn prose_rows(text: &str) -> Vec<Row> {
-    match READER.get() {
-        Some(read) => read(text),
-        None if cfg!(test) => rows(text),
-        None => sanitize::block(text).lines().map(Row::as_written).collect(),
-    }
-}
-
-/// A text with lists or code blocks in it as rows, if Markdown is enabled.
+/// A text with lists or code blocks in it as rows.
 pub(crate) fn blocks(text: &str) -> Option<Vec<Row>> {
-    let is_enabled = READER.get().is_some() || cfg!(test);
-    (is_enabled && has_blocks(text)).then(|| prose_rows(text))
+    has_blocks(text).then(|| rows(text))
 }
 
 /// Whether a line of a text begins a list or a block of code.
@@ -207,11 +187,6 @@ pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String
 }
 
 impl Row {
-    fn as_written(line: &str) -> Row {
-        let pieces = vec![Piece { text: line.to_owned(), look: Look::default() }];
-        Row { kind: if line.is_empty() { Kind::Blank } else { Kind::Prose }, pieces, ..Row::blank() }
-    }
-
     fn blank() -> Row {
         Row { quotes: 0, indent: 0, marker: Marker::None, kind: Kind::Blank, pieces: Vec::new() }
     }

@@ -14,12 +14,6 @@ use std::ops::Range;
 
 /// The rows of a context in so many columns, as the prompt shows them: a bar before each, what is agreed to exactly as it is.
 pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
-    markdown::enable();
-    rows_of_context(context, theme, columns)
-}
-
-/// The same, prose as Markdown only where that is enabled.
-pub(crate) fn rows_of_context(context: &Context, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     read_context(context, theme, columns).0
 }
 
@@ -31,7 +25,7 @@ pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (V
         Context::Prose(_) => {
             let bar = bar(theme);
             let room = columns.saturating_sub(width(&bar.content));
-            let lines = markdown::render_as(&markdown::prose_rows(text), theme, room, Fences::Boxed, Style::new());
+            let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
             (lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect(), 0)
         }
         Context::Diff(_) => exactly(text, diff_role, theme, columns),

@@ -15,7 +15,6 @@ mod wrap;
 pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, failed_lines, unsent_lines};
 use context::read_context;
-pub(crate) use context::rows_of_context;
 pub use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;

@@ -61,7 +61,7 @@ pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -
     };
     let room = usize::from(columns.saturating_sub(left)).saturating_sub(width(&bar.content));
     let rows = |text: &str| {
-        let lines = markdown::render_as(&markdown::prose_rows(text), theme, room, Fences::Boxed, Style::new());
+        let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
         lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect::<Vec<_>>()
     };
     let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(rows)).collect();

@@ -1,7 +1,6 @@
 //! The prompt as a widget, for programs that draw with ratatui.
 
 use super::{PromptPhase, Theme, View};
-use crate::markdown;
 use askuser::{Context, Prompt};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
@@ -35,7 +34,6 @@ pub struct PromptWidget<'a> {
 impl<'a> PromptWidget<'a> {
     /// A widget in a theme.
     pub fn new(theme: Theme) -> PromptWidget<'a> {
-        markdown::enable();
         PromptWidget { theme, phase: PromptPhase::Asking, context: None }
     }
 

@@ -14,9 +14,6 @@ use std::ffi::OsString;
 pub(crate) const WITH_KEYS: &str = "with-keys";
 
 /// Starts the program again without the variables that hold secrets, if there are any; `words` are its arguments.
-///
-/// # Errors
-/// Where it cannot be started again.
 #[cfg(target_os = "linux")]
 pub(crate) fn take_out_of_environment(secrets: &Secrets, words: &[OsString]) -> Result<(), Failure> {
     use std::collections::BTreeMap;
@@ -48,9 +45,6 @@ pub(crate) fn take_out_of_environment(secrets: &Secrets, words: &[OsString]) -> 
 }
 
 /// Takes up the variables that were taken out of the environment.
-///
-/// # Errors
-/// Where there are none at this descriptor.
 #[cfg(target_os = "linux")]
 pub(crate) fn take_up(descriptor: Option<OsString>) -> Result<(), Failure> {
     use std::io;

@@ -182,8 +182,7 @@ fn no_model() -> Failure {
 
 /// Runs what needs the network before there is anything else.
 fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    Ok(runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?.block_on(work))
+    Ok(crate::store::runtime()?.block_on(work))
 }
 
 /// `askuser agent models`.

@@ -5,9 +5,6 @@ use askuser_agent::{AllowedRule, PermissionRules};
 const USAGE: &str = "[add COMMAND | remove N]";
 
 /// Does what the words after the command say, and tells what came of it.
-///
-/// # Errors
-/// What is wrong with them, or why it could not be done.
 pub(crate) fn run(rules: &PermissionRules, words: &str) -> Result<String, String> {
     let (verb, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     match (verb, rest.trim()) {

@@ -21,10 +21,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
     let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
     let surfaces = Surfaces::of(settings)?;
-    if let Some(words) = surfaces.unmatched(&request) {
-        failure::notice("askuser", &words);
-    }
-    let known = match surfaces.decide(&request)? {
+    let known = match super::decide(&surfaces, &request)? {
         Decision::Settled(resolution) => {
             print(request.set(), &resolution, settings)?;
             return result::code(&resolution, settings);

@@ -1,7 +1,7 @@
 //! Asking right here, at the terminal.
 
 use crate::config::Settings;
-use crate::failure::{Failure, exit, notice};
+use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::source;
 use crate::surfaces::{Surfaces, terminal_options};
@@ -12,9 +12,6 @@ use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Asks, and prints what came of it.
-///
-/// # Errors
-/// Where nobody could be asked, or the result could not be written.
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     for flag in ["key", "from", "detach"] {
         if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
@@ -49,9 +46,6 @@ pub(crate) fn request(set: QuestionSet, settings: &Settings) -> Request {
 }
 
 /// Asks along the chain: what the policy settles is settled, the rest is asked at the terminal.
-///
-/// # Errors
-/// Where asking breaks off, or the answers file does not fit.
 pub(crate) fn ask(
     request: &Request,
     settings: &Settings,
@@ -59,10 +53,7 @@ pub(crate) fn ask(
     store: Store<'_>,
 ) -> Result<Resolution, Failure> {
     let surfaces = Surfaces::of(settings)?;
-    if let Some(words) = surfaces.unmatched(request) {
-        notice("askuser", &words);
-    }
-    let known = match surfaces.decide(request)? {
+    let known = match super::decide(&surfaces, request)? {
         Decision::Settled(resolution) => return Ok(resolution),
         Decision::Ask(known) => known,
     };

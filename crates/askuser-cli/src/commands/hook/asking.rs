@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::json::harmless;
 use crate::result;
 use crate::signals::Signals;
-use crate::store::{asker, done, open, origin, runtime, started_by_agent};
+use crate::store::{asker, attempt, done, open, origin, runtime, started_by_agent};
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
 use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
@@ -91,8 +91,7 @@ fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
 
 /// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
 fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
-    let attempt = askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
-    match pollster::block_on(claude.withdraw(which, &attempt)) {
+    match pollster::block_on(claude.withdraw(which, &attempt()?)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
         Err(error) => Err(Failure::new(error.chain())),
     }

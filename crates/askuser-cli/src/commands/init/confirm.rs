@@ -16,9 +16,6 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
 }
 
 /// Whether the person at this terminal agrees to a change.
-///
-/// # Errors
-/// Where nobody can be asked, or they interrupt.
 pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
     let question = QuestionInput::new(question, "Set up")
         .option(YES, "The file is changed as shown")
@@ -31,9 +28,6 @@ pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<
 }
 
 /// Asks at the terminal; nobody else can agree to this.
-///
-/// # Errors
-/// Where nobody can be asked, or they interrupt.
 pub(super) fn ask(set: QuestionSet, context: Option<Context>, settings: &Settings) -> Result<Resolution, Failure> {
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context);

@@ -18,9 +18,6 @@ pub(super) fn installed(home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> V
 }
 
 /// Lets the person choose among clients. One alone needs no choice: its change is shown before it is made.
-///
-/// # Errors
-/// Where nobody can be asked.
 pub(super) fn choose(
     clients: &[&'static Client],
     home: &Home<'_>,

@@ -7,7 +7,7 @@ mod file;
 mod format;
 mod jsonc;
 mod server_command;
-mod status;
+pub(super) mod status;
 mod toml;
 mod undo;
 mod yaml;
@@ -32,19 +32,8 @@ use undo::{Changes, LockedChanges, Splice};
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(args::init(), words)?;
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let folder = variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
-    let folder = folder.filter(|folder| folder.is_absolute());
-    let folder = folder.ok_or_else(|| Failure::new("there is no home folder: HOME is not an absolute path"))?;
-    let setup = Setup {
-        home: Home { folder, variable: &variable },
-        programs: Programs::of(std::env::var_os("PATH")),
-        settings: &settings,
-        args: &args,
-    };
-    if args.get_flag("status") {
-        return status::print(&setup);
-    }
+    let programs = Programs::of(std::env::var_os("PATH"));
+    let setup = Setup { home: home()?, programs, settings: &settings, args: &args };
     let chosen = setup.chosen()?;
     let is_alone = chosen.len() == 1;
     let mut code = exit::ANSWERED;
@@ -61,6 +50,18 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         });
     }
     Ok(code)
+}
+
+/// This user's home folder.
+fn home() -> Result<Home<'static>, Failure> {
+    fn variable(name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+    let folder = variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).map(PathBuf::from);
+    match folder.filter(|folder| folder.is_absolute()) {
+        Some(folder) => Ok(Home { folder, variable: &variable }),
+        None => Err(Failure::new("there is no home folder: HOME is not an absolute path")),
+    }
 }
 
 struct Setup<'a> {

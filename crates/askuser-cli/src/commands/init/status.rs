@@ -1,10 +1,10 @@
 //! What `askuser doctor` says about clients: which are here, which are set up, and whether what they start answers.
 
-use super::clients::{CLIENTS, Client};
+use super::clients::{CLIENTS, Client, Home};
+use super::entry;
 use super::file::{File, Owner};
-use super::{Setup, entry};
-use crate::failure::{Failure, exit};
-use crate::result::write;
+use super::server_command::Programs;
+use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -15,20 +15,15 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 
-pub(super) fn print(setup: &Setup<'_>) -> Result<u8, Failure> {
-    let mut out = String::new();
-    for client in CLIENTS {
-        if let Some(state) = state(setup, client) {
-            out.push_str(&format!("{}\t{state}\n", client.name));
-        }
-    }
-    write(&out)?;
-    Ok(exit::ANSWERED)
+/// The clients that are here or set up, and what there is to say about each.
+pub(in crate::commands) fn clients() -> Result<Vec<(&'static str, String)>, Failure> {
+    let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
+    Ok(CLIENTS.iter().filter_map(|client| Some((client.name, state(&home, &programs, client)?))).collect())
 }
 
 /// What there is to say about a client; nothing if it is neither here nor set up.
-fn state(setup: &Setup<'_>, client: &Client) -> Option<String> {
-    let path = client.user_file(&setup.home);
+fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<String> {
+    let path = client.user_file(home);
     let found = File::read(&path, Owner::User).map_err(|failure| failure.message).and_then(|file| {
         client.format.find(&file.text, entry(client)).map_err(|why| format!("{} {why}", path.display()))
     });
@@ -40,7 +35,7 @@ fn state(setup: &Setup<'_>, client: &Client) -> Option<String> {
             None => format!("set up, but {} names no command", path.display()),
         }),
         Ok(None) => {
-            let is_here = client.is_installed(&setup.home, &|program| setup.programs.find(program).is_some());
+            let is_here = client.is_installed(home, &|program| programs.find(program).is_some());
             is_here.then(|| format!("not set up; `askuser init {}` does it", client.name))
         }
     }

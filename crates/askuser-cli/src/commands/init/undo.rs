@@ -69,9 +69,6 @@ pub(super) struct Changes {
 
 impl Changes {
     /// Those that were kept in this folder.
-    ///
-    /// # Errors
-    /// Where they cannot be read.
     pub(super) fn read(state_folder: &Path) -> Result<Changes, Failure> {
         let file = state_folder.join("setup.json");
         let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
@@ -96,9 +93,6 @@ pub(super) struct LockedChanges {
 
 impl LockedChanges {
     /// Waits for others, which take no longer than it takes to write two files: no person is asked meanwhile.
-    ///
-    /// # Errors
-    /// Where there can be no lock, or the changes cannot be read.
     pub(super) fn wait_for(state_folder: &Path) -> Result<LockedChanges, Failure> {
         let path = state_folder.join("setup.lock");
         let lock = || -> io::Result<std::fs::File> {
@@ -117,9 +111,6 @@ impl LockedChanges {
     }
 
     /// Keeps what was changed in a file, or forgets it.
-    ///
-    /// # Errors
-    /// Where it cannot be written.
     pub(super) fn keep(&mut self, path: &Path, splice: Option<Splice>) -> Result<(), Failure> {
         let Changes { file, changes } = &mut self.changes;
         match splice {

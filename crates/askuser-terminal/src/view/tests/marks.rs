@@ -1,6 +1,7 @@
 //! Markdown in questions and descriptions, and where it is left alone.
 
 use super::*;
+use crate::markdown;
 use askuser::{Purpose, QuestionSet, Request, RequestKey};
 use fixtures::{ARMED, events, question, set_of};
 use ratatui_core::style::Modifier;
@@ -77,13 +78,11 @@ fn a_person_who_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
 }
 
 #[test]
-fn a_prompt_without_a_markdown_parser_is_not_used_for_lists_code_blocks_and_previews() {
+fn a_list_or_a_block_of_code_makes_a_text_markdown_and_nothing_else_does() {
     for text in ["a\n- b", "a\n* b", "1. a", "a\n2) b", "```\na\n```", "~~~\na\n~~~"] {
-        assert!(crate::needs_markdown(&of(text, "x")), "{text:?}");
-        assert!(crate::needs_markdown(&of("x?", text)), "{text:?}");
+        assert!(markdown::blocks(text).is_some(), "{text:?}");
     }
     for text in ["a **b** `c`?", "a - b?", "1.5 or 2?", "-1?", "2024?", "#a"] {
-        assert!(!crate::needs_markdown(&of(text, "x")), "{text:?}");
+        assert!(markdown::blocks(text).is_none(), "{text:?}");
     }
-    assert!(crate::needs_markdown(&fixtures::layouts()));
 }
