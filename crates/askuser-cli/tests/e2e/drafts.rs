@@ -113,52 +113,66 @@ fn in_line_mode_too_each_answer_is_saved_whatever_ends_the_prompt() {
     }
 }
 
-/// A person at tmux; `None` where it is not installed.
-fn tmux(stage: &Stage, script: &str) -> Option<Terminal> {
-    if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
-        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
-        return None;
+/// A tmux server of its own, which ends with the test.
+struct Tmux(Stage);
+
+impl Tmux {
+    /// `None` where it is not installed.
+    fn new() -> Option<Tmux> {
+        if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
+            assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
+            return None;
+        }
+        let stage = stage().size(100, 30);
+        let folder = stage.path("").display().to_string();
+        Some(Tmux(stage.env("TMUX_TMPDIR", &folder)))
     }
-    Some(stage.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", script]))
+
+    /// A person at it.
+    fn person(&self, script: &str) -> Terminal {
+        self.0.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", script])
+    }
+
+    fn tell(&self, words: &[&str]) -> std::process::Output {
+        // The tests may run in tmux themselves.
+        Command::new("tmux").env("TMUX_TMPDIR", self.0.path("")).env_remove("TMUX").args(words).output().unwrap()
+    }
 }
 
-fn at_tmux() -> Stage {
-    let stage = stage().size(100, 30);
-    let folder = stage.path("").display().to_string();
-    stage.env("TMUX_TMPDIR", &folder)
-}
-
-fn tell_tmux(stage: &Stage, words: &[&str]) {
-    let output = Command::new("tmux").env("TMUX_TMPDIR", stage.path("")).args(words).output().unwrap();
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.tell(&["kill-server"]);
+    }
 }
 
 #[test]
 fn what_was_typed_is_saved_when_the_terminal_is_closed() {
     // It is told by a signal, and notices it itself where that is ignored.
     for before in ["", "trap '' HUP; "] {
-        let stage = at_tmux();
-        let id = detached(&stage, "database", &[]);
-        let script = format!("{before}exec askuser answer {id} --arm 0 --flash 0");
-        let Some(mut terminal) = tmux(&stage, &script) else { return };
+        let Some(tmux) = Tmux::new() else { return };
+        let stage = &tmux.0;
+        let id = detached(stage, "database", &[]);
+        let mut terminal = tmux.person(&format!("{before}exec askuser answer {id} --arm 0 --flash 0"));
         terminal.wait_for("esc later");
         terminal.keys("4my own");
         terminal.wait_for("my own");
-        tell_tmux(&stage, &["kill-server"]);
-        Drafts::of(&stage).wait_for(&id, "Database: my own");
-        check_offered_again(&stage, &id);
+        tmux.tell(&["kill-server"]);
+        Drafts::of(stage).wait_for(&id, "Database: my own");
+        check_offered_again(stage, &id);
     }
 }
 
 #[test]
 fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_detached() {
     for closing in [&["display-popup", "-C"][..], &["detach-client"]] {
-        let stage = at_tmux();
-        let Some(mut person) = tmux(&stage, "echo at work; exec cat") else { return };
+        let Some(tmux) = Tmux::new() else { return };
+        let stage = &tmux.0;
+        let mut person = tmux.person("echo at work; exec cat");
         person.wait_for("at work");
-        let mut asker = stage.spawn(&["ask", &example("database"), "--via", "inbox", "--from", "claude"]);
+        let asked = ["ask", &example("database"), "--via", "inbox", "--from", "claude", "--detach"];
+        assert_eq!(run(stage, &asked).code, Some(75));
         person.wait_for("esc later");
-        let id = id(&pending(&stage, 1)[0]).to_owned();
+        let id = id(&pending(stage, 1)[0]).to_owned();
         person.keys("<up>");
         person.keys("<down><down><down>");
         person.wait_for("> ○ Other");
@@ -168,11 +182,9 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
             assert!(Instant::now() < deadline, "{}", person.screen());
             person.keys("x");
         }
-        tell_tmux(&stage, closing);
-        Drafts::of(&stage).wait_until(&id, "x", |words| words.starts_with("Database: x"));
-        asker.kill().unwrap();
-        asker.wait().unwrap();
-        tell_tmux(&stage, &["kill-server"]);
+        let told = tmux.tell(closing);
+        assert!(told.status.success(), "{closing:?}: {}", String::from_utf8_lossy(&told.stderr));
+        Drafts::of(stage).wait_until(&id, "x", |words| words.starts_with("Database: x"));
     }
 }
 

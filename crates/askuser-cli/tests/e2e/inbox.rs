@@ -456,7 +456,7 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
     person.keys("<enter>");
     assert_eq!(output(asker), (Some(0), "MongoDB\n".into(), output_notice(&stage)));
     person.wait_gone("claude (x) asks");
-    let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).arg("kill-server").output();
+    let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).env_remove("TMUX").arg("kill-server").output();
 }
 
 /// A popup comes while a person types something else: a digit only moves the focus there.
