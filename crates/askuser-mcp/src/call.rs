@@ -1,6 +1,6 @@
 //! One call: from what the model sent to what it reads.
 
-use crate::client::Patience;
+use crate::client::CallTimeout;
 use crate::dialog::Dialog;
 use crate::form::{Choices, is_short};
 use crate::results;
@@ -90,7 +90,7 @@ impl Server {
             return Ok(results::refused("ticket: missing, must be the ticket that AskUserQuestion returned").into());
         };
         let refused = || {
-            let why = format!("ticket: {:?} is none of yours; call AskUserQuestion", sanitize::line(&ticket));
+            let why = format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(&ticket));
             Ok(results::refused(why).into())
         };
         let Some(id) = QuestionId::parse(&ticket) else { return refused() };
@@ -174,14 +174,14 @@ impl Server {
     ) -> Waited {
         let (id, request) = (put.question.id.clone(), put.question.request.clone());
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
-        let patience = Patience::with(self.options.limit, &client_name(context), &version);
+        let timeout = CallTimeout::with(self.options.limit, &client_name(context), &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
         let mut asking = self.inbox.wait(put, &request, beside);
         let mut told = 0_u32;
         loop {
             let has_dialog = dialog.is_some_and(Dialog::is_open);
-            let limit = started + patience.limit(token.is_some(), has_dialog);
+            let limit = started + timeout.limit(token.is_some(), has_dialog);
             let next_word = started + PROGRESS * (told + 1);
             tokio::select! {
                 answered = &mut asking => {
@@ -214,7 +214,7 @@ impl Server {
                 }
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
-                    if Instant::now() >= started + patience.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
+                    if Instant::now() >= started + timeout.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
                         break;
                     }
                 }

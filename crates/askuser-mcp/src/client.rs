@@ -4,56 +4,56 @@ use std::time::Duration;
 
 /// How long a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Patience {
+pub(crate) struct CallTimeout {
     plain: Duration,
     with_progress: Duration,
     with_dialog: Duration,
 }
 
 /// What a client that is not known gets.
-const UNKNOWN: Patience = Patience::of(45, 45, 45);
+const UNKNOWN: CallTimeout = CallTimeout::of(45, 45, 45);
 
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// A client whose patience was measured.
+/// A client whose timeout was measured.
 struct Measured {
     /// How its name begins, in lower case.
     name: &'static str,
     /// The version that was measured, as far as it says something; later ones are taken to be as patient. `None` where the
     /// client does not say its own version.
     version: Option<[u64; 2]>,
-    patience: Patience,
+    timeout: CallTimeout,
 }
 
-const fn measured(name: &'static str, version: Option<[u64; 2]>, patience: Patience) -> Measured {
-    Measured { name, version, patience }
+const fn measured(name: &'static str, version: Option<[u64; 2]>, timeout: CallTimeout) -> Measured {
+    Measured { name, version, timeout }
 }
 
 /// Each is a little less than what the client was seen to wait.
 const CLIENTS: [Measured; 9] = [
     // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
     // prevents that.
-    measured("claude-code", Some([2, 1]), Patience::of(110, 110, LONG - 60)),
+    measured("claude-code", Some([2, 1]), CallTimeout::of(110, 110, LONG - 60)),
     // 300 s whatever the progress; an open dialog stops the clock.
-    measured("codex", Some([0, 166]), Patience::of(285, 285, LONG)),
+    measured("codex", Some([0, 166]), CallTimeout::of(285, 285, LONG)),
     // 180 s after the last progress.
-    measured("github-copilot", Some([1, 0]), Patience::of(165, LONG, 165)),
-    measured("copilot", Some([1, 0]), Patience::of(165, LONG, 165)),
+    measured("github-copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
+    measured("copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
     // 600 s whatever the progress.
-    measured("gemini", Some([0, 61]), Patience::of(585, 585, 585)),
+    measured("gemini", Some([0, 61]), CallTimeout::of(585, 585, 585)),
     // 300 s after the last progress, 600 s in all.
-    measured("qwen", None, Patience::of(285, 585, 285)),
+    measured("qwen", None, CallTimeout::of(285, 585, 285)),
     // 60 s after the last progress.
-    measured("opencode", Some([1, 18]), Patience::of(50, LONG, 50)),
+    measured("opencode", Some([1, 18]), CallTimeout::of(50, LONG, 50)),
     // 60 s, and they ask for no progress.
-    measured("continue", None, Patience::of(50, 50, 50)),
-    measured("cline", None, Patience::of(50, 50, 50)),
+    measured("continue", None, CallTimeout::of(50, 50, 50)),
+    measured("cline", None, CallTimeout::of(50, 50, 50)),
 ];
 
-impl Patience {
-    const fn of(plain: u64, with_progress: u64, with_dialog: u64) -> Patience {
-        Patience {
+impl CallTimeout {
+    const fn of(plain: u64, with_progress: u64, with_dialog: u64) -> CallTimeout {
+        CallTimeout {
             plain: Duration::from_secs(plain),
             with_progress: Duration::from_secs(with_progress),
             with_dialog: Duration::from_secs(with_dialog),
@@ -62,15 +62,15 @@ impl Patience {
 
     /// What the settings say, or else what is known of a client of this name and version. One that is older than what was
     /// measured is not known.
-    pub(crate) fn with(limit: Option<Duration>, client: &str, version: &str) -> Patience {
+    pub(crate) fn with(limit: Option<Duration>, client: &str, version: &str) -> CallTimeout {
         if let Some(limit) = limit {
-            return Patience { plain: limit, with_progress: limit, with_dialog: limit };
+            return CallTimeout { plain: limit, with_progress: limit, with_dialog: limit };
         }
         let client = client.trim_start_matches('@').to_lowercase();
         let is_known = |measured: &&Measured| {
             client.starts_with(measured.name) && measured.version.is_none_or(|since| numbers(version) >= since)
         };
-        CLIENTS.iter().find(is_known).map_or(UNKNOWN, |measured| measured.patience)
+        CLIENTS.iter().find(is_known).map_or(UNKNOWN, |measured| measured.timeout)
     }
 
     /// How long to wait in all.
@@ -93,7 +93,7 @@ mod tests {
     #[track_caller]
     fn check(client: &str, has_progress: bool, has_dialog: bool, seconds: u64) {
         let (client, version) = client.split_once(' ').unwrap_or((client, "1.0.0"));
-        let limit = Patience::with(None, client, version).limit(has_progress, has_dialog);
+        let limit = CallTimeout::with(None, client, version).limit(has_progress, has_dialog);
         assert_eq!(limit, Duration::from_secs(seconds), "{client}");
     }
 
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_was_set_is_the_limit_whatever_the_client() {
-        let patience = Patience::with(Some(Duration::from_secs(7)), "claude-code", "2.1.325");
-        assert_eq!(patience.limit(true, true), Duration::from_secs(7));
+        let timeout = CallTimeout::with(Some(Duration::from_secs(7)), "claude-code", "2.1.325");
+        assert_eq!(timeout.limit(true, true), Duration::from_secs(7));
     }
 }

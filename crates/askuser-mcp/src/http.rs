@@ -110,12 +110,12 @@ impl Gate {
         };
         // A page that made its own name point here calls us by that name.
         if !only(HOST).is_some_and(|host| self.hosts.iter().any(|known| known == host)) {
-            return Some(refusal(StatusCode::FORBIDDEN, "this server has another name"));
+            return Some(refusal(StatusCode::FORBIDDEN, "Host header not allowed"));
         }
         if headers.contains_key(ORIGIN)
             && !only(ORIGIN).is_some_and(|origin| self.origins.iter().any(|known| known == origin))
         {
-            return Some(refusal(StatusCode::FORBIDDEN, "pages of others may not call this server"));
+            return Some(refusal(StatusCode::FORBIDDEN, "Origin not allowed"));
         }
         let token = only(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         // Digests, so that how long the comparison takes tells nothing.
