@@ -17,44 +17,40 @@ use askuser::policy::Headless;
 use askuser_terminal::{Background, ColorDepth, Confirm};
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{names, surfaces, switch};
+use values::{names, one_of, path, positive, surfaces, switch, text, unless};
 
-/// The settings, parsed.
-#[derive(Clone, Debug)]
-pub(crate) struct Settings {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) answers: Option<PathBuf>,
-    pub(crate) headless: Option<Headless>,
-    /// Who may answer, in order.
-    pub(crate) via: Vec<Surface>,
-    /// Where the inbox is, if not where it usually is.
-    pub(crate) store: Option<PathBuf>,
-    /// Whether a question in the inbox may open a popup.
-    pub(crate) popup: bool,
-    pub(crate) plain: bool,
-    pub(crate) repair: bool,
-    pub(crate) key_delay: Duration,
-    pub(crate) success_flash: Duration,
-    pub(crate) confirm: Confirm,
-    pub(crate) background: Option<Background>,
-    pub(crate) depth: Option<ColorDepth>,
-    pub(crate) format: Option<Format>,
-    pub(crate) model: Option<String>,
-    pub(crate) base_url: Option<BaseUrl>,
-    pub(crate) effort: Option<Effort>,
-    pub(crate) max_tokens: Option<u32>,
-    /// How many tokens the model takes, instead of what is known of it.
-    pub(crate) context_window: Option<u64>,
-    /// What tokens cost, for showing it.
-    pub(crate) price: Option<Price>,
-    pub(crate) permissions: Permit,
-    pub(crate) on_question: Option<String>,
-    /// Variables with keys that commands get all the same.
-    pub(crate) pass_env: Vec<String>,
-    pub(crate) notify: bool,
-    /// How long a call of an MCP client waits, instead of what is known of the client.
-    pub(crate) mcp_limit: Option<Duration>,
+macro_rules! parse {
+    ($($name:ident: $kind:ty {
+        $help:literal,
+        value: $value:literal, default: $default:literal, by: $by:ident, of: $of:ident
+            $(, flag: $flag:literal)? $(, old_name: $old_name:literal)?,
+        parse: $parse:expr,
+        $(must_be: $must_be:literal,)?
+    })*) => {
+        /// The settings, parsed.
+        #[derive(Clone, Debug)]
+        pub(crate) struct Settings {
+            $(#[doc = $help] pub(crate) $name: $kind,)*
+        }
+
+        impl Settings {
+            /// Parses every setting, or says which value cannot be one.
+            fn parse(layers: &Layers) -> Result<Settings, Failure> {
+                Ok(Settings { $($name: {
+                    let name = stringify!($name);
+                    let (value, origin) = layers.value(name);
+                    let parse: fn(&str) -> Option<$kind> = $parse;
+                    parse(value).ok_or_else(|| {
+                        let must_be = [$($must_be,)? $value][0];
+                        Failure::new(format!("{name}: {value:?} (from {origin}), must be {must_be}"))
+                    })?
+                },)* })
+            }
+        }
+    };
 }
+
+settings!(parse);
 
 impl Settings {
     /// The same with another model, which is reached where these settings say, if they say so of its provider.
@@ -77,134 +73,27 @@ pub(crate) struct BaseUrl {
     pub(crate) is_for_any_model: bool,
 }
 
+impl BaseUrl {
+    fn new(url: String) -> BaseUrl {
+        BaseUrl { url, origin: Origin::Default, is_for_any_model: false }
+    }
+}
+
 impl Layers {
-    fn read<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
-        let (setting, value, origin) = self
-            .rows()
-            .find(|(setting, ..)| setting.name == name)
-            .ok_or_else(|| Failure::new(format!("no setting {name}")))?;
-        parse(value).ok_or_else(|| {
-            let must = match (name, setting.value) {
-                ("timeout", _) => "a duration above 0, such as 30s, 5m or 1h",
-                ("max_tokens", _) => "a whole number above 0",
-                ("context_window", _) => "a whole number of at least 1000, or auto",
-                ("price", _) => "two numbers with a slash between them, such as 3/15",
-                ("via", _) => "policy, terminal or inbox, or several of them with commas",
-                ("success_flash", _) => "a duration of at most 1s",
-                ("answers", _) => "a JSON or TOML file",
-                (_, "") => "true or false",
-                (_, "DURATION") => "a duration such as 250ms, 30s, 5m or 1h",
-                (_, choices) => choices,
-            };
-            Failure::new(format!("{name}: {value:?} (from {origin}), must be {must}"))
-        })
-    }
-
-    /// An address is for the model it was set with: a model that was chosen closer by does not go there, and no key with it.
-    fn base_url(&self) -> Result<Option<BaseUrl>, Failure> {
-        let origin = |name: &str| {
-            let row = self.rows().find(|(setting, ..)| setting.name == name);
-            row.map_or(Origin::Default, |(.., origin)| origin.clone())
-        };
-        let url = self.read("base_url", |v| Some((v != "none").then(|| v.to_owned())))?;
-        let (own, model) = (origin("base_url"), origin("model").level());
-        let level = own.level();
-        let is_for_any_model = level > model && !matches!(own, Origin::File(_));
-        Ok(url.filter(|_| level >= model).map(|url| BaseUrl { url, origin: own, is_for_any_model }))
-    }
-
     /// Parses every setting.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        Ok(Settings {
-            timeout: self.read("timeout", |v| match v {
-                "none" => Some(None),
-                v => duration(v).filter(|timeout| !timeout.is_zero()).map(Some),
-            })?,
-            answers: self.read("answers", |v| (!v.is_empty()).then(|| (v != "none").then(|| PathBuf::from(v))))?,
-            via: self.read("via", surfaces)?,
-            headless: self.read("headless", |v| match v {
-                "none" => Some(None),
-                "fail" => Some(Some(Headless::Fail)),
-                "recommended" => Some(Some(Headless::Recommended)),
-                _ => None,
-            })?,
-            store: self.read("store", |v| Some((v != "auto").then(|| PathBuf::from(v))))?,
-            popup: self.read("popup", |v| match v {
-                "auto" => Some(true),
-                "none" => Some(false),
-                _ => None,
-            })?,
-            plain: self.read("plain", switch)?,
-            repair: self.read("repair", switch)?,
-            key_delay: self.read("key_delay", duration)?,
-            success_flash: self
-                .read("success_flash", |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)))?,
-            confirm: self.read("confirm", |v| match v {
-                "boxed" => Some(Confirm::Boxed),
-                "full" => Some(Confirm::Full),
-                "inline" => Some(Confirm::Inline),
-                "none" => Some(Confirm::None),
-                _ => None,
-            })?,
-            background: self.read("theme", |v| match v {
-                "auto" => Some(None),
-                "dark" => Some(Some(Background::Dark)),
-                "light" => Some(Some(Background::Light)),
-                "contrast" => Some(Some(Background::Contrast)),
-                _ => None,
-            })?,
-            depth: self.read("color", |v| match v {
-                "auto" => Some(None),
-                "none" => Some(Some(ColorDepth::None)),
-                "16" => Some(Some(ColorDepth::Ansi16)),
-                "256" => Some(Some(ColorDepth::Ansi256)),
-                "truecolor" => Some(Some(ColorDepth::TrueColor)),
-                _ => None,
-            })?,
-            model: self.read("model", |v| Some((v != "none").then(|| v.to_owned())))?,
-            base_url: self.base_url()?,
-            effort: self.read("effort", |v| match v {
-                "none" => Some(None),
-                "low" => Some(Some(Effort::Low)),
-                "medium" => Some(Some(Effort::Medium)),
-                "high" => Some(Some(Effort::High)),
-                _ => None,
-            })?,
-            max_tokens: self.read("max_tokens", |v| match v {
-                "none" => Some(None),
-                v => v.parse().ok().filter(|max| *max > 0).map(Some),
-            })?,
-            context_window: self.read("context_window", |v| match v {
-                "auto" => Some(None),
-                v => v.parse().ok().filter(|tokens| *tokens >= 1_000).map(Some),
-            })?,
-            price: self.read("price", |v| match v {
-                "none" => Some(None),
-                v => Price::parse(v).map(Some),
-            })?,
-            permissions: self.read("permissions", |v| match v {
-                "ask" => Some(Permit::Ask),
-                "accept-edits" => Some(Permit::AcceptEdits),
-                "allow" => Some(Permit::Allow),
-                _ => None,
-            })?,
-            on_question: self.read("on_question", |v| Some((v != "none").then(|| v.to_owned())))?,
-            pass_env: self.read("pass_env", |v| Some(names(v)))?,
-            notify: self.read("notify", switch)?,
-            mcp_limit: self.read("mcp_limit", |v| match v {
-                "auto" => Some(None),
-                v => duration(v).filter(|limit| !limit.is_zero()).map(Some),
-            })?,
-            format: self.read("format", |v| match v {
-                "auto" => Some(None),
-                "text" => Some(Some(Format::Text)),
-                "json" => Some(Some(Format::Json)),
-                "record" => Some(Some(Format::Record)),
-                "value" => Some(Some(Format::Value)),
-                "claude" => Some(Some(Format::Claude)),
-                _ => None,
-            })?,
-        })
+        let settings = Settings::parse(self)?;
+        let base_url = settings.base_url.and_then(|base_url| self.address(base_url.url));
+        Ok(Settings { base_url, ..settings })
+    }
+
+    /// Where the provider of the settings' model is. An address is for the model it was set with: a model that was chosen
+    /// closer by does not go there, and no key with it.
+    fn address(&self, url: String) -> Option<BaseUrl> {
+        let ((_, own), (_, model)) = (self.value("base_url"), self.value("model"));
+        let (level, model) = (own.level(), model.level());
+        let is_for_any_model = level > model && !matches!(own, Origin::File(_));
+        (level >= model).then(|| BaseUrl { url, origin: own.clone(), is_for_any_model })
     }
 }
 

@@ -131,13 +131,13 @@ fn settings_mean_what_they_say() {
     let confirm = [Confirm::Boxed, Confirm::Full, Confirm::Inline, Confirm::None].map(Some);
     assert_eq!(["boxed", "full", "inline", "none"].map(|v| read("confirm", v, |s| s.confirm)), confirm);
     let themes = [None, Some(Background::Dark), Some(Background::Light), Some(Background::Contrast)].map(Some);
-    assert_eq!(["auto", "dark", "light", "contrast"].map(|v| read("theme", v, |s| s.background)), themes);
+    assert_eq!(["auto", "dark", "light", "contrast"].map(|v| read("theme", v, |s| s.theme)), themes);
     let depths = [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor];
     assert_eq!(
-        ["none", "16", "256", "truecolor"].map(|v| read("color", v, |s| s.depth)),
+        ["none", "16", "256", "truecolor"].map(|v| read("color", v, |s| s.color)),
         depths.map(|d| Some(Some(d)))
     );
-    assert_eq!(read("color", "auto", |s| s.depth), Some(None));
+    assert_eq!(read("color", "auto", |s| s.color), Some(None));
     assert_eq!(["none", "a/b"].map(|v| read("model", v, |s| s.model)), [Some(None), Some(Some("a/b".to_owned()))]);
     assert_eq!(
         ["none", "u"].map(|v| read("base_url", v, |s| s.base_url.map(|base_url| base_url.url))),

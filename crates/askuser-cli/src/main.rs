@@ -1,5 +1,7 @@
 //! The `askuser` command.
 
+#[macro_use]
+mod settings;
 mod args;
 mod commands;
 mod config;
@@ -9,7 +11,6 @@ mod json;
 mod notifier;
 mod ownership;
 mod result;
-mod settings;
 mod signals;
 mod source;
 mod state_folder;

@@ -1,9 +1,15 @@
-//! Every setting, in one table: flags, variables, files and documentation follow from it.
+//! Every setting, in one table: its type and parser, its flag, variable and documentation. To add one is to add a row.
+//!
+//! The build script reads the table too, for completions and manual pages; the types and parsers mean nothing there.
 
-/// A row of the table.
+/// What is known of a setting but its value.
 pub(crate) struct Setting {
-    /// The key in `askuser.toml`; `--name` as a flag, with dashes, `ASKUSER_NAME` in the environment.
+    /// The key in `askuser.toml`; `ASKUSER_NAME` in the environment.
     pub(crate) name: &'static str,
+    /// Without the dashes before it.
+    pub(crate) flag: &'static str,
+    /// The name it had in earlier versions, still read from files, variables and flags.
+    pub(crate) old_name: Option<&'static str>,
     /// What stands for its value in help; empty for a switch.
     pub(crate) value: &'static str,
     pub(crate) default: &'static str,
@@ -12,32 +18,6 @@ pub(crate) struct Setting {
     pub(crate) by: By,
     /// Whose flag it is.
     pub(crate) of: Of,
-}
-
-impl Setting {
-    /// Its flag, without the dashes before it.
-    pub(crate) fn flag(&self) -> &'static str {
-        match self.name {
-            "base_url" => "base-url",
-            "context_window" => "context-window",
-            "max_tokens" => "max-tokens",
-            "on_question" => "on-question",
-            "pass_env" => "pass-env",
-            "mcp_limit" => "limit",
-            "key_delay" => "key-delay",
-            "success_flash" => "success-flash",
-            name => name,
-        }
-    }
-
-    /// The name it had in earlier versions, still read from files, variables and flags.
-    pub(crate) fn old_name(&self) -> Option<&'static str> {
-        match self.name {
-            "key_delay" => Some("arm"),
-            "success_flash" => Some("flash"),
-            _ => None,
-        }
-    }
 }
 
 /// Which commands have a flag for a setting.
@@ -63,163 +43,196 @@ pub(crate) enum By {
     User,
 }
 
-const fn setting(
-    name: &'static str,
-    value: &'static str,
-    default: &'static str,
-    by: By,
-    help: &'static str,
-) -> Setting {
-    Setting { name, value, default, by, help, of: Of::Asking }
+/// Gives the table to another macro.
+macro_rules! settings {
+    ($then:ident) => {
+        $then! {
+            timeout: Option<Duration> {
+                "Give up after this long, such as 30s or 5m; any key stops the clock",
+                value: "DURATION", default: "none", by: User, of: Asking,
+                parse: |v| unless(v, "none", positive),
+                must_be: "a duration above 0, such as 30s, 5m or 1h",
+            }
+            answers: Option<PathBuf> {
+                "Take answers from a JSON or TOML file, keyed by header or question text",
+                value: "FILE", default: "none", by: User, of: Asking,
+                parse: |v| unless(v, "none", path),
+                must_be: "a JSON or TOML file",
+            }
+            headless: Option<Headless> {
+                "Ask nobody: fail, or take the options marked (Recommended)",
+                value: "fail|recommended", default: "none", by: User, of: Asking,
+                parse: |v| one_of(v, &[
+                    ("none", None), ("fail", Some(Headless::Fail)), ("recommended", Some(Headless::Recommended)),
+                ]),
+            }
+            via: Vec<Surface> {
+                "Who may answer, in order: policy (answers file, headless), terminal, inbox; with commas",
+                value: "SURFACES", default: "policy,terminal", by: User, of: Asking,
+                parse: surfaces,
+                must_be: "policy, terminal or inbox, or several of them with commas",
+            }
+            store: Option<PathBuf> {
+                "Where the inbox keeps questions; auto is a file in your state folder",
+                value: "FILE", default: "auto", by: User, of: Asking,
+                parse: |v| Some((v != "auto").then(|| v.into())),
+            }
+            on_question: Option<String> {
+                "Run this when the agent or the inbox has a question; it gets the question as JSON",
+                value: "COMMAND", default: "none", by: User, of: Asking, flag: "on-question",
+                parse: |v| Some(text(v)),
+            }
+            popup: bool {
+                "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
+                value: "auto|none", default: "auto", by: User, of: Asking,
+                parse: |v| one_of(v, &[("auto", true), ("none", false)]),
+            }
+            notify: bool {
+                "Ring and notify when a question waits and the terminal has no focus",
+                value: "", default: "true", by: User, of: Asking,
+                parse: switch,
+                must_be: "true or false",
+            }
+            plain: bool {
+                "Ask line by line, for screen readers and dumb terminals",
+                value: "", default: "false", by: Anybody, of: Asking,
+                parse: switch,
+                must_be: "true or false",
+            }
+            repair: bool {
+                "Mend cosmetic faults of the input instead of rejecting it",
+                value: "", default: "false", by: Anybody, of: Asking,
+                parse: switch,
+                must_be: "true or false",
+            }
+            key_delay: Duration {
+                "Ignore keys that answer, cancel or open a text for this long after the first frame; 0 is off",
+                value: "DURATION", default: "250ms", by: User, of: Asking, flag: "key-delay", old_name: "arm",
+                parse: duration,
+                must_be: "a duration such as 250ms, 30s, 5m or 1h",
+            }
+            success_flash: Duration {
+                "Show the answered prompt in the colour of success for this long; 0 is off",
+                value: "DURATION", default: "80ms", by: User, of: Asking, flag: "success-flash", old_name: "flash",
+                parse: |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)),
+                must_be: "a duration of at most 1s",
+            }
+            confirm: Confirm {
+                "What to leave in the scrollback",
+                value: "boxed|full|inline|none", default: "inline", by: Anybody, of: Asking,
+                parse: |v| one_of(v, &[
+                    ("boxed", Confirm::Boxed), ("full", Confirm::Full), ("inline", Confirm::Inline),
+                    ("none", Confirm::None),
+                ]),
+            }
+            theme: Option<Background> {
+                "Colours for a dark or a light background, or no colours but the terminal's own",
+                value: "auto|dark|light|contrast", default: "auto", by: Anybody, of: Asking,
+                parse: |v| one_of(v, &[
+                    ("auto", None), ("dark", Some(Background::Dark)), ("light", Some(Background::Light)),
+                    ("contrast", Some(Background::Contrast)),
+                ]),
+            }
+            color: Option<ColorDepth> {
+                "How many colours to use",
+                value: "auto|none|16|256|truecolor", default: "auto", by: Anybody, of: Asking,
+                parse: |v| one_of(v, &[
+                    ("auto", None), ("none", Some(ColorDepth::None)), ("16", Some(ColorDepth::Ansi16)),
+                    ("256", Some(ColorDepth::Ansi256)), ("truecolor", Some(ColorDepth::TrueColor)),
+                ]),
+            }
+            format: Option<Format> {
+                "How to print the result; auto is text on a terminal, else json; value is the answer alone, claude is \
+                 Claude Code's updatedInput",
+                value: "auto|text|json|record|value|claude", default: "auto", by: Anybody, of: Results,
+                parse: |v| one_of(v, &[
+                    ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
+                    ("record", Some(Format::Record)), ("value", Some(Format::Value)), ("claude", Some(Format::Claude)),
+                ]),
+            }
+            // Requests carry a key: which provider gets them, and where they go, is the user's to say.
+            model: Option<String> {
+                "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a \
+                 provider alone is its default model, none is that of the first key in the environment",
+                value: "PROVIDER/NAME", default: "none", by: User, of: Agent,
+                parse: |v| Some(text(v)),
+            }
+            base_url: Option<BaseUrl> {
+                "Where the provider is, instead of where it usually is",
+                value: "URL", default: "none", by: User, of: Agent, flag: "base-url",
+                parse: |v| Some(text(v).map(BaseUrl::new)),
+            }
+            effort: Option<Effort> {
+                "How much the model thinks before it answers; none leaves that to the provider",
+                value: "low|medium|high", default: "none", by: User, of: Agent,
+                parse: |v| one_of(v, &[
+                    ("none", None), ("low", Some(Effort::Low)), ("medium", Some(Effort::Medium)),
+                    ("high", Some(Effort::High)),
+                ]),
+            }
+            max_tokens: Option<u32> {
+                "How long an answer of the model may get; none is the provider's own limit",
+                value: "N", default: "none", by: Anybody, of: Agent, flag: "max-tokens",
+                parse: |v| unless(v, "none", |v| v.parse().ok().filter(|max| *max > 0)),
+                must_be: "a whole number above 0",
+            }
+            context_window: Option<u64> {
+                "How many tokens the model takes before the conversation is summarised; auto is what is known of the model",
+                value: "N", default: "auto", by: User, of: Agent, flag: "context-window",
+                parse: |v| unless(v, "auto", |v| v.parse().ok().filter(|tokens| *tokens >= 1_000)),
+                must_be: "a whole number of at least 1000, or auto",
+            }
+            price: Option<Price> {
+                "What a million tokens cost in dollars, read and written, such as 3/15; the conversation shows what it \
+                 has cost",
+                value: "IN/OUT", default: "none", by: User, of: Agent,
+                parse: |v| unless(v, "none", Price::parse),
+                must_be: "two numbers with a slash between them, such as 3/15",
+            }
+            permissions: Permit {
+                "What tools may do without asking; questions are always asked",
+                value: "ask|accept-edits|allow", default: "ask", by: User, of: Agent,
+                parse: |v| one_of(v, &[
+                    ("ask", Permit::Ask), ("accept-edits", Permit::AcceptEdits), ("allow", Permit::Allow),
+                ]),
+            }
+            pass_env: Vec<String> {
+                "Key variables that commands get all the same; with commas",
+                value: "NAMES", default: "none", by: User, of: Agent, flag: "pass-env",
+                parse: |v| Some(names(v)),
+            }
+            mcp_limit: Option<Duration> {
+                "How long a call waits before it says \"not answered yet\"; auto is what is known of the client, else 45s",
+                value: "DURATION", default: "auto", by: User, of: Mcp, flag: "limit",
+                parse: |v| unless(v, "auto", positive),
+                must_be: "a duration such as 250ms, 30s, 5m or 1h",
+            }
+        }
+    };
 }
 
-const fn of(of: Of, setting: Setting) -> Setting {
-    Setting { of, ..setting }
+macro_rules! describe {
+    ($($name:ident: $kind:ty {
+        $help:literal,
+        value: $value:literal, default: $default:literal, by: $by:ident, of: $of:ident
+            $(, flag: $flag:literal)? $(, old_name: $old_name:literal)?,
+        parse: $parse:expr,
+        $(must_be: $must_be:literal,)?
+    })*) => {
+        pub(crate) const SETTINGS: &[Setting] = &[$(Setting {
+            name: stringify!($name),
+            flag: [$($flag,)? stringify!($name)][0],
+            old_name: [$(Some($old_name),)? None][0],
+            value: $value,
+            default: $default,
+            help: $help,
+            by: By::$by,
+            of: Of::$of,
+        }),*];
+    };
 }
 
-use By::{Anybody, User};
-
-pub(crate) const SETTINGS: &[Setting] = &[
-    setting("timeout", "DURATION", "none", User, "Give up after this long, such as 30s or 5m; any key stops the clock"),
-    setting("answers", "FILE", "none", User, "Take answers from a JSON or TOML file, keyed by header or question text"),
-    setting("headless", "fail|recommended", "none", User, "Ask nobody: fail, or take the options marked (Recommended)"),
-    setting(
-        "via",
-        "SURFACES",
-        "policy,terminal",
-        User,
-        "Who may answer, in order: policy (answers file, headless), terminal, inbox; with commas",
-    ),
-    setting("store", "FILE", "auto", User, "Where the inbox keeps questions; auto is a file in your state folder"),
-    setting(
-        "on_question",
-        "COMMAND",
-        "none",
-        User,
-        "Run this when the agent or the inbox has a question; it gets the question as JSON",
-    ),
-    setting(
-        "popup",
-        "auto|none",
-        "auto",
-        User,
-        "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
-    ),
-    setting("notify", "", "true", User, "Ring and notify when a question waits and the terminal has no focus"),
-    setting("plain", "", "false", Anybody, "Ask line by line, for screen readers and dumb terminals"),
-    setting("repair", "", "false", Anybody, "Mend cosmetic faults of the input instead of rejecting it"),
-    setting(
-        "key_delay",
-        "DURATION",
-        "250ms",
-        User,
-        "Ignore keys that answer, cancel or open a text for this long after the first frame; 0 is off",
-    ),
-    setting(
-        "success_flash",
-        "DURATION",
-        "80ms",
-        User,
-        "Show the answered prompt in the colour of success for this long; 0 is off",
-    ),
-    setting("confirm", "boxed|full|inline|none", "inline", Anybody, "What to leave in the scrollback"),
-    setting(
-        "theme",
-        "auto|dark|light|contrast",
-        "auto",
-        Anybody,
-        "Colours for a dark or a light background, or no colours but the terminal's own",
-    ),
-    setting("color", "auto|none|16|256|truecolor", "auto", Anybody, "How many colours to use"),
-    of(
-        Of::Results,
-        setting(
-            "format",
-            "auto|text|json|record|value|claude",
-            "auto",
-            Anybody,
-            "How to print the result; auto is text on a terminal, else json; value is the answer alone, claude is Claude Code's \
-             updatedInput",
-        ),
-    ),
-    // Requests carry a key: which provider gets them, and where they go, is the user's to say.
-    of(
-        Of::Agent,
-        setting(
-            "model",
-            "PROVIDER/NAME",
-            "none",
-            User,
-            "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a provider \
-             alone is its default model, none is that of the first key in the environment",
-        ),
-    ),
-    of(Of::Agent, setting("base_url", "URL", "none", User, "Where the provider is, instead of where it usually is")),
-    of(
-        Of::Agent,
-        setting(
-            "effort",
-            "low|medium|high",
-            "none",
-            User,
-            "How much the model thinks before it answers; none leaves that to the provider",
-        ),
-    ),
-    of(
-        Of::Agent,
-        setting(
-            "max_tokens",
-            "N",
-            "none",
-            Anybody,
-            "How long an answer of the model may get; none is the provider's own limit",
-        ),
-    ),
-    of(
-        Of::Agent,
-        setting(
-            "context_window",
-            "N",
-            "auto",
-            User,
-            "How many tokens the model takes before the conversation is summarised; auto is what is known of the model",
-        ),
-    ),
-    of(
-        Of::Agent,
-        setting(
-            "price",
-            "IN/OUT",
-            "none",
-            User,
-            "What a million tokens cost in dollars, read and written, such as 3/15; the conversation shows what it has cost",
-        ),
-    ),
-    of(
-        Of::Agent,
-        setting(
-            "permissions",
-            "ask|accept-edits|allow",
-            "ask",
-            User,
-            "What tools may do without asking; questions are always asked",
-        ),
-    ),
-    of(
-        Of::Agent,
-        setting("pass_env", "NAMES", "none", User, "Key variables that commands get all the same; with commas"),
-    ),
-    of(
-        Of::Mcp,
-        setting(
-            "mcp_limit",
-            "DURATION",
-            "auto",
-            User,
-            "How long a call waits before it says \"not answered yet\"; auto is what is known of the client, else 45s",
-        ),
-    ),
-];
+settings!(describe);
 
 #[cfg(test)]
 mod tests {
@@ -230,13 +243,13 @@ mod tests {
         for setting in SETTINGS {
             // `askuser mcp --limit`: the command says the rest.
             let expected = setting.name.trim_start_matches("mcp_").replace('_', "-");
-            assert_eq!(setting.flag(), expected);
+            assert_eq!(setting.flag, expected);
         }
     }
 
     #[test]
     fn names_of_earlier_versions_belong_to_the_same_settings() {
-        let old: Vec<_> = SETTINGS.iter().filter_map(|setting| Some((setting.old_name()?, setting.name))).collect();
+        let old: Vec<_> = SETTINGS.iter().filter_map(|setting| Some((setting.old_name?, setting.name))).collect();
         assert_eq!(old, [("arm", "key_delay"), ("flash", "success_flash")]);
     }
 }

@@ -187,10 +187,10 @@ pub(crate) fn terminal_options(settings: &Settings) -> Options {
     if settings.plain {
         options.presentation = Presentation::Line;
     }
-    if let Some(background) = settings.background {
+    if let Some(background) = settings.theme {
         options.theme.background = background;
     }
-    if let Some(depth) = settings.depth {
+    if let Some(depth) = settings.color {
         options.theme.depth = depth;
     }
     options.confirm = settings.confirm;

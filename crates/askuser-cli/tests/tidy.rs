@@ -253,9 +253,12 @@ fn no_symbolic_links_are_checked_in() {
 fn the_docs_list_every_setting() {
     let readme = read(root().join("docs/settings.md"));
     let config = read(root().join("crates/askuser-cli/src/settings.rs"));
-    let table = config.split("SETTINGS: &[Setting] = &[").nth(1).and_then(|rest| rest.split("];").next()).unwrap();
-    let names: Vec<&str> = table.split("setting(").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
-    assert!(names.len() >= 10, "{names:?}");
+    let table = config.split("        $then! {").nth(1).and_then(|rest| rest.split("\n        }").next()).unwrap();
+    let rows = table
+        .lines()
+        .filter(|line| line.ends_with('{') && line.starts_with("            ") && !line.starts_with("             "));
+    let names: Vec<&str> = rows.filter_map(|row| row.trim().split(':').next()).collect();
+    assert!(names.len() >= 25, "{names:?}");
     for name in names {
         assert!(readme.contains(&format!("| `{name}`")), "{name}");
     }

@@ -5,6 +5,7 @@ use super::names::{similar_setting, variable, variable_of};
 use crate::failure::{self, Failure, reason};
 use crate::ownership::{self, check_writers};
 use crate::settings::{By, SETTINGS, Setting};
+
 use crate::source;
 use clap::ArgMatches;
 use serde_json::Value;
@@ -84,13 +85,13 @@ impl Layers {
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             // The old name first, so that the new one wins.
-            for name in setting.old_name().map(variable_of).into_iter().chain([variable(setting)]) {
+            for name in setting.old_name.map(variable_of).into_iter().chain([variable(setting)]) {
                 if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
                     *slot = (value, Origin::Environment(name));
                 }
             }
             if let Some(value) = (sources.flag)(setting.name) {
-                *slot = (value, Origin::Flag(setting.flag()));
+                *slot = (value, Origin::Flag(setting.flag));
             }
         }
         layers
@@ -211,6 +212,12 @@ impl Layers {
         self
     }
 
+    /// The value of a setting, and where it came from.
+    pub(super) fn value(&self, name: &str) -> (&str, &Origin) {
+        let row = self.rows().find(|(setting, ..)| setting.name == name);
+        row.map_or(("", &Origin::Default), |(_, value, origin)| (value, origin))
+    }
+
     /// Name, value and origin of each setting.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
@@ -222,7 +229,7 @@ const MOST_KEY_CHARS: usize = 40;
 
 /// The setting of this name, or that had it once, by its index.
 fn setting_named(key: &str) -> Option<usize> {
-    SETTINGS.iter().position(|setting| setting.name == key || setting.old_name() == Some(key))
+    SETTINGS.iter().position(|setting| setting.name == key || setting.old_name == Some(key))
 }
 
 fn as_text(value: &Value) -> Option<String> {

@@ -23,7 +23,7 @@ pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(St
     // What commands of ours are started with.
     const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
     let known = |name: &str| {
-        let of = |setting: &Setting| setting.old_name().map(variable_of).into_iter().chain([variable(setting)]);
+        let of = |setting: &Setting| setting.old_name.map(variable_of).into_iter().chain([variable(setting)]);
         TOLD_BY_US.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
     };
     let meant = |name: String| {

@@ -1,5 +1,6 @@
 //! The kinds of value that settings have, and how each is spelled.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Who may answer.
@@ -80,6 +81,28 @@ pub(crate) enum Effort {
     Low,
     Medium,
     High,
+}
+
+/// The value that a word stands for.
+pub(super) fn one_of<T: Clone>(word: &str, choices: &[(&str, T)]) -> Option<T> {
+    choices.iter().find(|(name, _)| *name == word).map(|(_, value)| value.clone())
+}
+
+/// `None` for the word that says so, else what `parse` makes of it.
+pub(super) fn unless<T>(value: &str, nothing: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if value == nothing { Some(None) } else { parse(value).map(Some) }
+}
+
+pub(super) fn text(value: &str) -> Option<String> {
+    (value != "none").then(|| value.to_owned())
+}
+
+pub(super) fn path(value: &str) -> Option<PathBuf> {
+    (!value.is_empty()).then(|| value.into())
+}
+
+pub(super) fn positive(value: &str) -> Option<Duration> {
+    duration(value).filter(|duration| !duration.is_zero())
 }
 
 pub(super) fn names(list: &str) -> Vec<String> {
