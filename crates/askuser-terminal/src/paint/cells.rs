@@ -3,7 +3,6 @@
 use super::pen::Pen;
 use crate::view::is_plain;
 use ratatui_core::buffer::{Cell, CellWidth};
-use ratatui_core::style::{Color, Modifier};
 use ratatui_core::text::Line;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -42,11 +41,6 @@ pub(super) fn cells(line: &Line<'_>, columns: usize) -> Row {
     row
 }
 
-/// Whether a character begins in a column, rather than going on from the one before.
-pub(super) fn begins_cell(row: &[Cell], column: usize) -> bool {
-    !row[..column].iter().enumerate().any(|(x, cell)| x + usize::from(columns(cell)) > column)
-}
-
 /// The columns a row takes: its last character may be wider than one cell.
 pub(super) fn length(row: &[Cell]) -> u16 {
     row.len() as u16 + row.last().map_or(0, |cell| columns(cell) - 1)
@@ -60,11 +54,9 @@ pub(super) fn pen_of(cell: &Cell) -> Pen {
     Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
 }
 
-/// Whether a cell is a space of which the foreground cannot be seen.
+/// Whether a cell is a space that cannot be seen.
 pub(super) fn is_blank(cell: &Cell) -> bool {
-    cell.symbol() == " "
-        && cell.bg == Color::Reset
-        && !cell.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
+    cell.symbol() == " " && !pen_of(cell).marks_blanks()
 }
 
 pub(super) fn looks_same(a: &Cell, b: &Cell) -> bool {

@@ -13,6 +13,11 @@ pub(super) struct Pen {
 pub(super) const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
 impl Pen {
+    /// Whether a blank that it writes can be seen.
+    pub(super) fn marks_blanks(self) -> bool {
+        self.bg != Color::Reset || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
+    }
+
     /// The parameters of the SGR sequence that changes `previous` to this pen, as few as possible.
     pub(super) fn codes_from(self, previous: Pen) -> String {
         let mut codes = Codes::default();
@@ -59,27 +64,20 @@ impl Codes {
 
     /// `base` is 30 for the foreground, 40 for the background.
     fn colour(&mut self, colour: Color, base: u8) {
-        let bright = base + 60;
-        match colour {
-            Color::Reset => self.add(format_args!("{}", base + 9)),
-            Color::Black => self.add(format_args!("{base}")),
-            Color::Red => self.add(format_args!("{}", base + 1)),
-            Color::Green => self.add(format_args!("{}", base + 2)),
-            Color::Yellow => self.add(format_args!("{}", base + 3)),
-            Color::Blue => self.add(format_args!("{}", base + 4)),
-            Color::Magenta => self.add(format_args!("{}", base + 5)),
-            Color::Cyan => self.add(format_args!("{}", base + 6)),
-            Color::Gray => self.add(format_args!("{}", base + 7)),
-            Color::DarkGray => self.add(format_args!("{bright}")),
-            Color::LightRed => self.add(format_args!("{}", bright + 1)),
-            Color::LightGreen => self.add(format_args!("{}", bright + 2)),
-            Color::LightYellow => self.add(format_args!("{}", bright + 3)),
-            Color::LightBlue => self.add(format_args!("{}", bright + 4)),
-            Color::LightMagenta => self.add(format_args!("{}", bright + 5)),
-            Color::LightCyan => self.add(format_args!("{}", bright + 6)),
-            Color::White => self.add(format_args!("{}", bright + 7)),
-            Color::Indexed(i) => self.add(format_args!("{};5;{i}", base + 8)),
-            Color::Rgb(r, g, b) => self.add(format_args!("{};2;{r};{g};{b}", base + 8)),
+        match (colour, NAMED.iter().position(|named| *named == colour)) {
+            (_, Some(i @ 0..8)) => self.add(format_args!("{}", usize::from(base) + i)),
+            (_, Some(bright)) => self.add(format_args!("{}", usize::from(base) + 60 + bright - 8)),
+            (Color::Indexed(i), _) => self.add(format_args!("{};5;{i}", base + 8)),
+            (Color::Rgb(r, g, b), _) => self.add(format_args!("{};2;{r};{g};{b}", base + 8)),
+            _ => self.add(format_args!("{}", base + 9)),
         }
     }
 }
+
+/// The sixteen, in the terminal's order.
+#[rustfmt::skip]
+const NAMED: [Color; 16] = [
+    Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray,
+    Color::DarkGray, Color::LightRed, Color::LightGreen, Color::LightYellow, Color::LightBlue, Color::LightMagenta,
+    Color::LightCyan, Color::White,
+];
