@@ -15,7 +15,7 @@ use crate::decode::Input;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
-use crate::view::{Background, width};
+use crate::view::{Background, spans_width};
 use crate::{EditedText, Options, Presentation, Window, open_editor};
 use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
@@ -174,7 +174,7 @@ impl Console {
         }
         self.clear_live();
         let columns = usize::from(self.size.0);
-        let long = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>() >= columns;
+        let long = |line: &Line<'_>| spans_width(&line.spans) >= columns;
         let wraps = self.presentation == Presentation::Screen && lines.iter().any(long);
         if wraps {
             self.painter.raw(WRAP);

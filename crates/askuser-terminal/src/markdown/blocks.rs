@@ -2,10 +2,10 @@
 
 use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
-use super::table::{Align, Table};
+use super::table::Table;
 use super::{Kind, Look, Marker, Piece, Row};
 use crate::view::width;
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
 /// Text is indented no further than this.
@@ -121,7 +121,6 @@ impl Reader<'_> {
             Event::Rule => {
                 self.open_leaf(range.start);
                 self.push(Kind::Rule, Vec::new());
-                self.end = range.end;
                 self.close_top(range, BlockKind::Line);
             }
             Event::TaskListMarker(done) => self.marker = Some(if done { Marker::Done } else { Marker::Open }),
@@ -132,11 +131,7 @@ impl Reader<'_> {
                 }
             }
             event => {
-                // The text of a tight list item has no paragraph around it.
-                if self.runs.is_none() {
-                    self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source), Kind::Prose));
-                }
+                self.open_text(range.start);
                 let shown = range.start.max(self.hidden)..range.end;
                 if let Some((runs, _)) = &mut self.runs
                     && !shown.is_empty()
@@ -200,7 +195,6 @@ impl Reader<'_> {
             }
             Tag::Table(align) => {
                 self.open_leaf(range.start);
-                let align = align.into_iter().map(align_of).collect();
                 self.table = Some(Table { align, ..Table::default() });
             }
             Tag::TableHead => {}
@@ -211,10 +205,7 @@ impl Reader<'_> {
             }
             Tag::TableCell => self.runs = Some((Runs::new(self.source), Kind::Prose)),
             tag => {
-                if self.runs.is_none() {
-                    self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source), Kind::Prose));
-                }
+                self.open_text(range.start);
                 if let Some((runs, _)) = &mut self.runs {
                     runs.read(&Event::Start(tag), range);
                 }
@@ -226,26 +217,22 @@ impl Reader<'_> {
         match tag {
             TagEnd::Paragraph => {
                 self.close_text();
-                self.end = range.end;
                 self.close_top(range, BlockKind::Paragraph);
             }
             TagEnd::Heading(_) => {
                 self.close_text();
-                self.end = range.end;
                 let kind = if self.source[range.clone()].starts_with('#') { BlockKind::Line } else { BlockKind::Other };
                 self.close_top(range, kind);
             }
             TagEnd::CodeBlock => {
                 self.close_verbatim();
                 self.push(Kind::FenceClose, Vec::new());
-                self.end = range.end;
                 self.leaf = self.rows.len() - 1;
                 let kind = if self.is_fenced { fence(&self.source[range.clone()]) } else { BlockKind::Other };
                 self.close_top(range, kind);
             }
             TagEnd::HtmlBlock => {
                 self.close_verbatim();
-                self.end = range.end;
                 self.close_top(range, BlockKind::Other);
             }
             TagEnd::TableCell => {
@@ -257,7 +244,6 @@ impl Reader<'_> {
             TagEnd::TableHead | TagEnd::TableRow => {}
             TagEnd::Table => {
                 self.close_table(range.clone());
-                self.end = range.end;
                 self.close_top(range, BlockKind::Other);
             }
             TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => {
@@ -269,7 +255,6 @@ impl Reader<'_> {
                     self.push(Kind::Prose, Vec::new());
                 }
                 self.containers.pop();
-                self.end = self.end.max(range.end);
                 self.close_top(range, BlockKind::Other);
             }
             tag => {
@@ -290,10 +275,16 @@ impl Reader<'_> {
     }
 
     fn open_leaf(&mut self, start: usize) {
-        self.close_text();
-        self.literal_gap(start);
-        self.space(start);
+        self.open_container(start);
         self.leaf = self.rows.len();
+    }
+
+    /// The text of a tight list item has no paragraph around it.
+    fn open_text(&mut self, start: usize) {
+        if self.runs.is_none() {
+            self.open_leaf(start);
+            self.runs = Some((Runs::new(self.source), Kind::Prose));
+        }
     }
 
     /// A blank row inside a block, where the source has one.
@@ -314,10 +305,7 @@ impl Reader<'_> {
             self.end = to;
             self.leaf = self.rows.len();
             let definitions = &gap[gap.find('[').unwrap_or(0)..];
-            for line in definitions.lines().filter(|line| !line.trim().is_empty()) {
-                let text = line.trim_start_matches([' ', '>']).to_owned();
-                self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
-            }
+            self.push_as_written(definitions);
             let blank = gap.len() - gap.trim_start().len();
             self.close_top(from + blank..to, BlockKind::Other);
         }
@@ -363,6 +351,10 @@ impl Reader<'_> {
         if visible(&bare) == visible(&shown) {
             return self.push(Kind::Table(Box::new(table)), Vec::new());
         }
+        self.push_as_written(source);
+    }
+
+    fn push_as_written(&mut self, source: &str) {
         for line in source.lines().filter(|line| !line.trim().is_empty()) {
             let text = line.trim_start_matches([' ', '>']).to_owned();
             self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
@@ -383,22 +375,22 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, kind: Kind, pieces: Vec<Piece>) {
-        let items = self.containers.iter().filter_map(|container| match container {
+        let mut items = self.containers.iter().filter_map(|container| match container {
             Container::Item(columns) => Some(*columns),
             _ => None,
         });
-        let columns: usize = items.sum();
         let marker = self.marker.take();
-        let own = match (&marker, self.containers.iter().rev().find(|c| matches!(c, Container::Item(_)))) {
-            (Some(_), Some(Container::Item(columns))) => *columns,
-            _ => 0,
-        };
-        let indent = (columns - own).min(MAX_INDENT);
-        self.rows.push(Row { quotes: self.quotes(), indent, marker: marker.unwrap_or(Marker::None), kind, pieces });
+        // A marker takes the columns of its own item.
+        if marker.is_some() {
+            items.next_back();
+        }
+        let indent = items.sum::<usize>().min(MAX_INDENT);
+        self.rows.push(Row { quotes: self.quotes(), indent, marker, kind, pieces });
     }
 
-    /// Ends a block of the document itself.
+    /// Ends a block, of the document itself if no other one is around it.
     fn close_top(&mut self, range: Range<usize>, kind: BlockKind) {
+        self.end = self.end.max(range.end);
         if !self.containers.is_empty() {
             return;
         }
@@ -420,14 +412,6 @@ fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     let ends = source[from..to].chars().filter(|c| *c == '\n').count();
     let blank_before = source[..from].trim_end_matches([' ', '>']).ends_with("\n\n");
     ends + usize::from(ended) >= 2 || blank_before
-}
-
-fn align_of(alignment: Alignment) -> Align {
-    match alignment {
-        Alignment::None | Alignment::Left => Align::Left,
-        Alignment::Center => Align::Center,
-        Alignment::Right => Align::Right,
-    }
 }
 
 /// The fence that opens a block of code.

@@ -4,7 +4,7 @@
 use super::blocks::{Block, BlockKind, Opening, read};
 use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
-use super::{Kind, Marker, Piece, Row};
+use super::{Kind, Piece, Row};
 use crate::view::wrap;
 use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -275,7 +275,7 @@ impl Stream {
         let (count, taken) = (1..ranges.len()).rev().find_map(|i| Some((i, stable.source_of(ranges[i].start)?)))?;
         for range in ranges.into_iter().take(count) {
             let pieces = within(&stable.pieces, range.start, range.end);
-            self.put(Row { kind: Kind::Prose, marker: Marker::None, pieces, ..Row::blank() }, rows);
+            self.put(Row { kind: Kind::Prose, pieces, ..Row::blank() }, rows);
         }
         Some(taken)
     }

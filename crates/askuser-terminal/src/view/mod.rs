@@ -14,11 +14,12 @@ mod wrap;
 
 pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, failed_lines, unsent_lines};
+pub(crate) use context::context_lines as rows_of_context;
 use context::read_context;
 pub use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::{Start, is_plain, wrap_exactly};
+pub(crate) use wrap::{Start, is_plain, spans_width, wrap_exactly};
 pub use wrap::{width, wrap, wrap_styled};
 
 use askuser::prompt::Viewport;
