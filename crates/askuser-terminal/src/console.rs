@@ -23,7 +23,6 @@ use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
-use window::TitleState;
 
 /// The controlling terminal, taken over until it is dropped: printed lines go into the scrollback, a live region stays
 /// below them. The terminal is restored on drop, signal, suspend and panic.
@@ -53,11 +52,12 @@ pub struct Console {
     window: Window,
     reflows: bool,
     size: (u16, u16),
-    title: TitleState,
+    /// Whether the window has a title of ours.
+    is_titled: bool,
     /// Whether the terminal is still to be asked for its background.
     asks_background: bool,
-    /// Whether the live region has to be erased before anything is printed.
-    live_region: LiveRegion,
+    /// Whether a live region is on the screen, which has to be erased before anything is printed.
+    is_live: bool,
     /// The cursor's row in the live region.
     cursor_row: u16,
     /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
@@ -85,13 +85,6 @@ pub enum ConsoleEvent {
     Closed,
     /// Ctrl-D on an empty line, in line mode; otherwise Ctrl-D is a key.
     EndOfInput,
-}
-
-/// Whether a live region is on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LiveRegion {
-    Empty,
-    Painted,
 }
 
 /// Auto-wrap off, bracketed paste on, cursor visible: a program that was killed may have left it hidden.
@@ -128,9 +121,9 @@ impl Console {
             charset: options.theme.charset,
             window: options.window,
             reflows: options.reflows,
-            title: TitleState::Unchanged,
+            is_titled: false,
             asks_background: options.asks_background(),
-            live_region: LiveRegion::Empty,
+            is_live: false,
             cursor_row: 0,
             synchronize: false,
             last_question: None,
@@ -204,7 +197,7 @@ impl Console {
             Some(Position { x: x.min(columns), y })
         });
         self.painter.paint(&lines[over..], columns, caret);
-        self.live_region = LiveRegion::Painted;
+        self.is_live = true;
         self.set_panic_restore(self.painter.cursor_row());
     }
 
@@ -218,9 +211,9 @@ impl Console {
 
     /// Erases the live region; the next one is painted as a whole.
     pub fn clear_live(&mut self) {
-        if self.live_region == LiveRegion::Painted {
+        if self.is_live {
             self.painter.erase();
-            self.live_region = LiveRegion::Empty;
+            self.is_live = false;
             self.synchronize = true;
             self.set_panic_restore(0);
         }
@@ -256,7 +249,7 @@ impl Console {
     /// If the terminal cannot be read or written.
     pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
         self.flush()?;
-        if self.asks_background && self.live_region == LiveRegion::Painted {
+        if self.asks_background && self.is_live {
             self.asks_background = false;
             self.device.ask_background()?;
         }
@@ -279,7 +272,7 @@ impl Console {
                     let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
                     self.set_panic_restore(0);
-                    self.live_region = LiveRegion::Empty;
+                    self.is_live = false;
                     self.synchronize = true;
                 }
                 ConsoleEvent::Resized
@@ -295,7 +288,7 @@ impl Console {
             DeviceEvent::Terminated(signal) => ConsoleEvent::Signal(signal),
             DeviceEvent::Closed => ConsoleEvent::Closed,
             DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
-            // Nobody can withdraw from it what it has not been asked.
+            // A console that asks nothing cannot be closed.
             DeviceEvent::Woken | DeviceEvent::CloseRequested => ConsoleEvent::Woken,
         })
     }
@@ -338,7 +331,7 @@ impl Console {
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);
         self.painter = painter(self.presentation, self.charset);
-        self.live_region = LiveRegion::Empty;
+        self.is_live = false;
         self.size = self.device.size();
         self.enter();
         result
@@ -399,7 +392,7 @@ impl Console {
         self.size = self.device.size();
         if self.presentation == Presentation::Screen {
             self.painter = Painter::new(self.charset);
-            self.live_region = LiveRegion::Empty;
+            self.is_live = false;
             self.painter.raw(b"\r");
             self.painter.raw(CLEAR_BELOW);
             self.enter();

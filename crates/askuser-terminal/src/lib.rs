@@ -29,10 +29,6 @@ mod decode;
 mod device;
 mod editor;
 mod environment;
-#[cfg(test)]
-mod fixtures;
-#[cfg(all(test, unix))]
-mod in_a_terminal;
 mod inline_prompt;
 mod kept_question;
 mod line_prompt;
@@ -40,6 +36,13 @@ pub mod markdown;
 mod paint;
 mod session;
 mod view;
+
+#[cfg(test)]
+#[path = "tests/fixtures.rs"]
+mod fixtures;
+#[cfg(all(test, unix))]
+#[path = "tests/in_a_terminal.rs"]
+mod in_a_terminal;
 
 pub use ask::{Options, Store, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;

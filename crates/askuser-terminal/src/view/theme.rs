@@ -51,84 +51,49 @@ pub enum ColorDepth {
     TrueColor,
 }
 
-/// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
-/// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Signs {
-    pub cursor: &'static str,
-    pub radio: &'static str,
-    pub radio_on: &'static str,
-    pub checkbox: &'static str,
-    pub checkbox_on: &'static str,
-    pub chip_left: &'static str,
-    pub chip_right: &'static str,
-    pub box_bottom_left: &'static str,
-    pub box_bottom_right: &'static str,
-    pub vertical: &'static str,
-    pub bar: &'static str,
-    pub bar_wrapped: &'static str,
-    pub horizontal: &'static str,
-    pub done: &'static str,
-    pub not_done: &'static str,
-    pub warning: &'static str,
-    pub bullet: &'static str,
-    pub dot: &'static str,
-    pub up: &'static str,
-    pub down: &'static str,
-    pub ellipsis: &'static str,
+/// Each sign on a line: its name, in Unicode, in ASCII.
+macro_rules! signs {
+    ($($name:ident $unicode:literal $ascii:literal)*) => {
+        /// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
+        /// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not
+        /// fit.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub struct Signs {
+            $(pub $name: &'static str,)*
+        }
+
+        impl Signs {
+            /// Box drawing and symbols.
+            pub const UNICODE: Signs = Signs { $($name: $unicode,)* };
+            /// For terminals without Unicode.
+            pub const ASCII: Signs = Signs { $($name: $ascii,)* };
+        }
+    };
 }
 
-impl Signs {
-    /// Box drawing and symbols.
-    pub const UNICODE: Signs = Signs {
-        cursor: ">",
-        radio: "○",
-        radio_on: "●",
-        checkbox: "☐",
-        checkbox_on: "☑",
-        chip_left: "╭─",
-        chip_right: "─╮",
-        box_bottom_left: "╰",
-        box_bottom_right: "╯",
-        vertical: "│",
-        bar: "┃",
-        bar_wrapped: "╏",
-        horizontal: "─",
-        done: "✔",
-        not_done: "✘",
-        warning: "⚠",
-        bullet: "•",
-        dot: "·",
-        up: "↑",
-        down: "↓",
-        ellipsis: "…",
-    };
-
-    /// For terminals without Unicode.
-    pub const ASCII: Signs = Signs {
-        cursor: ">",
-        radio: "( )",
-        radio_on: "(*)",
-        checkbox: "[ ]",
-        checkbox_on: "[x]",
-        chip_left: "+-",
-        chip_right: "-+",
-        box_bottom_left: "+",
-        box_bottom_right: "+",
-        vertical: "|",
-        bar: "|",
-        bar_wrapped: ":",
-        horizontal: "-",
-        done: "+",
-        not_done: "x",
-        warning: "!",
-        bullet: "*",
-        dot: "-",
-        up: "^",
-        down: "v",
-        ellipsis: "...",
-    };
+signs! {
+    cursor           ">"   ">"
+    radio            "○"   "( )"
+    radio_on         "●"   "(*)"
+    checkbox         "☐"   "[ ]"
+    checkbox_on      "☑"   "[x]"
+    chip_left        "╭─"  "+-"
+    chip_right       "─╮"  "-+"
+    box_bottom_left  "╰"   "+"
+    box_bottom_right "╯"   "+"
+    vertical         "│"   "|"
+    bar              "┃"   "|"
+    bar_wrapped      "╏"   ":"
+    horizontal       "─"   "-"
+    done             "✔"   "+"
+    not_done         "✘"   "x"
+    warning          "⚠"   "!"
+    bullet           "•"   "*"
+    dot              "·"   "-"
+    up               "↑"   "^"
+    down             "↓"   "v"
+    ellipsis         "…"   "..."
 }
 
 /// How the prompt looks: background, colour depth and characters.
