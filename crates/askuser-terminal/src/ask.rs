@@ -3,11 +3,11 @@
 use crate::close_signal::CloseSignal;
 use crate::decode::Input;
 use crate::device::{Device, TtyMode, WakeSource};
-use crate::environment::{Environment, Presentation, Window};
+use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
-use askuser::prompt::{Occasion, PromptOptions};
+use askuser::prompt::Occasion;
 use askuser::store::Handle;
 use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
@@ -37,8 +37,9 @@ pub struct Options {
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// Whether the terminal has a window with a title.
-    pub window: Window,
+    /// Whether the terminal has a window, with a title, focus events and notifications. A console or a serial line might print
+    /// such sequences as text.
+    pub has_window: bool,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
     /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
@@ -50,33 +51,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options for the terminal this process runs in, according to its environment variables.
-    pub fn detect() -> Options {
-        Options::from(Environment::read(|name| std::env::var(name).ok()))
-    }
-
     /// Whether the terminal is asked for its background, once a prompt is there: where nothing is known about it, it would
     /// change a colour, and a reply may come.
     pub fn asks_background(&self) -> bool {
         let Theme { background, depth, .. } = self.theme;
-        background == Background::Unknown && depth != ColorDepth::None && self.window == Window::Titled
-    }
-}
-
-impl From<Environment> for Options {
-    fn from(environment: Environment) -> Options {
-        Options {
-            presentation: environment.presentation,
-            theme: environment.theme,
-            confirm: Confirm::default(),
-            key_delay: PromptOptions::default().key_delay,
-            flash: Duration::from_millis(80),
-            reflows: environment.reflows,
-            window: environment.window,
-            occasion: Occasion::default(),
-            kept_in: None,
-            ends_process: false,
-        }
+        background == Background::Unknown && depth != ColorDepth::None && self.has_window
     }
 }
 
@@ -109,7 +88,7 @@ pub(crate) fn run(
     close: Option<CloseSignal>,
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
-    // Nobody was asked: what is known is from the file, and must not read as the user's.
+    // The user was not asked: what is known is from the file, and must not read as theirs.
     let unavailable = |what: &str, error: std::io::Error| {
         let reason = format!("{what}: {error}");
         if request.known().is_empty() {
@@ -126,7 +105,7 @@ pub(crate) fn run(
         return unavailable("cannot take over the terminal", error);
     }
     if let Some(close) = close {
-        // It may have waited for another prompt, and nobody for it any more.
+        // It may have waited for another prompt, and been closed meanwhile.
         if close.is_closed() {
             let _ = device.stop();
             return match close.why() {
@@ -186,7 +165,7 @@ pub(crate) fn ask_on(
         Presentation::Line => Duration::ZERO,
     };
     let prompt = Prompt::of(asked.request, key_delay).on(options.occasion).flashing_success(options.flash);
-    // Nobody who opens it elsewhere can know.
+    // A user who opens it elsewhere cannot know.
     let prompt = match options.occasion {
         Occasion::Asked => prompt,
         _ => prompt.from_whom(asked.request.asked_from()),

@@ -16,7 +16,7 @@ use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, spans_width};
-use crate::{EditedText, Options, Presentation, Window, open_editor};
+use crate::{EditedText, Options, Presentation, open_editor};
 use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
@@ -49,7 +49,7 @@ pub struct Console {
     waker: Waker,
     presentation: Presentation,
     charset: Charset,
-    window: Window,
+    has_window: bool,
     reflows: bool,
     size: (u16, u16),
     /// Whether the window has a title of ours.
@@ -119,7 +119,7 @@ impl Console {
             waker,
             presentation: options.presentation,
             charset: options.theme.charset,
-            window: options.window,
+            has_window: options.has_window,
             reflows: options.reflows,
             is_titled: false,
             asks_background: options.asks_background(),
@@ -269,7 +269,7 @@ impl Console {
                 if self.page.is_some() {
                     self.open_page();
                 } else if self.presentation == Presentation::Screen {
-                    let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
+                    let cursor_row = if self.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
                     self.set_panic_restore(0);
                     self.is_live = false;
@@ -365,7 +365,7 @@ impl Console {
             self.cursor_row = 0;
             self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.painter.raw(ENTER);
-            if self.window == Window::Titled {
+            if self.has_window {
                 self.painter.raw(REPORT_FOCUS);
             }
             if self.page.is_some() {
@@ -379,7 +379,7 @@ impl Console {
         if self.presentation == Presentation::Screen {
             self.leave_page();
             self.clear_live();
-            if self.window == Window::Titled {
+            if self.has_window {
                 self.painter.raw(IGNORE_FOCUS);
             }
             self.painter.raw(LEAVE);

@@ -187,7 +187,7 @@ impl Decoder {
             State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead, out),
             State::Escape { lead } => self.after_escape(byte, lead, out),
             State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None, out),
-            // Any other key is one of its own: whoever has seen what Esc did may press it at once.
+            // Any other key is one of its own: the user has seen what Esc did and may press it at once.
             State::TakenEscape => {
                 self.state = State::Ground;
                 self.step(byte, out);

@@ -9,7 +9,7 @@ use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
 use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
-use crate::{Options, Window, editor};
+use crate::{Options, editor};
 use askuser::prompt::{Effect, InputMode};
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
@@ -160,10 +160,7 @@ impl InlinePrompt<'_> {
 
     /// The row the cursor is in after a resize, where the terminal tells it.
     fn cursor_row(&mut self) -> io::Result<Option<u16>> {
-        match self.options.window {
-            Window::Titled => self.device.cursor_row(),
-            Window::Bare => Ok(None),
-        }
+        if self.options.has_window { self.device.cursor_row() } else { Ok(None) }
     }
 
     fn take(&mut self, input: Input) -> io::Result<Option<End>> {

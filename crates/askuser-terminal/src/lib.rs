@@ -55,7 +55,7 @@ pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, Input};
 pub use device::Waker;
 pub use editor::{EditedText, open_editor};
-pub use environment::{Environment, Presentation, Window};
+pub use environment::Presentation;
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{

@@ -1,8 +1,8 @@
 //! What a console does outside its screen: the window title, notifications, the bell. Only where there is a window.
 
 use super::Console;
+use crate::Presentation;
 use crate::environment::encode;
-use crate::{Presentation, Window};
 use askuser::sanitize;
 
 /// Pushes the title onto the terminal's title stack.
@@ -18,7 +18,7 @@ impl Console {
 
     /// Sets the window's title, if there is a window.
     pub fn set_title(&mut self, title: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+        if self.has_window && self.presentation == Presentation::Screen {
             if !std::mem::replace(&mut self.is_titled, true) {
                 self.painter.raw(SAVE_TITLE);
             }
@@ -31,7 +31,7 @@ impl Console {
 
     /// Sends a desktop notification through the terminal (OSC 9), if there is a window.
     pub fn notify(&mut self, text: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+        if self.has_window && self.presentation == Presentation::Screen {
             self.command("9", text);
         }
     }

@@ -22,7 +22,7 @@ pub(super) enum Form {
 pub(super) enum Origin {
     /// It may be the reply that the terminal was asked for.
     Reply,
-    /// Nobody has asked for it; or this was Alt-], or the end of the reply is lost.
+    /// It was not asked for; or this was Alt-], or the end of the reply is lost.
     Unknown,
 }
 

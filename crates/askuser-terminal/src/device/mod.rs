@@ -83,7 +83,7 @@ pub(crate) enum WakeSource {
 }
 
 impl WakeSource {
-    /// Why the prompt is to close, where somebody said.
+    /// Why the prompt is to close, if a reason was given.
     pub(crate) fn close_reason(&self) -> Option<Closed> {
         match self {
             WakeSource::Close(signal) => signal.why(),

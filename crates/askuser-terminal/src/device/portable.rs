@@ -124,7 +124,7 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
-    /// Why the prompt is to close, where somebody said.
+    /// Why the prompt is to close, if a reason was given.
     pub(crate) fn close_reason(&self) -> Option<Closed> {
         self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }

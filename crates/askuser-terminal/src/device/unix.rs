@@ -138,13 +138,13 @@ impl Device {
         self.escape_key = escape_key;
     }
 
-    /// Why the prompt is to close, where somebody said.
+    /// Why the prompt is to close, if a reason was given.
     pub(crate) fn close_reason(&self) -> Option<Closed> {
         self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
     /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
-    /// meanwhile stays for whoever reads next. A signal that came too late to be told takes its usual effect now.
+    /// meanwhile stays for the next reader. A signal that came too late to be told takes its usual effect now.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if self.state == TtyState::Idle {
             return Ok(());
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
+    fn the_next_reader_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
         if is_inside() {
             let mut device = Device::open(TtyMode::Raw).expect("a terminal");
             device.start().expect("raw mode");
@@ -350,7 +350,7 @@ mod tests {
             println_for_test(&format!("NEXT {line:?}"));
             return;
         }
-        let name = "device::unix::tests::whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it";
+        let name = "device::unix::tests::the_next_reader_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it";
         let output = run(name, &[("\x1b[c", "\x1b]11;rgb:0/0/0\x1b\\\x1b[?62cls\n")]);
         assert!(output.contains(r#"NEXT "ls\n""#), "{output}");
     }

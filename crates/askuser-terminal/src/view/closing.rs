@@ -20,7 +20,7 @@ pub enum Confirm {
     Full,
     /// Not at all.
     None,
-    /// Not here: whoever asks shows what came of it in a way of its own.
+    /// Not here: the caller shows the outcome in a way of its own.
     Elsewhere,
 }
 

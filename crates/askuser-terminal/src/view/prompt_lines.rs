@@ -41,19 +41,8 @@ pub(super) fn compose<'a>(
         PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
         PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
-    let lines = PromptLines {
-        head: Vec::new(),
-        body: Vec::new(),
-        footer: Vec::new(),
-        footer_kind: FooterKind::Hints,
-        rows: Vec::new(),
-        caret: None,
-        gaps: Vec::new(),
-        descriptions: Vec::new(),
-        longer: 0,
-        spare: 0,
-        blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
-    };
+    let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
+    let lines = PromptLines { blank, ..PromptLines::default() };
     let mut composer = Composer { prompt, theme, phase, columns, text_columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {

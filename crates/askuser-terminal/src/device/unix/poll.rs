@@ -123,11 +123,11 @@ impl Device {
             if tty.contains(PollFlags::NVAL) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
             }
-            let open = self.read(inputs)?;
+            let is_open = self.read(inputs)?;
             if inputs.len() > before {
                 return Ok(DeviceEvent::Input);
             }
-            if open == Reading::AtEnd {
+            if !is_open {
                 // Ctrl-D on an empty line reads like a closed terminal.
                 if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
                     return Ok(DeviceEvent::EndOfInput);
@@ -152,14 +152,15 @@ impl Device {
         Ok(())
     }
 
-    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
-    pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence. Says whether the
+    /// terminal is still open.
+    pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<bool> {
         let before = inputs.len();
         self.escape_until = None;
         self.give_up_replies();
         loop {
             match rustix::io::read(&self.tty, &mut *self.buffer) {
-                Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),
+                Ok(0) | Err(Errno::IO) => return Ok(false),
                 Ok(count) => {
                     self.decoder.feed(&self.buffer[..count], inputs);
                     if count == self.buffer.len() {
@@ -172,7 +173,7 @@ impl Device {
             }
             if !self.decoder.is_waiting() {
                 self.escape_until = self.decoder.is_in_reply().then(|| Instant::now() + REPLY_GAP);
-                return Ok(Reading::Open);
+                return Ok(true);
             }
             // What came before it in this read may change what Esc does, and a reply may begin with it.
             let alone = inputs.len() == before && !self.decoder.replies.are_due();
@@ -180,13 +181,12 @@ impl Device {
                 self.decoder.take_escape(inputs);
                 if inputs.len() > before {
                     self.escape_until = Some(Instant::now() + SEQUENCE_GAP);
-                    return Ok(Reading::Open);
+                    return Ok(true);
                 }
             }
-            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
-            if retry_on_intr(|| poll(&mut fds, Some(&timespec(SEQUENCE_GAP))))? == 0 {
+            if !self.poll_input(Instant::now() + SEQUENCE_GAP)? {
                 self.decoder.flush(inputs);
-                return Ok(Reading::Open);
+                return Ok(true);
             }
         }
     }
@@ -215,18 +215,6 @@ impl Device {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }
         }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    Open,
-    AtEnd,
-}
-
-impl Reading {
-    pub(super) fn is_open(self) -> bool {
-        self == Reading::Open
     }
 }
 

@@ -99,7 +99,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Text with Markdown in it, unless somebody agrees to what it says; `needs_bars` tells by the text and its rows whether
+    /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
     /// each has a bar.
     fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
         let (room, style) = (self.room(indent), self.style(role));
