@@ -188,7 +188,7 @@ impl Painter {
 
     /// The rows that differ from the screen.
     fn changed_rows(&self, lines: &[Line<'_>], columns: u16) -> Vec<(usize, Row)> {
-        let rows = lines.iter().map(|line| cells(line, usize::from(columns))).enumerate();
+        let rows = lines.iter().map(|line| cells(line, columns)).enumerate();
         rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect()
     }
 

@@ -35,36 +35,20 @@ pub(super) enum BlockKind {
     Other,
 }
 
-/// What a source begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
-    Block,
-    /// The rest of a paragraph.
-    Paragraph,
+/// Reads a text that has been sanitized.
+pub(super) fn read(text: &str) -> Vec<Block> {
+    read_behind("", text)
 }
 
-/// Reads a text that has been sanitized.
-pub(super) fn read(text: &str, opening: Opening) -> Vec<Block> {
-    let (source, hidden) = match opening {
-        Opening::Block => (text.to_owned(), 0),
-        // A word before it makes the parser go on with a paragraph.
-        Opening::Paragraph => (format!("{OPENING}{text}"), OPENING.len()),
-    };
-    let mut reader = Reader {
-        source: &source,
-        hidden,
-        blocks: Vec::new(),
-        rows: Vec::new(),
-        leaf: 0,
-        containers: Vec::new(),
-        marker: None,
-        verbatim: None,
-        is_fenced: false,
-        highlighter: Highlighter::default(),
-        table: None,
-        runs: None,
-        end: 0,
-    };
+/// Reads the rest of a paragraph: a word before it makes the parser go on with one.
+pub(super) fn read_rest(text: &str) -> Vec<Block> {
+    read_behind(OPENING, text)
+}
+
+fn read_behind(hidden: &str, text: &str) -> Vec<Block> {
+    let source = format!("{hidden}{text}");
+    let hidden = hidden.len();
+    let mut reader = Reader { source: &source, hidden, ..Reader::default() };
     for (event, range) in Parser::new_ext(&source, OPTIONS).into_offset_iter() {
         reader.event(event, range);
     }
@@ -85,6 +69,7 @@ enum Container {
     Item(usize),
 }
 
+#[derive(Default)]
 struct Reader<'s> {
     source: &'s str,
     /// How many bytes at the beginning are not shown.

@@ -155,7 +155,7 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
 pub fn rows(text: &str) -> Vec<Row> {
     let clean = sanitize::block(text);
     let mut rows = Vec::new();
-    for block in blocks::read(&clean, blocks::Opening::Block) {
+    for block in blocks::read(&clean) {
         if block.is_spaced && !rows.is_empty() {
             rows.push(Row::blank());
         }

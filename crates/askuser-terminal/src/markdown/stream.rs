@@ -1,7 +1,7 @@
 //! Text that comes in piece by piece. A row is given once nothing that follows can change it, so what was printed never has
 //! to be taken back.
 
-use super::blocks::{Block, BlockKind, Opening, read};
+use super::blocks::{Block, BlockKind, read, read_rest};
 use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
 use super::{Kind, Piece, Row};
@@ -200,7 +200,7 @@ impl Stream {
     }
 
     fn read(&self) -> Vec<Block> {
-        read(&self.pending, if self.continues { Opening::Paragraph } else { Opening::Block })
+        if self.continues { read_rest(&self.pending) } else { read(&self.pending) }
     }
 
     /// Gives the rows of a block up to this one, but for those that were given.

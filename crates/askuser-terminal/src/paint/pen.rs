@@ -20,24 +20,23 @@ impl Pen {
 
     /// The parameters of the SGR sequence that changes `previous` to this pen, as few as possible.
     pub(super) fn codes_from(self, previous: Pen) -> String {
-        let mut codes = Codes::default();
+        let mut codes = Vec::new();
         let mut from = previous;
         if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
-            codes.add(format_args!("0"));
+            codes.push("0".to_owned());
             from = PLAIN;
         }
-        for (modifier, code) in MODIFIERS {
-            if self.modifier.contains(modifier) && !from.modifier.contains(modifier) {
-                codes.add(format_args!("{code}"));
-            }
-        }
+        let added = self.modifier.difference(from.modifier);
+        codes.extend(
+            MODIFIERS.iter().filter(|(modifier, _)| added.contains(*modifier)).map(|(_, code)| code.to_string()),
+        );
         if self.fg != from.fg {
-            codes.colour(self.fg, 30);
+            codes.push(colour_code(self.fg, 30));
         }
         if self.bg != from.bg {
-            codes.colour(self.bg, 40);
+            codes.push(colour_code(self.bg, 40));
         }
-        codes.0
+        codes.join(";")
     }
 }
 
@@ -49,28 +48,14 @@ const MODIFIERS: [(Modifier, u8); 5] = [
     (Modifier::REVERSED, 7),
 ];
 
-/// The numbers of one SGR sequence.
-#[derive(Default)]
-struct Codes(String);
-
-impl Codes {
-    fn add(&mut self, code: std::fmt::Arguments<'_>) {
-        use std::fmt::Write;
-        if !self.0.is_empty() {
-            self.0.push(';');
-        }
-        let _ = self.0.write_fmt(code);
-    }
-
-    /// `base` is 30 for the foreground, 40 for the background.
-    fn colour(&mut self, colour: Color, base: u8) {
-        match (colour, NAMED.iter().position(|named| *named == colour)) {
-            (_, Some(i @ 0..8)) => self.add(format_args!("{}", usize::from(base) + i)),
-            (_, Some(bright)) => self.add(format_args!("{}", usize::from(base) + 60 + bright - 8)),
-            (Color::Indexed(i), _) => self.add(format_args!("{};5;{i}", base + 8)),
-            (Color::Rgb(r, g, b), _) => self.add(format_args!("{};2;{r};{g};{b}", base + 8)),
-            _ => self.add(format_args!("{}", base + 9)),
-        }
+/// `base` is 30 for the foreground, 40 for the background.
+fn colour_code(colour: Color, base: usize) -> String {
+    match (colour, NAMED.iter().position(|named| *named == colour)) {
+        (_, Some(i @ 0..8)) => (base + i).to_string(),
+        (_, Some(bright)) => (base + 60 + bright - 8).to_string(),
+        (Color::Indexed(i), _) => format!("{};5;{i}", base + 8),
+        (Color::Rgb(r, g, b), _) => format!("{};2;{r};{g};{b}", base + 8),
+        _ => (base + 9).to_string(),
     }
 }
 

@@ -19,7 +19,7 @@ use context::read_context;
 pub use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::{Start, is_plain, spans_width, wrap_exactly};
+pub(crate) use wrap::{Start, spans_width, wrap_exactly};
 pub use wrap::{width, wrap, wrap_styled};
 
 use askuser::prompt::Viewport;

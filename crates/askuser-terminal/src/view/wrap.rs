@@ -148,7 +148,7 @@ fn is_boundary(text: &str, at: usize) -> bool {
 
 /// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
 /// text is.
-pub(crate) fn is_plain(text: &str) -> bool {
+fn is_plain(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
 
