@@ -73,7 +73,7 @@ impl Asker for TerminalAsker {
     }
 }
 
-/// What the thread that asks shares with whoever asks.
+/// What the thread that asks shares with its callers.
 struct Prompts {
     options: Options,
     state: Mutex<State>,

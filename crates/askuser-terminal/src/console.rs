@@ -19,6 +19,7 @@ use crate::view::{Background, spans_width};
 use crate::{EditedText, Options, Presentation, open_editor};
 use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
+use page::LEAVE_PAGE;
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
@@ -58,8 +59,6 @@ pub struct Console {
     asks_background: bool,
     /// Whether a live region is on the screen, which has to be erased before anything is printed.
     is_live: bool,
-    /// The cursor's row in the live region.
-    cursor_row: u16,
     /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
     synchronize: bool,
     /// When the last question was closed.
@@ -124,7 +123,6 @@ impl Console {
             is_titled: false,
             asks_background: options.asks_background(),
             is_live: false,
-            cursor_row: 0,
             synchronize: false,
             last_question: None,
         };
@@ -189,24 +187,14 @@ impl Console {
         if self.presentation == Presentation::Line {
             return;
         }
-        // The last column stays free, so that no line is exactly full, and one row of the scrollback stays visible.
-        let (columns, rows) = (self.size.0.saturating_sub(1).max(1), usize::from(self.size.1.saturating_sub(1).max(1)));
-        let over = lines.len().saturating_sub(rows);
+        let (columns, rows) = Painter::room(self.size);
+        let over = lines.len().saturating_sub(usize::from(rows));
         let caret = caret.and_then(|Position { x, y }| {
             let y = y.checked_sub(over as u16)?;
             Some(Position { x: x.min(columns), y })
         });
         self.painter.paint(&lines[over..], columns, caret);
         self.is_live = true;
-        self.set_panic_restore(self.painter.cursor_row());
-    }
-
-    /// On a panic, the live region is erased from its first row on; the cursor is in this row of it.
-    fn set_panic_restore(&mut self, row: u16) {
-        if self.cursor_row != row {
-            self.cursor_row = row;
-            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
-        }
     }
 
     /// Erases the live region; the next one is painted as a whole.
@@ -215,7 +203,6 @@ impl Console {
             self.painter.erase();
             self.is_live = false;
             self.synchronize = true;
-            self.set_panic_restore(0);
         }
     }
 
@@ -235,6 +222,12 @@ impl Console {
         if self.painter.asked_rows() > 0 {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
+        }
+        if self.presentation == Presentation::Screen {
+            self.device.on_panic(match self.page {
+                Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
+                None => self.painter.from_the_top(RESTORE_ON_PANIC),
+            });
         }
         Ok(())
     }
@@ -271,7 +264,6 @@ impl Console {
                 } else if self.presentation == Presentation::Screen {
                     let cursor_row = if self.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
-                    self.set_panic_restore(0);
                     self.is_live = false;
                     self.synchronize = true;
                 }
@@ -362,8 +354,6 @@ impl Console {
     /// Sets the modes that painting needs.
     fn enter(&mut self) {
         if self.presentation == Presentation::Screen {
-            self.cursor_row = 0;
-            self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.painter.raw(ENTER);
             if self.has_window {
                 self.painter.raw(REPORT_FOCUS);

@@ -34,12 +34,11 @@ pub(crate) fn ask(
     kept: KeptQuestion<'_>,
     store: Store<'_>,
 ) -> Result<Resolution, AskError> {
-    device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
-    let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
-    let (theme, cursor_row) = (options.theme, 0);
-    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept, cursor_row };
+    let session = PromptSession::from_prompt(prompt, options.theme).with_context(context.cloned());
+    let theme = options.theme;
+    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -55,8 +54,6 @@ struct InlinePrompt<'a> {
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<Input>,
     kept: KeptQuestion<'a>,
-    /// The row of the frame that the cursor is in.
-    cursor_row: u16,
 }
 
 /// How the loop ended.
@@ -79,7 +76,9 @@ impl InlinePrompt<'_> {
         self.painter.raw(ENTER);
         self.repaint()?;
         self.session.first_frame_shown(Instant::now());
-        self.ask_background()?;
+        if self.options.asks_background() {
+            self.device.ask_background()?;
+        }
         let mut inputs = Vec::new();
         loop {
             let harmless = self.session.prompt().is_esc_harmless();
@@ -109,7 +108,7 @@ impl InlinePrompt<'_> {
                 }
                 DeviceEvent::Resized => {
                     self.size = self.device.size();
-                    let cursor_row = self.cursor_row()?;
+                    let cursor_row = if self.options.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.options.reflows, cursor_row);
                     None
                 }
@@ -140,14 +139,6 @@ impl InlinePrompt<'_> {
         }
     }
 
-    /// Asks for the background where nothing is known about it and it would change a colour.
-    fn ask_background(&mut self) -> io::Result<()> {
-        if self.options.asks_background() {
-            self.device.ask_background()?;
-        }
-        Ok(())
-    }
-
     /// Takes over the colours for the background, once the terminal has told it.
     fn take_background(&mut self) {
         if self.theme.background == Background::Unknown
@@ -158,21 +149,13 @@ impl InlinePrompt<'_> {
         }
     }
 
-    /// The row the cursor is in after a resize, where the terminal tells it.
-    fn cursor_row(&mut self) -> io::Result<Option<u16>> {
-        if self.options.has_window { self.device.cursor_row() } else { Ok(None) }
-    }
-
     fn take(&mut self, input: Input) -> io::Result<Option<End>> {
         let now = Instant::now();
         if self.session.is_type_ahead(now) {
             self.type_ahead.push(input.clone());
         }
         match input {
-            Input::Key(key) if key == Key::ctrl('z') => {
-                self.suspend()?;
-                Ok(None)
-            }
+            Input::Key(key) if key == Key::ctrl('z') => self.suspend().map(|()| None),
             Input::Key(key) if key == Key::ctrl('l') => {
                 self.painter.erase();
                 Ok(None)
@@ -210,42 +193,38 @@ impl InlinePrompt<'_> {
 
     // ---- showing ----
 
-    /// The columns and rows for the frame. The last column stays free, so that no line is exactly full, and one row of the
-    /// conversation stays visible.
+    /// The columns and rows for the frame.
     fn room(&self) -> (u16, u16) {
-        (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
+        Painter::room(self.size)
     }
 
-    /// Tells the prompt what would be visible now, though nobody has seen it.
+    /// Tells the prompt what would be visible now, though the user has not seen it.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
-        let viewport = self.session.view(columns, rows).viewport().clone();
-        self.session.foresee_viewport(viewport);
+        let viewport = self.session.view(columns, rows).viewport;
+        self.session.prompt_mut().foresee(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {
         let (columns, rows) = self.room();
         let view = self.session.view(columns, rows);
-        self.painter.paint(view.lines(), view.size().0, view.caret());
-        if view.caret().is_none() {
+        self.painter.paint(&view.lines, view.columns, view.caret);
+        if view.caret.is_none() {
             self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
         }
-        let viewport = view.viewport().clone();
-        self.session.set_viewport(viewport);
+        let viewport = view.viewport;
+        self.session.prompt_mut().look(viewport);
         self.flush()
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         self.device.write(&bytes)?;
-        let row = self.painter.cursor_row();
-        if std::mem::replace(&mut self.cursor_row, row) != row {
-            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
-        }
         if self.painter.asked_rows() > 0 {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
+        self.device.on_panic(self.painter.from_the_top(RESTORE_ON_PANIC));
         Ok(())
     }
 
@@ -400,7 +379,7 @@ impl InlinePrompt<'_> {
     }
 }
 
-/// The terminal went away. Nobody has said no, and what they had answered is kept.
+/// The terminal went away. The user has not said no, and what they had answered is kept.
 pub(crate) fn terminal_gone(prompt: &Prompt, via: Via) -> Resolution {
     let gone = Outcome::unavailable("the terminal was closed");
     gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone).through(via)

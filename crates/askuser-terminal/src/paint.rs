@@ -115,14 +115,15 @@ impl Painter {
         }
     }
 
-    /// The row of the frame that the cursor is in.
-    pub(crate) fn cursor_row(&self) -> u16 {
-        self.row
+    /// The columns and rows for a frame in a terminal of this size. The last column stays free, so that no line is exactly full,
+    /// and one row of the scrollback stays visible.
+    pub(crate) fn room((columns, rows): (u16, u16)) -> (u16, u16) {
+        (columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
     }
 
-    /// These bytes, for a cursor in this row of a frame that they are to be written at the top of.
-    pub(crate) fn from_the_top(row: u16, bytes: &[u8]) -> Vec<u8> {
-        let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
+    /// These bytes, behind a move from where the cursor is to the frame's first row.
+    pub(crate) fn from_the_top(&self, bytes: &[u8]) -> Vec<u8> {
+        let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
         [up.as_bytes(), bytes].concat()
     }
 

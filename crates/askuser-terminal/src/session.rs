@@ -58,8 +58,7 @@ impl PromptSession {
     /// A session for a request: its questions, its origin, its context, its known answers and its deadline.
     pub fn new(request: &Request, theme: Theme) -> PromptSession {
         let prompt = Prompt::of(request, PromptOptions::default().key_delay);
-        let context = request.context().cloned();
-        PromptSession { context, ..PromptSession::from_prompt(prompt, theme) }
+        PromptSession::from_prompt(prompt, theme).with_context(request.context().cloned())
     }
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
@@ -68,7 +67,7 @@ impl PromptSession {
     }
 
     /// The same with what its questions are about.
-    pub(crate) fn about(self, context: Option<Context>) -> PromptSession {
+    pub(crate) fn with_context(self, context: Option<Context>) -> PromptSession {
         PromptSession { context, ..self }
     }
 
@@ -145,7 +144,7 @@ impl PromptSession {
 
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, columns: u16) -> u16 {
-        self.widget().height(&self.prompt, columns)
+        self.view(columns, u16::MAX).lines.len() as u16
     }
 
     /// Draws into an area, as far as it is inside the buffer. Returns where the hardware cursor belongs while text is
@@ -154,10 +153,6 @@ impl PromptSession {
         self.first_frame.get_or_insert(now);
         let widget = PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref());
         widget.render_with_cursor(area, buffer, &mut self.prompt)
-    }
-
-    fn widget(&self) -> PromptWidget<'_> {
-        PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref())
     }
 
     /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
@@ -179,7 +174,7 @@ impl PromptSession {
 
     // ---- for the inline prompt, which paints lines instead of cells ----
 
-    /// The layout in so many columns and rows. Its viewport goes to [`PromptSession::set_viewport`].
+    /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
     pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
         View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
     }
@@ -189,14 +184,9 @@ impl PromptSession {
         self.theme = theme;
     }
 
-    /// Tells the prompt what is on the screen.
-    pub(crate) fn set_viewport(&mut self, viewport: askuser::prompt::Viewport) {
-        self.prompt.look(viewport);
-    }
-
-    /// Tells the prompt what will be on the screen.
-    pub(crate) fn foresee_viewport(&mut self, viewport: askuser::prompt::Viewport) {
-        self.prompt.foresee(viewport);
+    /// The prompt, to be told what is on the screen.
+    pub(crate) fn prompt_mut(&mut self) -> &mut Prompt {
+        &mut self.prompt
     }
 
     /// Starts the clock, if it does not run yet.

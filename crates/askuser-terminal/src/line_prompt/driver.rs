@@ -160,7 +160,7 @@ fn run(
                 device.write(b"\r\n")?;
                 return Ok(device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed));
             }
-            // Nobody has said no.
+            // The user has not said no.
             DeviceEvent::Closed => return Ok(End::TerminalGone),
             // Ctrl-D: the person has nothing more to say.
             DeviceEvent::EndOfInput => {

@@ -126,8 +126,6 @@ enum Fences {
     Boxed,
 }
 
-pub(crate) fn enable() {}
-
 /// A text with lists or code blocks in it as rows.
 pub(crate) fn blocks(text: &str) -> Option<Vec<Row>> {
     has_blocks(text).then(|| rows(text))

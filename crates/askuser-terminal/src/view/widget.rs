@@ -49,7 +49,7 @@ impl<'a> PromptWidget<'a> {
 
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
-        self.view(prompt, columns, u16::MAX).size().1
+        self.view(prompt, columns, u16::MAX).lines.len() as u16
     }
 
     /// As [`StatefulWidget::render`]; also returns where the hardware cursor belongs while text is typed, so that input
@@ -61,8 +61,8 @@ impl<'a> PromptWidget<'a> {
         }
         let view = self.view(prompt, area.width, area.height);
         view.render(area, buffer);
-        let cursor = view.caret().map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
-        let viewport = view.viewport().clone();
+        let cursor = view.caret.map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
+        let viewport = view.viewport;
         prompt.look(viewport);
         cursor
     }
