@@ -1,7 +1,7 @@
 //! Asking on the controlling terminal: chooses between the inline prompt and line mode.
 
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
@@ -24,6 +24,7 @@ use std::time::Duration;
 /// options.key_delay = Duration::from_millis(500);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Drawn on the screen, or line by line.
     pub presentation: Presentation,
@@ -62,6 +63,20 @@ impl Options {
 /// Asks on the terminal that controls this process, whatever its standard streams are. Blocks until there is an outcome;
 /// without a terminal that is `unavailable`, at once.
 ///
+/// ```no_run
+/// use askuser::{QuestionSet, Rules};
+/// use askuser_terminal::{Options, ask};
+///
+/// let json = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
+/// let set = QuestionSet::from_json(json, &Rules::default())?;
+/// let resolution = ask(&set, &Options::detect())?;
+/// for answer in resolution.outcome().answers() {
+///     assert_eq!(answer.header, "Database");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
 pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError> {
@@ -74,19 +89,19 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
 ///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
-pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
+pub fn ask_request(request: &Request, options: &Options, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
     run(request, options, None, store)
 }
 
 /// Takes a resolution over from a prompt; success is shown once it returns without an error.
-pub type Store<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
+pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
 pub(crate) fn run(
     request: &Request,
     options: &Options,
     close: Option<CloseSignal>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     // The user was not asked: what is known is from the file, and must not read as theirs.
     let unavailable = |what: &str, error: std::io::Error| {
@@ -156,8 +171,8 @@ pub(crate) fn ask_on(
     device: &mut Device,
     asked: &Asked<'_>,
     options: &Options,
-    type_ahead: &mut Vec<Input>,
-    store: Store<'_>,
+    type_ahead: &mut Vec<TerminalInput>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let key_delay = match asked.presentation {
         Presentation::Screen => options.key_delay,

@@ -9,9 +9,9 @@
 mod page;
 mod window;
 
-use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
+use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
@@ -67,6 +67,7 @@ pub struct Console {
 
 /// What [`Console::wait`] returned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConsoleEvent {
     /// There is input.
     Input,
@@ -226,7 +227,7 @@ impl Console {
         if self.presentation == Presentation::Screen {
             self.device.on_panic(match self.page {
                 Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
-                None => self.painter.from_the_top(RESTORE_ON_PANIC),
+                None => self.painter.at_the_top(RESTORE_ON_PANIC),
             });
         }
         Ok(())
@@ -240,7 +241,7 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read or written.
-    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
+    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<TerminalInput>) -> io::Result<ConsoleEvent> {
         self.flush()?;
         if self.asks_background && self.is_live {
             self.asks_background = false;
@@ -249,7 +250,7 @@ impl Console {
         let before = inputs.len();
         Ok(match self.device.wait(timeout, inputs)? {
             DeviceEvent::Input => {
-                let is_stop = |input: &Input| *input == Input::Key(Key::ctrl('z'));
+                let is_stop = |input: &TerminalInput| *input == TerminalInput::Key(Key::ctrl('z'));
                 if self.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
                     inputs.retain(|input| !is_stop(input));
                     self.suspend()?;
@@ -291,7 +292,7 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read.
-    pub fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         self.device.drain_input(inputs)
     }
 
@@ -308,8 +309,8 @@ impl Console {
         request: &Request,
         options: &Options,
         close: Option<CloseSignal>,
-        type_ahead: &mut Vec<Input>,
-        store: Store<'_>,
+        type_ahead: &mut Vec<TerminalInput>,
+        store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         self.close_page();

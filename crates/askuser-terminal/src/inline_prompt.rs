@@ -2,8 +2,8 @@
 //!
 //! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
-use crate::ask::{Store, surface};
-use crate::decode::Input;
+use crate::ask::{StoreAnswer, surface};
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
@@ -30,9 +30,9 @@ pub(crate) fn ask(
     context: Option<&Context>,
     options: &Options,
     device: &mut Device,
-    type_ahead: &mut Vec<Input>,
+    type_ahead: &mut Vec<TerminalInput>,
     kept: KeptQuestion<'_>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
@@ -52,7 +52,7 @@ struct InlinePrompt<'a> {
     theme: Theme,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
-    type_ahead: &'a mut Vec<Input>,
+    type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
 }
 
@@ -149,14 +149,14 @@ impl InlinePrompt<'_> {
         }
     }
 
-    fn take(&mut self, input: Input) -> io::Result<Option<End>> {
+    fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
         if self.session.is_type_ahead(now) {
             self.type_ahead.push(input.clone());
         }
         match input {
-            Input::Key(key) if key == Key::ctrl('z') => self.suspend().map(|()| None),
-            Input::Key(key) if key == Key::ctrl('l') => {
+            TerminalInput::Key(key) if key == Key::ctrl('z') => self.suspend().map(|()| None),
+            TerminalInput::Key(key) if key == Key::ctrl('l') => {
                 self.painter.erase();
                 Ok(None)
             }
@@ -224,7 +224,7 @@ impl InlinePrompt<'_> {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
-        self.device.on_panic(self.painter.from_the_top(RESTORE_ON_PANIC));
+        self.device.on_panic(self.painter.at_the_top(RESTORE_ON_PANIC));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl InlinePrompt<'_> {
 
     // ---- ending ----
 
-    fn close(mut self, ended: io::Result<End>, store: Store<'_>) -> Result<Resolution, AskError> {
+    fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         let end = match ended {
             Ok(end) => end,

@@ -122,7 +122,7 @@ impl Painter {
     }
 
     /// These bytes, behind a move from where the cursor is to the frame's first row.
-    pub(crate) fn from_the_top(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn at_the_top(&self, bytes: &[u8]) -> Vec<u8> {
         let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
         [up.as_bytes(), bytes].concat()
     }

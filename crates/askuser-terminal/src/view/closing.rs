@@ -10,6 +10,7 @@ use ratatui_core::text::{Line, Span};
 
 /// How answers are shown once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Confirm {
     /// `✔ Database: PostgreSQL`
     #[default]

@@ -7,6 +7,7 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 /// The role of a piece of text, from which its style follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Role {
     /// Chip, radio buttons, checkboxes, caret.
     Primary,

@@ -38,12 +38,12 @@ impl<'a> PromptWidget<'a> {
     }
 
     /// Whether the prompt is being asked, was just answered, or has expired.
-    pub fn phase(self, phase: PromptPhase) -> PromptWidget<'a> {
+    pub fn with_phase(self, phase: PromptPhase) -> PromptWidget<'a> {
         PromptWidget { phase, ..self }
     }
 
     /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
-    pub fn context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
+    pub fn with_context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
         PromptWidget { context, ..self }
     }
 

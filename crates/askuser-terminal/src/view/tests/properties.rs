@@ -104,7 +104,7 @@ proptest! {
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).phase(phase).context(context.as_ref());
+            let widget = PromptWidget::new(theme).with_phase(phase).with_context(context.as_ref());
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
