@@ -6,10 +6,10 @@ use crate::device::{Device, TtyMode, WakeSource};
 use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
-use crate::{inline_prompt, line_prompt};
+use crate::{ending, inline_prompt, line_prompt};
 use askuser::prompt::Occasion;
 use askuser::store::Handle;
-use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -123,10 +123,7 @@ pub(crate) fn run(
         // It may have waited for another prompt, and been closed meanwhile.
         if close.is_closed() {
             let _ = device.stop();
-            return match close.why() {
-                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
-                _ => Err(AskError::Withdrawn),
-            };
+            return ending::result_of(close.why());
         }
         device.watch(Some(WakeSource::Close(close)));
     }

@@ -2,16 +2,17 @@
 //!
 //! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
-use crate::ask::{StoreAnswer, surface};
+use crate::ask::StoreAnswer;
 use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
+use crate::ending::{End, Ending, Remains};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
+use crate::view::{Background, Confirm, Role, Theme};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, InputMode};
-use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use askuser::{AskError, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
@@ -54,17 +55,6 @@ struct InlinePrompt<'a> {
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
-}
-
-/// How the loop ended.
-enum End {
-    Outcome(Outcome),
-    /// The question stays as it is.
-    Left(AskError),
-    /// The terminal is gone.
-    TerminalGone,
-    /// The prompt was closed from elsewhere.
-    Closed(Closed),
 }
 
 impl InlinePrompt<'_> {
@@ -267,74 +257,17 @@ impl InlinePrompt<'_> {
     // ---- ending ----
 
     fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
-        let failed = surface("the terminal failed");
-        let end = match ended {
-            Ok(end) => end,
-            Err(error) => {
-                let _ = (self.kept.save_now(self.session.prompt()), self.restore());
-                return Err(failed(error));
-            }
-        };
-        match end {
-            End::Outcome(outcome) => {
-                let resolution = outcome.through(Via::Terminal);
-                // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
-                match store(&resolution) {
-                    Ok(()) => {
-                        self.kept.sent(resolution.outcome());
-                        let _ = self.show_outcome(resolution.outcome());
-                    }
-                    Err(why) => {
-                        let why = format!("Your answer was not stored: {why}");
-                        let mut lines = failed_lines(&why, &self.theme, self.room().0);
-                        lines.extend(self.unsent_lines());
-                        self.show_end(&lines);
-                    }
-                }
-                let _ = self.restore();
-                Ok(resolution)
-            }
-            // The program that has opened it says so.
-            End::Left(error) => {
-                self.show_left();
-                let _ = self.restore();
-                Err(error)
-            }
-            End::TerminalGone => {
-                let _ = self.kept.save_now(self.session.prompt());
-                Ok(terminal_gone(self.session.prompt(), Via::Terminal))
-            }
-            End::Closed(why) => {
-                let mut lines = match self.options.confirm {
-                    Confirm::None => Vec::new(),
-                    _ => closed_lines(&why, &self.theme, self.room().0),
-                };
-                lines.extend(self.unsent_lines());
-                self.show_end(&lines);
-                self.restore().map_err(failed)?;
-                match why {
-                    Closed::AnsweredElsewhere(resolution) => Ok(resolution),
-                    _ => Err(AskError::Withdrawn),
-                }
-            }
+        let (theme, columns) = (&self.theme, self.room().0);
+        let ending = Ending { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
+        let (remains, result) = ending.settle(ended, self.session.prompt(), &mut self.kept, store);
+        // What came of asking stands, even if the terminal goes before it can be shown.
+        match remains {
+            Remains::Outcome(outcome) => _ = self.show_outcome(&outcome),
+            Remains::Lines(lines) => self.show_end(&lines),
+            Remains::Nothing => {}
         }
-    }
-
-    /// The question waits on, with what was typed here; where that cannot be saved it stays here, to be copied.
-    fn show_left(&mut self) {
-        let mut lines = Vec::new();
-        if let Err(why) = self.kept.save_now(self.session.prompt()) {
-            lines = failed_lines(&why, &self.theme, self.room().0);
-            lines.extend(self.unsent_lines());
-        }
-        self.show_end(&lines);
-    }
-
-    /// What was typed here and is not what the question ended with.
-    fn unsent_lines(&mut self) -> Vec<Line<'static>> {
-        let columns = self.room().0;
-        let unsent = self.kept.end(self.session.prompt());
-        unsent.map(|draft| unsent_lines(draft, &self.theme, columns)).unwrap_or_default()
+        let _ = self.restore();
+        result
     }
 
     fn show_outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
@@ -377,10 +310,4 @@ impl InlinePrompt<'_> {
         self.painter.raw(LEAVE);
         self.flush()
     }
-}
-
-/// The terminal went away. The user has not said no, and what they had answered is kept.
-pub(crate) fn terminal_gone(prompt: &Prompt, via: Via) -> Resolution {
-    let gone = Outcome::unavailable("the terminal was closed");
-    gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone).through(via)
 }

@@ -28,6 +28,7 @@ mod convert;
 mod decode;
 mod device;
 mod editor;
+mod ending;
 mod environment;
 mod inline_prompt;
 mod kept_question;

@@ -5,14 +5,14 @@ use crate::Options;
 use crate::ask::{StoreAnswer, surface};
 use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::ending::{End, Ending, Remains};
 use crate::environment::encode;
-use crate::inline_prompt::terminal_gone;
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, failed_lines, unsent_lines};
+use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines};
 use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
-use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
+use askuser::{AskError, Context, Key, KeyCode, Prompt, Resolution, Via};
 use std::fmt::Write;
 use std::io;
 use std::time::Instant;
@@ -37,61 +37,21 @@ pub(crate) fn ask(
         device.write(&painter.take()).map_err(&failed)?;
         line_prompt.prompt.show_context();
     }
-    let end = run(device, &mut line_prompt, options.theme.charset, &mut kept);
-    let prompt = &line_prompt.prompt;
-    let unsent = |kept: &mut KeptQuestion<'_>| {
-        kept.end(prompt).map(|draft| unsent_lines(draft, &options.theme, columns)).unwrap_or_default()
-    };
-    let (lines, result) = match end {
-        Err(error) => {
-            let _ = kept.save_now(prompt);
-            return Err(failed(error));
+    let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);
+    // A line may have been begun: the prompt never closes without a word.
+    let ending = Ending { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };
+    let (remains, result) = ending.settle(ended, &line_prompt.prompt, &mut kept, store);
+    match remains {
+        Remains::Outcome(outcome) => {
+            let set = line_prompt.prompt.set();
+            painter.print(&closing_lines(set, &outcome, options.confirm, &options.theme, columns));
         }
-        Ok(End::Left(error)) => {
-            let lines = kept.save_now(prompt).err().map(|why| failed_lines(&why, &options.theme, columns));
-            let lines = lines.map(|lines| [lines, unsent(&mut kept)].concat());
-            (lines.unwrap_or_default(), Err(error))
-        }
-        Ok(End::TerminalGone) => {
-            let _ = kept.save_now(prompt);
-            return Ok(terminal_gone(prompt, Via::Line));
-        }
-        Ok(End::Outcome(outcome)) => {
-            let resolution = outcome.through(Via::Line);
-            let lines = match store(&resolution) {
-                Ok(()) => {
-                    kept.sent(resolution.outcome());
-                    closing_lines(prompt.set(), resolution.outcome(), options.confirm, &options.theme, columns)
-                }
-                Err(why) => {
-                    let why = format!("Your answer was not stored: {why}");
-                    [failed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat()
-                }
-            };
-            (lines, Ok(resolution))
-        }
-        Ok(End::Closed(why)) => {
-            let result = match why {
-                Closed::AnsweredElsewhere(ref resolution) => Ok(resolution.clone()),
-                _ => Err(AskError::Withdrawn),
-            };
-            ([closed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat(), result)
-        }
-    };
+        Remains::Lines(lines) => painter.print(&lines),
+        Remains::Nothing => return result,
+    }
     // What came of asking stands, even if the terminal goes before it can be shown.
-    painter.print(&lines);
     let _ = device.write(&painter.take());
     result
-}
-
-/// How the conversation of lines ended.
-enum End {
-    Outcome(Outcome),
-    /// The question stays as it is.
-    Left(AskError),
-    TerminalGone,
-    /// It was closed from elsewhere.
-    Closed(Closed),
 }
 
 fn run(
