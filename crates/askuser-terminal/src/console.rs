@@ -12,7 +12,7 @@ mod window;
 use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
-use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, spans_width};
@@ -225,7 +225,7 @@ impl Console {
             self.painter.set_rows(rows.as_deref());
         }
         if self.presentation == Presentation::Screen {
-            self.device.on_panic(match self.page {
+            device::on_panic(match self.page {
                 Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
                 None => self.painter.at_the_top(RESTORE_ON_PANIC),
             });
@@ -282,7 +282,7 @@ impl Console {
             DeviceEvent::Closed => ConsoleEvent::Closed,
             DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
             // A console that asks nothing cannot be closed.
-            DeviceEvent::Woken | DeviceEvent::CloseRequested => ConsoleEvent::Woken,
+            DeviceEvent::Woken | DeviceEvent::CloseRequested(_) => ConsoleEvent::Woken,
         })
     }
 

@@ -4,7 +4,7 @@
 
 use crate::ask::StoreAnswer;
 use crate::decode::TerminalInput;
-use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
+use crate::device::{self, Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::ending::{End, Ending, Remains};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
@@ -113,9 +113,7 @@ impl InlinePrompt<'_> {
                 DeviceEvent::Terminated(SIGINT) => Some(End::Left(AskError::Interrupted)),
                 DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
                 DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
-                DeviceEvent::CloseRequested => {
-                    Some(self.device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed))
-                }
+                DeviceEvent::CloseRequested(why) => Some(why.map_or(End::Left(AskError::Withdrawn), End::Closed)),
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
@@ -214,7 +212,7 @@ impl InlinePrompt<'_> {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
-        self.device.on_panic(self.painter.at_the_top(RESTORE_ON_PANIC));
+        device::on_panic(self.painter.at_the_top(RESTORE_ON_PANIC));
         Ok(())
     }
 

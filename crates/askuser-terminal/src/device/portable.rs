@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
@@ -14,14 +14,12 @@ use super::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
 use crate::decode::TerminalInput;
 use crate::view::Background;
-use askuser::Closed;
 use askuser::{Key, KeyCode};
 
 /// The terminal this process was started on.
 pub(crate) struct Device {
     output: Arc<Output>,
     tty_mode: TtyMode,
-    panic_bytes: Arc<Mutex<Vec<u8>>>,
     active: bool,
     /// A resize that came together with input; reported after it.
     resized: bool,
@@ -78,7 +76,7 @@ impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`].
     pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
-        Ok(Device { output, tty_mode, panic_bytes: Arc::default(), active: false, resized: false, wake_source: None })
+        Ok(Device { output, tty_mode, active: false, resized: false, wake_source: None })
     }
 
     /// Columns and rows, never zero.
@@ -92,9 +90,9 @@ impl Device {
         if self.active {
             return Ok(());
         }
-        let (output, panic_bytes) = (self.output.clone(), self.panic_bytes.clone());
-        super::claim(Box::new(move || {
-            let _ = output.write(&panic_bytes.try_lock().map(|bytes| bytes.clone()).unwrap_or_default());
+        let output = self.output.clone();
+        super::claim(Box::new(move |bytes| {
+            let _ = output.write(bytes);
             let _ = terminal::disable_raw_mode();
         }))?;
         self.active = true;
@@ -114,19 +112,9 @@ impl Device {
         self.active
     }
 
-    /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
-        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
-    }
-
     /// Replaces the wake source and returns the previous one. The waker is polled here; a withdrawal is not noticed.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
-    }
-
-    /// Why the prompt is to close, if a reason was given.
-    pub(crate) fn close_reason(&self) -> Option<Closed> {
-        self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
     /// Does nothing: the system's console is not asked.

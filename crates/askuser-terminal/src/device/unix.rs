@@ -9,7 +9,7 @@ mod queries;
 
 use std::fs::File;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::io::{Errno, retry_on_intr};
@@ -22,7 +22,6 @@ use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
 use super::{EscapeKey, TtyMode, WakeSource};
 use crate::decode::{Decoder, TerminalInput};
-use askuser::Closed;
 use queries::Queries;
 
 /// The size of one read.
@@ -35,8 +34,6 @@ pub(crate) struct Device {
     state: TtyState,
     /// The terminal modes before [`Device::start`].
     saved: Option<Termios>,
-    /// Bytes to write if the process panics.
-    panic_bytes: Arc<Mutex<Vec<u8>>>,
     decoder: Decoder,
     buffer: Box<[u8]>,
     /// What was typed while a reply of the terminal was awaited.
@@ -67,7 +64,6 @@ impl Device {
             tty_mode,
             state: TtyState::Idle,
             saved: None,
-            panic_bytes: Arc::default(),
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             typed_early: Vec::new(),
@@ -118,11 +114,6 @@ impl Device {
         self.state != TtyState::Idle
     }
 
-    /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
-        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
-    }
-
     /// What to write before the process is suspended, and after it is resumed.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
         self.suspend_bytes = (before, after);
@@ -136,11 +127,6 @@ impl Device {
     /// When a lone escape byte is taken for the Esc key.
     pub(crate) fn set_escape_key(&mut self, escape_key: EscapeKey) {
         self.escape_key = escape_key;
-    }
-
-    /// Why the prompt is to close, if a reason was given.
-    pub(crate) fn close_reason(&self) -> Option<Closed> {
-        self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
     /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
@@ -197,12 +183,10 @@ impl Device {
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
-        let (tty, panic_bytes) = (self.tty.clone(), self.panic_bytes.clone());
-        super::claim(Box::new(move || {
+        let tty = self.tty.clone();
+        super::claim(Box::new(move |bytes| {
             // In a panic nothing may block: one attempt each.
-            if let Ok(bytes) = panic_bytes.try_lock() {
-                let _ = rustix::io::write(&tty, &bytes);
-            }
+            let _ = rustix::io::write(&tty, bytes);
             let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
         }))
     }
@@ -284,8 +268,8 @@ mod tests {
     fn a_panic_gives_the_terminal_back() {
         if is_inside() {
             let mut device = Device::open(TtyMode::Raw).expect("a terminal");
-            device.on_panic(b"ABANDONED\r\n".to_vec());
             device.start().expect("raw mode");
+            crate::device::on_panic(b"ABANDONED\r\n".to_vec());
             panic!("on purpose");
         }
         let output = run("device::unix::tests::a_panic_gives_the_terminal_back", &[]);

@@ -116,9 +116,9 @@ fn run(
                 let _ = device.write(b"\r\n");
                 return Ok(End::Left(AskError::Signal(signal)));
             }
-            DeviceEvent::CloseRequested => {
+            DeviceEvent::CloseRequested(why) => {
                 device.write(b"\r\n")?;
-                return Ok(device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed));
+                return Ok(why.map_or(End::Left(AskError::Withdrawn), End::Closed));
             }
             // The user has not said no.
             DeviceEvent::Closed => return Ok(End::TerminalGone),

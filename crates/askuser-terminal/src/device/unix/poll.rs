@@ -116,7 +116,9 @@ impl Device {
                 continue;
             }
             match &mut self.wake_source {
-                Some(WakeSource::Close(_)) if !third.is_empty() => return Ok(DeviceEvent::CloseRequested),
+                Some(WakeSource::Close(signal)) if !third.is_empty() => {
+                    return Ok(DeviceEvent::CloseRequested(signal.why()));
+                }
                 // The person comes first: what they typed is told before anything else.
                 Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
                     wake_pipe.drain()?;
