@@ -104,7 +104,7 @@ impl Device {
             super::release();
             return Err(error);
         }
-        self.discard()
+        self.drain_input(&mut Vec::new())
     }
 
     /// Whether the device is started.
@@ -236,13 +236,6 @@ impl Device {
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
-        }
-        Ok(())
-    }
-
-    fn discard(&mut self) -> io::Result<()> {
-        while event::poll(Duration::ZERO)? {
-            event::read()?;
         }
         Ok(())
     }

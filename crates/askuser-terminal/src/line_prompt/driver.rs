@@ -67,8 +67,7 @@ fn run(
         let (now, mut effects) = (Instant::now(), Vec::new());
         if let Some(why) = kept.look(&line_prompt.prompt, now) {
             line_prompt.prompt.warn(why);
-            device.write(b"\r\n")?;
-            device.write(&encode(&line_prompt.text(), charset))?;
+            device.write(&encode(&format!("\r\n{}", line_prompt.text()), charset))?;
         }
         let deadline = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
         let next_look = kept.next_look(now).map(|at| at.saturating_duration_since(now));

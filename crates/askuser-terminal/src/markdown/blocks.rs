@@ -63,8 +63,9 @@ fn read_behind(hidden: &str, text: &str) -> Vec<Block> {
 
 enum Container {
     Quote,
-    /// The number of its next item.
-    List(Option<u64>),
+    List {
+        is_numbered: bool,
+    },
     /// The columns of its marker.
     Item(usize),
 }
@@ -145,13 +146,12 @@ impl Reader<'_> {
             }
             Tag::List(first) => {
                 self.open_container(range.start);
-                self.containers.push(Container::List(first));
+                self.containers.push(Container::List { is_numbered: first.is_some() });
             }
             Tag::Item => {
                 self.open_container(range.start);
-                let number = match self.containers.last_mut() {
-                    Some(Container::List(Some(next))) => {
-                        *next += 1;
+                let number = match self.containers.last() {
+                    Some(Container::List { is_numbered: true }) => {
                         let mark = &self.source[range.start..];
                         let digits = mark.len() - mark.trim_start_matches(|c: char| c.is_ascii_digit()).len();
                         // As it was written: `3)` or `3.`.
@@ -304,10 +304,8 @@ impl Reader<'_> {
     }
 
     fn close_text(&mut self) {
-        if let Some((mut runs, kind)) = self.runs.take() {
-            let pieces = runs.take();
-            self.push(kind, pieces);
-        }
+        self.break_line();
+        self.runs = None;
     }
 
     fn close_verbatim(&mut self) {

@@ -168,32 +168,26 @@ impl Stream {
                 self.give(last, rows_so_far, rows);
                 self.forget();
             }
-            BlockKind::Fence(..) | BlockKind::Line => {
-                let is_code = last.kind != BlockKind::Line;
+            BlockKind::Fence(..) | BlockKind::Line | BlockKind::Paragraph
+                if is_closed || last.kind != BlockKind::Paragraph =>
+            {
+                let is_line = last.kind == BlockKind::Line;
                 self.give(last, usize::MAX, rows);
                 self.forget();
-                if is_code || is_closed {
+                if is_closed || !is_line {
                     self.owe_gap();
                 }
             }
-            BlockKind::Paragraph if is_closed => {
-                self.give(last, usize::MAX, rows);
-                self.forget();
-                self.owe_gap();
-            }
-            BlockKind::Paragraph | BlockKind::Other => {
+            _ => {
                 // With its indent: without it the block might be another.
                 let before = &self.pending[..last.range.start.min(self.pending.len())];
-                let (start, settled) = (before.rfind('\n').map_or(0, |end| end + 1), last.settled);
-                let spaced = last.is_spaced;
+                let start = before.rfind('\n').map_or(0, |end| end + 1);
                 if start > 0 {
-                    self.pending.drain(..start);
-                    self.given = 0;
-                    self.continues = false;
-                    if spaced {
-                        self.owe_gap();
-                    }
+                    let rest = self.pending.split_off(start);
+                    self.forget();
+                    self.pending = rest;
                 }
+                let settled = last.settled;
                 self.give(last, settled, rows);
             }
         }
