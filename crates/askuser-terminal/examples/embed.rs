@@ -5,7 +5,7 @@
 
 use askuser::prompt::Effect;
 use askuser::{Outcome, QuestionSet, Request, RequestKey, Rules, Via, report};
-use askuser_terminal::{Environment, PromptSession, from_crossterm, open_editor};
+use askuser_terminal::{Options, PromptSession, from_crossterm, open_editor};
 use ratatui::crossterm::event;
 use ratatui::layout::{Constraint, Layout};
 use ratatui::widgets::{Block, Paragraph, Wrap};
@@ -20,7 +20,7 @@ const TRANSCRIPT: &str = "you: Add a login to the admin pages.\nagent: There are
 fn main() -> Result<(), Box<dyn Error>> {
     let set = QuestionSet::from_json(QUESTIONS, &Rules::default())?;
     let request = Request::new(RequestKey::new("embed", "1"), set).with_deadline(Duration::from_secs(300));
-    let theme = Environment::read(|name| std::env::var(name).ok()).theme;
+    let theme = Options::detect().theme;
     let mut session = PromptSession::new(&request, theme);
     match ratatui::run(|terminal| run(terminal, &mut session))? {
         Some(outcome) => println!("{:#}", report::json(request.set(), &outcome.through(Via::Terminal))),

@@ -1,15 +1,15 @@
 //! Asking on the controlling terminal: chooses between the inline prompt and line mode.
 
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::{Device, TtyMode, WakeSource};
-use crate::environment::{Environment, Presentation, Window};
+use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
-use crate::{inline_prompt, line_prompt};
-use askuser::prompt::{Occasion, PromptOptions};
+use crate::{ending, inline_prompt, line_prompt};
+use askuser::prompt::Occasion;
 use askuser::store::Handle;
-use askuser::{AskError, Closed, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -24,6 +24,7 @@ use std::time::Duration;
 /// options.key_delay = Duration::from_millis(500);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Drawn on the screen, or line by line.
     pub presentation: Presentation,
@@ -37,8 +38,9 @@ pub struct Options {
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
-    /// Whether the terminal has a window with a title.
-    pub window: Window,
+    /// Whether the terminal has a window, with a title, focus events and notifications. A console or a serial line might print
+    /// such sequences as text.
+    pub has_window: bool,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
     /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
@@ -50,38 +52,30 @@ pub struct Options {
 }
 
 impl Options {
-    /// Options for the terminal this process runs in, according to its environment variables.
-    pub fn detect() -> Options {
-        Options::from(Environment::read(|name| std::env::var(name).ok()))
-    }
-
     /// Whether the terminal is asked for its background, once a prompt is there: where nothing is known about it, it would
     /// change a colour, and a reply may come.
     pub fn asks_background(&self) -> bool {
         let Theme { background, depth, .. } = self.theme;
-        background == Background::Unknown && depth != ColorDepth::None && self.window == Window::Titled
-    }
-}
-
-impl From<Environment> for Options {
-    fn from(environment: Environment) -> Options {
-        Options {
-            presentation: environment.presentation,
-            theme: environment.theme,
-            confirm: Confirm::default(),
-            key_delay: PromptOptions::default().key_delay,
-            flash: Duration::from_millis(80),
-            reflows: environment.reflows,
-            window: environment.window,
-            occasion: Occasion::default(),
-            kept_in: None,
-            ends_process: false,
-        }
+        background == Background::Unknown && depth != ColorDepth::None && self.has_window
     }
 }
 
 /// Asks on the terminal that controls this process, whatever its standard streams are. Blocks until there is an outcome;
 /// without a terminal that is `unavailable`, at once.
+///
+/// ```no_run
+/// use askuser::{QuestionSet, Rules};
+/// use askuser_terminal::{Options, ask};
+///
+/// let json = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
+/// let set = QuestionSet::from_json(json, &Rules::default())?;
+/// let resolution = ask(&set, &Options::detect())?;
+/// for answer in resolution.outcome().answers() {
+///     assert_eq!(answer.header, "Database");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
@@ -95,21 +89,21 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
 ///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
-pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
+pub fn ask_request(request: &Request, options: &Options, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
     run(request, options, None, store)
 }
 
 /// Takes a resolution over from a prompt; success is shown once it returns without an error.
-pub type Store<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
+pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
 pub(crate) fn run(
     request: &Request,
     options: &Options,
     close: Option<CloseSignal>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
-    // Nobody was asked: what is known is from the file, and must not read as the user's.
+    // The user was not asked: what is known is from the file, and must not read as theirs.
     let unavailable = |what: &str, error: std::io::Error| {
         let reason = format!("{what}: {error}");
         if request.known().is_empty() {
@@ -126,13 +120,10 @@ pub(crate) fn run(
         return unavailable("cannot take over the terminal", error);
     }
     if let Some(close) = close {
-        // It may have waited for another prompt, and nobody for it any more.
+        // It may have waited for another prompt, and been closed meanwhile.
         if close.is_closed() {
             let _ = device.stop();
-            return match close.why() {
-                Some(Closed::AnsweredElsewhere(resolution)) => Ok(resolution),
-                _ => Err(AskError::Withdrawn),
-            };
+            return ending::result_of(close.why());
         }
         device.watch(Some(WakeSource::Close(close)));
     }
@@ -177,8 +168,8 @@ pub(crate) fn ask_on(
     device: &mut Device,
     asked: &Asked<'_>,
     options: &Options,
-    type_ahead: &mut Vec<Input>,
-    store: Store<'_>,
+    type_ahead: &mut Vec<TerminalInput>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let key_delay = match asked.presentation {
         Presentation::Screen => options.key_delay,
@@ -186,7 +177,7 @@ pub(crate) fn ask_on(
         Presentation::Line => Duration::ZERO,
     };
     let prompt = Prompt::of(asked.request, key_delay).on(options.occasion).flashing_success(options.flash);
-    // Nobody who opens it elsewhere can know.
+    // A user who opens it elsewhere cannot know.
     let prompt = match options.occasion {
         Occasion::Asked => prompt,
         _ => prompt.from_whom(asked.request.asked_from()),

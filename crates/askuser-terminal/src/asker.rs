@@ -73,7 +73,8 @@ impl Asker for TerminalAsker {
     }
 }
 
-/// What the thread that asks shares with whoever asks.
+/// What the thread that asks shares with its callers.
+#[derive(Debug)]
 struct Prompts {
     options: Options,
     state: Mutex<State>,
@@ -81,7 +82,7 @@ struct Prompts {
     idle: Condvar,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     /// Whether a thread is asking.
     running: bool,
@@ -146,12 +147,6 @@ impl Prompts {
                 Err(_) => queue.fail(request.key(), AskError::surface("the prompt failed", "it panicked")),
             };
         }
-    }
-}
-
-impl std::fmt::Debug for Prompts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prompts").finish_non_exhaustive()
     }
 }
 

@@ -27,8 +27,8 @@ impl Frames {
     /// Lays out a prompt and paints it over the previous frame, as the inline prompt does; returns the bytes to write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
         let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);
-        self.painter.paint(view.lines(), view.size().0, view.caret());
-        if view.caret().is_none() {
+        self.painter.paint(&view.lines, view.columns, view.caret);
+        if view.caret.is_none() {
             self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
         }
         self.painter.take()

@@ -1,7 +1,7 @@
 //! Ends a prompt from another thread, and says why.
 //!
 //! The prompt waits for its terminal and for the end of a pipe. The reason stands beside the pipe before the pipe ends, so
-//! whoever wakes up finds it. Dropping the [`Closer`] without a reason detaches: the prompt goes without a word.
+//! the prompt finds it when it wakes up. Dropping the [`Closer`] without a reason detaches: the prompt goes without a word.
 
 use askuser::Closed;
 use std::io::{self, PipeReader, PipeWriter};
@@ -40,7 +40,7 @@ impl Closer {
 }
 
 impl CloseSignal {
-    /// Why the prompt was closed; `None` while it is not, or where nobody waits for the answer any more.
+    /// Why the prompt was closed; `None` while it is not, or where the caller does not wait for the answer any more.
     pub(crate) fn why(&self) -> Option<Closed> {
         self.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

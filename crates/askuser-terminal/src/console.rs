@@ -9,21 +9,21 @@
 mod page;
 mod window;
 
-use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
+use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
-use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::decode::TerminalInput;
+use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
-use crate::view::{Background, width};
-use crate::{EditedText, Options, Presentation, Window, open_editor};
+use crate::view::{Background, spans_width};
+use crate::{EditedText, Options, Presentation, open_editor};
 use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
+use page::LEAVE_PAGE;
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
 use std::time::{Duration, Instant};
-use window::TitleState;
 
 /// The controlling terminal, taken over until it is dropped: printed lines go into the scrollback, a live region stays
 /// below them. The terminal is restored on drop, signal, suspend and panic.
@@ -50,16 +50,15 @@ pub struct Console {
     waker: Waker,
     presentation: Presentation,
     charset: Charset,
-    window: Window,
+    has_window: bool,
     reflows: bool,
     size: (u16, u16),
-    title: TitleState,
+    /// Whether the window has a title of ours.
+    is_titled: bool,
     /// Whether the terminal is still to be asked for its background.
     asks_background: bool,
-    /// Whether the live region has to be erased before anything is printed.
-    live_region: LiveRegion,
-    /// The cursor's row in the live region.
-    cursor_row: u16,
+    /// Whether a live region is on the screen, which has to be erased before anything is printed.
+    is_live: bool,
     /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
     synchronize: bool,
     /// When the last question was closed.
@@ -68,6 +67,7 @@ pub struct Console {
 
 /// What [`Console::wait`] returned for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConsoleEvent {
     /// There is input.
     Input,
@@ -85,13 +85,6 @@ pub enum ConsoleEvent {
     Closed,
     /// Ctrl-D on an empty line, in line mode; otherwise Ctrl-D is a key.
     EndOfInput,
-}
-
-/// Whether a live region is on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LiveRegion {
-    Empty,
-    Painted,
 }
 
 /// Auto-wrap off, bracketed paste on, cursor visible: a program that was killed may have left it hidden.
@@ -126,12 +119,11 @@ impl Console {
             waker,
             presentation: options.presentation,
             charset: options.theme.charset,
-            window: options.window,
+            has_window: options.has_window,
             reflows: options.reflows,
-            title: TitleState::Unchanged,
+            is_titled: false,
             asks_background: options.asks_background(),
-            live_region: LiveRegion::Empty,
-            cursor_row: 0,
+            is_live: false,
             synchronize: false,
             last_question: None,
         };
@@ -174,7 +166,7 @@ impl Console {
         }
         self.clear_live();
         let columns = usize::from(self.size.0);
-        let long = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>() >= columns;
+        let long = |line: &Line<'_>| spans_width(&line.spans) >= columns;
         let wraps = self.presentation == Presentation::Screen && lines.iter().any(long);
         if wraps {
             self.painter.raw(WRAP);
@@ -196,33 +188,22 @@ impl Console {
         if self.presentation == Presentation::Line {
             return;
         }
-        // The last column stays free, so that no line is exactly full, and one row of the scrollback stays visible.
-        let (columns, rows) = (self.size.0.saturating_sub(1).max(1), usize::from(self.size.1.saturating_sub(1).max(1)));
-        let over = lines.len().saturating_sub(rows);
+        let (columns, rows) = Painter::room(self.size);
+        let over = lines.len().saturating_sub(usize::from(rows));
         let caret = caret.and_then(|Position { x, y }| {
             let y = y.checked_sub(over as u16)?;
             Some(Position { x: x.min(columns), y })
         });
         self.painter.paint(&lines[over..], columns, caret);
-        self.live_region = LiveRegion::Painted;
-        self.set_panic_restore(self.painter.cursor_row());
-    }
-
-    /// On a panic, the live region is erased from its first row on; the cursor is in this row of it.
-    fn set_panic_restore(&mut self, row: u16) {
-        if self.cursor_row != row {
-            self.cursor_row = row;
-            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
-        }
+        self.is_live = true;
     }
 
     /// Erases the live region; the next one is painted as a whole.
     pub fn clear_live(&mut self) {
-        if self.live_region == LiveRegion::Painted {
+        if self.is_live {
             self.painter.erase();
-            self.live_region = LiveRegion::Empty;
+            self.is_live = false;
             self.synchronize = true;
-            self.set_panic_restore(0);
         }
     }
 
@@ -243,6 +224,12 @@ impl Console {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
+        if self.presentation == Presentation::Screen {
+            device::on_panic(match self.page {
+                Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
+                None => self.painter.at_the_top(RESTORE_ON_PANIC),
+            });
+        }
         Ok(())
     }
 
@@ -254,16 +241,16 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read or written.
-    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
+    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<TerminalInput>) -> io::Result<ConsoleEvent> {
         self.flush()?;
-        if self.asks_background && self.live_region == LiveRegion::Painted {
+        if self.asks_background && self.is_live {
             self.asks_background = false;
             self.device.ask_background()?;
         }
         let before = inputs.len();
         Ok(match self.device.wait(timeout, inputs)? {
             DeviceEvent::Input => {
-                let is_stop = |input: &Input| *input == Input::Key(Key::ctrl('z'));
+                let is_stop = |input: &TerminalInput| *input == TerminalInput::Key(Key::ctrl('z'));
                 if self.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
                     inputs.retain(|input| !is_stop(input));
                     self.suspend()?;
@@ -276,10 +263,9 @@ impl Console {
                 if self.page.is_some() {
                     self.open_page();
                 } else if self.presentation == Presentation::Screen {
-                    let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
+                    let cursor_row = if self.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
-                    self.set_panic_restore(0);
-                    self.live_region = LiveRegion::Empty;
+                    self.is_live = false;
                     self.synchronize = true;
                 }
                 ConsoleEvent::Resized
@@ -295,8 +281,8 @@ impl Console {
             DeviceEvent::Terminated(signal) => ConsoleEvent::Signal(signal),
             DeviceEvent::Closed => ConsoleEvent::Closed,
             DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
-            // Nobody can withdraw from it what it has not been asked.
-            DeviceEvent::Woken | DeviceEvent::CloseRequested => ConsoleEvent::Woken,
+            // A console that asks nothing cannot be closed.
+            DeviceEvent::Woken | DeviceEvent::CloseRequested(_) => ConsoleEvent::Woken,
         })
     }
 
@@ -306,7 +292,7 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read.
-    pub fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         self.device.drain_input(inputs)
     }
 
@@ -323,8 +309,8 @@ impl Console {
         request: &Request,
         options: &Options,
         close: Option<CloseSignal>,
-        type_ahead: &mut Vec<Input>,
-        store: Store<'_>,
+        type_ahead: &mut Vec<TerminalInput>,
+        store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         self.close_page();
@@ -338,7 +324,7 @@ impl Console {
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);
         self.painter = painter(self.presentation, self.charset);
-        self.live_region = LiveRegion::Empty;
+        self.is_live = false;
         self.size = self.device.size();
         self.enter();
         result
@@ -369,10 +355,8 @@ impl Console {
     /// Sets the modes that painting needs.
     fn enter(&mut self) {
         if self.presentation == Presentation::Screen {
-            self.cursor_row = 0;
-            self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.painter.raw(ENTER);
-            if self.window == Window::Titled {
+            if self.has_window {
                 self.painter.raw(REPORT_FOCUS);
             }
             if self.page.is_some() {
@@ -386,7 +370,7 @@ impl Console {
         if self.presentation == Presentation::Screen {
             self.leave_page();
             self.clear_live();
-            if self.window == Window::Titled {
+            if self.has_window {
                 self.painter.raw(IGNORE_FOCUS);
             }
             self.painter.raw(LEAVE);
@@ -399,7 +383,7 @@ impl Console {
         self.size = self.device.size();
         if self.presentation == Presentation::Screen {
             self.painter = Painter::new(self.charset);
-            self.live_region = LiveRegion::Empty;
+            self.is_live = false;
             self.painter.raw(b"\r");
             self.painter.raw(CLEAR_BELOW);
             self.enter();

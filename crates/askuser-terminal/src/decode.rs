@@ -17,7 +17,7 @@ use strings::{Form, Origin};
 
 /// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum TerminalInput {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
@@ -35,17 +35,17 @@ pub enum Focus {
     Lost,
 }
 
-/// Turns terminal input bytes into [`Input`]s, however the bytes are split over reads.
+/// Turns terminal input bytes into [`TerminalInput`]s, however the bytes are split over reads.
 ///
 /// ```
 /// use askuser::KeyCode;
-/// use askuser_terminal::{Decoder, Input};
+/// use askuser_terminal::{Decoder, TerminalInput};
 ///
 /// let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
 /// decoder.feed(b"\x1b[", &mut inputs);
 /// assert!(inputs.is_empty() && decoder.is_waiting());
 /// decoder.feed(b"Ay", &mut inputs);
-/// assert_eq!(inputs, [KeyCode::Up, KeyCode::Char('y')].map(|code| Input::Key(code.into())));
+/// assert_eq!(inputs, [KeyCode::Up, KeyCode::Char('y')].map(|code| TerminalInput::Key(code.into())));
 /// ```
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -55,6 +55,8 @@ pub struct Decoder {
     /// What has been pasted so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
     pub(crate) replies: Replies,
+    /// What has been decoded and not yet handed over.
+    out: Vec<TerminalInput>,
 }
 
 /// Key sequences have at most some thirty bytes; longer sequences are dropped.
@@ -105,7 +107,7 @@ enum Kind {
 
 impl Decoder {
     /// Takes the next bytes and appends the inputs they complete to `out`.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Input>) {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<TerminalInput>) {
         let mut rest = bytes;
         while let [byte, tail @ ..] = rest {
             // Pastes are long: take all up to the next escape byte at once.
@@ -119,9 +121,10 @@ impl Decoder {
                 }
                 continue;
             }
-            self.step(*byte, out);
+            self.step(*byte);
             rest = tail;
         }
+        out.append(&mut self.out);
     }
 
     /// Whether the decoder holds bytes of an unfinished sequence, so that [`Decoder::flush`] is due if nothing follows soon.
@@ -144,31 +147,33 @@ impl Decoder {
 
     /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
     /// An unfinished paste goes on, unless it ends with Ctrl-C.
-    pub fn flush(&mut self, out: &mut Vec<Input>) {
+    pub fn flush(&mut self, out: &mut Vec<TerminalInput>) {
         match self.state {
             State::Ground => return,
             State::Paste { .. } if !self.is_waiting() => return,
             State::Paste { .. } => {
                 self.paste.clear();
-                out.push(Input::Key(Key::ctrl('c')));
+                self.key(Key::ctrl('c'));
             }
             State::Escape { lead } => {
-                self.emit_esc(lead, out);
-                out.push(Input::Key(KeyCode::Esc.into()));
+                self.emit_esc(lead);
+                self.key(KeyCode::Esc);
             }
-            State::Sequence { lead, .. } => self.emit_esc(lead, out),
+            State::Sequence { lead, .. } => self.emit_esc(lead),
             State::Utf8 { .. } | State::TakenEscape | State::ControlString { .. } | State::Skip { .. } => {}
         }
         self.state = State::Ground;
+        out.append(&mut self.out);
     }
 
     /// Takes a lone escape byte for the Esc key at once. If the rest of an arrow key or the like follows soon, that is still
     /// read as a key and types nothing.
-    pub(crate) fn take_escape(&mut self, out: &mut Vec<Input>) {
+    pub(crate) fn take_escape(&mut self, out: &mut Vec<TerminalInput>) {
         if let State::Escape { lead } = self.state {
-            self.emit_esc(lead, out);
-            out.push(Input::Key(KeyCode::Esc.into()));
+            self.emit_esc(lead);
+            self.key(KeyCode::Esc);
             self.state = State::TakenEscape;
+            out.append(&mut self.out);
         }
     }
 
@@ -180,34 +185,34 @@ impl Decoder {
         }
     }
 
-    fn step(&mut self, byte: u8, out: &mut Vec<Input>) {
+    fn step(&mut self, byte: u8) {
         match self.state {
             State::Ground if byte == ESC => self.state = State::Escape { lead: Lead::None },
-            State::Ground => self.plain_byte(byte, Lead::None, out),
-            State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead, out),
-            State::Escape { lead } => self.after_escape(byte, lead, out),
-            State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None, out),
-            // Any other key is one of its own: whoever has seen what Esc did may press it at once.
+            State::Ground => self.plain_byte(byte, Lead::None),
+            State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead),
+            State::Escape { lead } => self.after_escape(byte, lead),
+            State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None),
+            // Any other key is one of its own: the user has seen what Esc did and may press it at once.
             State::TakenEscape => {
                 self.state = State::Ground;
-                self.step(byte, out);
+                self.step(byte);
             }
-            State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead, out),
-            State::ControlString { form, last, origin } => self.in_string(byte, form, last, origin, out),
+            State::Sequence { kind, lead } => self.in_sequence(byte, kind, lead),
+            State::ControlString { form, last, origin } => self.in_string(byte, form, last, origin),
             State::Skip { left } => {
                 self.state = if left > 1 { State::Skip { left: left - 1 } } else { State::Ground };
             }
-            State::Paste { matched } => self.in_paste(byte, matched, out),
+            State::Paste { matched } => self.in_paste(byte, matched),
         }
     }
 
     /// What a control character of eight bits begins, if it begins anything.
-    fn after_c1(&mut self, c1: u8, form: Form, lead: Lead, out: &mut Vec<Input>) {
+    fn after_c1(&mut self, c1: u8, form: Form, lead: Lead) {
         match c1 - 0x40 {
             b'[' => self.begin_sequence(Kind::Csi, lead),
             b'O' => self.begin_sequence(Kind::Ss3, lead),
             b']' | b'P' | b'_' | b'^' | b'X' => {
-                self.emit_esc(lead, out);
+                self.emit_esc(lead);
                 self.begin_string(form);
             }
             _ => {}
@@ -220,7 +225,7 @@ impl Decoder {
     }
 
     /// A byte outside of sequences.
-    fn plain_byte(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn plain_byte(&mut self, byte: u8, lead: Lead) {
         self.state = State::Ground;
         let need = match byte {
             0x00..=0x7f => {
@@ -232,10 +237,10 @@ impl Decoder {
                     }
                     key.mods.alt = true;
                 }
-                out.push(Input::Key(key));
+                self.key(key);
                 return;
             }
-            0x80..=0x9f => return self.after_c1(byte, Form::EightBits, lead, out),
+            0x80..=0x9f => return self.after_c1(byte, Form::EightBits, lead),
             0xc2..=0xdf => 2,
             0xe0..=0xef => 3,
             0xf0..=0xf4 => 4,
@@ -245,10 +250,10 @@ impl Decoder {
         self.state = State::Utf8 { bytes: [byte, 0, 0, 0], have: 1, need, lead };
     }
 
-    fn continue_char(&mut self, byte: u8, mut bytes: [u8; 4], have: u8, need: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn continue_char(&mut self, byte: u8, mut bytes: [u8; 4], have: u8, need: u8, lead: Lead) {
         if !(0x80..=0xbf).contains(&byte) {
             self.state = State::Ground;
-            return self.step(byte, out);
+            return self.step(byte);
         }
         bytes[usize::from(have)] = byte;
         let have = have + 1;
@@ -258,36 +263,36 @@ impl Decoder {
         }
         self.state = State::Ground;
         match std::str::from_utf8(&bytes[..usize::from(need)]).ok().and_then(|s| s.chars().next()) {
-            Some(c1 @ '\u{80}'..='\u{9f}') => self.after_c1(c1 as u8, Form::Utf8, lead, out),
+            Some(c1 @ '\u{80}'..='\u{9f}') => self.after_c1(c1 as u8, Form::Utf8, lead),
             Some(c) => {
                 let mods = Mods { alt: lead == Lead::Escape, ..Mods::NONE };
-                out.push(Input::Key(Key { code: KeyCode::Char(c), mods }));
+                self.key(Key { code: KeyCode::Char(c), mods });
             }
             None => {}
         }
     }
 
-    fn after_escape(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn after_escape(&mut self, byte: u8, lead: Lead) {
         match byte {
             b'[' => return self.begin_sequence(Kind::Csi, lead),
             b'O' => return self.begin_sequence(Kind::Ss3, lead),
             _ => {}
         }
         // ESC ESC before anything but a sequence: the first was the Esc key.
-        self.emit_esc(lead, out);
+        self.emit_esc(lead);
         match byte {
             ESC => self.state = State::Escape { lead: Lead::Escape },
             b']' | b'P' | b'_' | b'^' | b'X' => self.begin_string(Form::SevenBits),
-            _ => self.plain_byte(byte, Lead::Escape, out),
+            _ => self.plain_byte(byte, Lead::Escape),
         }
     }
 
-    fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+    fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead) {
         let is_csi = kind == Kind::Csi;
         match byte {
             // In rxvt `$` ends a key with Shift; elsewhere it is an intermediate byte.
             b'$' if is_csi && !self.params.is_empty() && self.params.iter().all(u8::is_ascii_digit) => {
-                self.finish(byte, kind, lead, out);
+                self.finish(byte, kind, lead);
             }
             0x20..=0x3f => {
                 // One byte over the limit marks the sequence as too long.
@@ -296,31 +301,31 @@ impl Decoder {
                 }
             }
             // X10 mouse reports and the Linux console's function keys have bytes after their final byte.
-            b'M' if is_csi && self.params.is_empty() => self.skip(3, lead, out),
-            b'[' if is_csi && self.params.is_empty() => self.skip(1, lead, out),
+            b'M' if is_csi && self.params.is_empty() => self.skip(3, lead),
+            b'[' if is_csi && self.params.is_empty() => self.skip(1, lead),
             b'~' if is_csi && self.params == b"200" => {
-                self.emit_esc(lead, out);
+                self.emit_esc(lead);
                 self.state = State::Paste { matched: 0 };
             }
             b'I' | b'O' if is_csi && self.params.is_empty() => {
-                self.emit_esc(lead, out);
+                self.emit_esc(lead);
                 self.state = State::Ground;
-                out.push(Input::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
+                self.out.push(TerminalInput::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
-            0x40..=0x7e => self.finish(byte, kind, lead, out),
+            0x40..=0x7e => self.finish(byte, kind, lead),
             // Invalid here: the sequence is dropped, the byte is not.
             _ => {
-                self.emit_esc(lead, out);
+                self.emit_esc(lead);
                 self.state = State::Ground;
                 match byte {
                     CAN | SUB => {}
-                    _ => self.step(byte, out),
+                    _ => self.step(byte),
                 }
             }
         }
     }
 
-    fn finish(&mut self, end: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+    fn finish(&mut self, end: u8, kind: Kind, lead: Lead) {
         self.state = State::Ground;
         let key = match kind {
             _ if self.params.len() > MAX_PARAM_BYTES => None,
@@ -330,10 +335,10 @@ impl Decoder {
         match key {
             Some(mut key) => {
                 key.mods.alt |= lead == Lead::Escape;
-                out.push(Input::Key(key));
+                self.key(key);
             }
             None => {
-                self.emit_esc(lead, out);
+                self.emit_esc(lead);
                 if kind == Kind::Csi {
                     self.replies.sequence(&self.params, end);
                 }
@@ -341,19 +346,23 @@ impl Decoder {
         }
     }
 
-    fn skip(&mut self, left: u8, lead: Lead, out: &mut Vec<Input>) {
-        self.emit_esc(lead, out);
+    fn skip(&mut self, left: u8, lead: Lead) {
+        self.emit_esc(lead);
         self.state = State::Skip { left };
     }
 
+    fn key(&mut self, key: impl Into<Key>) {
+        self.out.push(TerminalInput::Key(key.into()));
+    }
+
     /// The preceding escape byte, if any, was the Esc key.
-    fn emit_esc(&self, lead: Lead, out: &mut Vec<Input>) {
+    fn emit_esc(&mut self, lead: Lead) {
         if lead == Lead::Escape {
-            out.push(Input::Key(KeyCode::Esc.into()));
+            self.key(KeyCode::Esc);
         }
     }
 
-    fn in_paste(&mut self, byte: u8, matched: usize, out: &mut Vec<Input>) {
+    fn in_paste(&mut self, byte: u8, matched: usize) {
         if byte != PASTE_END[matched] {
             self.keep_pasted(&PASTE_END[..matched]);
             // The marker has only one escape byte, its first, so a failed match can only restart here.
@@ -372,7 +381,7 @@ impl Decoder {
             if bytes.len() == MAX_PASTE_BYTES && text.ends_with(char::REPLACEMENT_CHARACTER) {
                 text.pop();
             }
-            out.push(Input::Paste(text));
+            self.out.push(TerminalInput::Paste(text));
         }
     }
 

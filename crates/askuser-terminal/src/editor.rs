@@ -1,6 +1,6 @@
 //! The external editor: a text goes out in a private file and comes back changed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -131,16 +131,14 @@ impl DraftFile {
         loop {
             let path = std::env::temp_dir().join(format!("askuser-{}-{attempt}.md", std::process::id()));
             match options.open(&path) {
-                Ok(file) => return DraftFile(path).filled(file, text),
+                Ok(mut file) => {
+                    let draft = DraftFile(path);
+                    return file.write_all(text.as_bytes()).map(|()| draft);
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    fn filled(self, mut file: File, text: &str) -> io::Result<DraftFile> {
-        file.write_all(text.as_bytes())?;
-        Ok(self)
     }
 }
 

@@ -1,8 +1,11 @@
 //! What environment variables say about the terminal. The terminal itself is not queried: a reply could take a round trip,
 //! or never come.
 
-use crate::view::{Background, ColorDepth, Signs, Theme};
+use crate::ask::Options;
+use crate::view::{Background, ColorDepth, Confirm, Signs, Theme};
 use askuser::exact::Charset;
+use askuser::prompt::{Occasion, PromptOptions};
+use std::time::Duration;
 
 /// How a prompt is presented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,16 +17,6 @@ pub enum Presentation {
     Line,
 }
 
-/// Whether a terminal has a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Window {
-    /// A window with a title, focus events and notifications.
-    #[default]
-    Titled,
-    /// None: a console or a serial line, which might print such sequences as text.
-    Bare,
-}
-
 /// A text as bytes for the terminal; characters it cannot show become question marks.
 pub(crate) fn encode(text: &str, charset: Charset) -> Vec<u8> {
     match charset {
@@ -32,46 +25,45 @@ pub(crate) fn encode(text: &str, charset: Charset) -> Vec<u8> {
     }
 }
 
-/// A terminal as its environment variables describe it.
-///
-/// ```
-/// use askuser_terminal::{ColorDepth, Environment, Presentation};
-///
-/// let variables = |name: &str| (name == "TERM").then(|| "xterm-256color".to_owned());
-/// let environment = Environment::read(variables);
-/// assert_eq!(environment.presentation, Presentation::Screen);
-/// assert_eq!(environment.theme.depth, ColorDepth::Ansi256);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Environment {
-    /// How to present a prompt.
-    pub presentation: Presentation,
-    /// Colours and symbols.
-    pub theme: Theme,
-    /// Whether it rewraps its lines on a resize.
-    pub reflows: bool,
-    /// Whether it has a window.
-    pub window: Window,
-}
+impl Options {
+    /// Options for the terminal this process runs in, according to its environment variables.
+    pub fn detect() -> Options {
+        Options::from_variables(|name| std::env::var(name).ok())
+    }
 
-impl Environment {
-    /// Reads variables through `get`.
-    pub fn read(get: impl Fn(&str) -> Option<String>) -> Environment {
+    /// Options for a terminal, according to the environment variables that `get` gives.
+    ///
+    /// ```
+    /// use askuser_terminal::{ColorDepth, Options, Presentation};
+    ///
+    /// let options = Options::from_variables(|name| (name == "TERM").then(|| "xterm-256color".to_owned()));
+    /// assert_eq!(options.presentation, Presentation::Screen);
+    /// assert_eq!(options.theme.depth, ColorDepth::Ansi256);
+    /// ```
+    pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Options {
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         let term = get("TERM").unwrap_or_default();
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
         // Without TERM, nothing is known about the terminal's escape sequences.
         let unknown = term == "dumb" || (term.is_empty() && cfg!(unix));
-        let presentation = if accessible || unknown { Presentation::Line } else { Presentation::Screen };
         let charset = charset(get);
         let modest = charset == Charset::Ascii || term.starts_with("vt");
         let signs = if modest { Signs::ASCII } else { Signs::UNICODE };
-        let theme = Theme { background: background(get), depth: depth(&term, get), signs, charset, dimmed: false };
         // xterm and screen do not rewrap lines; tmux inside them does.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
-        let window = if bare { Window::Bare } else { Window::Titled };
-        Environment { presentation, theme, reflows: !keeps_lines, window }
+        Options {
+            presentation: if accessible || unknown { Presentation::Line } else { Presentation::Screen },
+            theme: Theme { background: background(get), depth: depth(&term, get), signs, charset, dimmed: false },
+            confirm: Confirm::default(),
+            key_delay: PromptOptions::default().key_delay,
+            flash: Duration::from_millis(80),
+            reflows: !keeps_lines,
+            has_window: !bare,
+            occasion: Occasion::default(),
+            kept_in: None,
+            ends_process: false,
+        }
     }
 }
 
@@ -112,8 +104,8 @@ fn charset(get: impl Fn(&str) -> Option<String>) -> Charset {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Environment {
-        Environment::read(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
+    fn read(variables: &[(&str, &str)]) -> Options {
+        Options::from_variables(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| (*value).to_owned()))
     }
 
     #[test]
@@ -148,12 +140,12 @@ mod tests {
 
     #[test]
     fn only_terminals_that_may_have_a_window_are_told_about_it() {
-        let check = |term, expected| assert_eq!(read(&[("TERM", term)]).window, expected, "{term}");
-        check("xterm-256color", Window::Titled);
-        check("tmux-256color", Window::Titled);
-        check("linux", Window::Bare);
-        check("vt100", Window::Bare);
-        check("dumb", Window::Bare);
+        let check = |term, expected| assert_eq!(read(&[("TERM", term)]).has_window, expected, "{term}");
+        check("xterm-256color", true);
+        check("tmux-256color", true);
+        check("linux", false);
+        check("vt100", false);
+        check("dumb", false);
     }
 
     #[test]

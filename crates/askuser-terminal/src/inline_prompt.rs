@@ -2,16 +2,17 @@
 //!
 //! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
-use crate::ask::{Store, surface};
-use crate::decode::Input;
-use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
+use crate::ask::StoreAnswer;
+use crate::decode::TerminalInput;
+use crate::device::{self, Device, DeviceEvent, EscapeKey, SIGINT};
+use crate::ending::{End, Ending, Remains};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
-use crate::{Options, Window, editor};
+use crate::view::{Background, Confirm, Role, Theme};
+use crate::{Options, editor};
 use askuser::prompt::{Effect, InputMode};
-use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use askuser::{AskError, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
@@ -30,16 +31,15 @@ pub(crate) fn ask(
     context: Option<&Context>,
     options: &Options,
     device: &mut Device,
-    type_ahead: &mut Vec<Input>,
+    type_ahead: &mut Vec<TerminalInput>,
     kept: KeptQuestion<'_>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
-    device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
-    let session = PromptSession::from_prompt(prompt, options.theme).about(context.cloned());
-    let (theme, cursor_row) = (options.theme, 0);
-    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept, cursor_row };
+    let session = PromptSession::from_prompt(prompt, options.theme).with_context(context.cloned());
+    let theme = options.theme;
+    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -53,21 +53,8 @@ struct InlinePrompt<'a> {
     theme: Theme,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
-    type_ahead: &'a mut Vec<Input>,
+    type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
-    /// The row of the frame that the cursor is in.
-    cursor_row: u16,
-}
-
-/// How the loop ended.
-enum End {
-    Outcome(Outcome),
-    /// The question stays as it is.
-    Left(AskError),
-    /// The terminal is gone.
-    TerminalGone,
-    /// The prompt was closed from elsewhere.
-    Closed(Closed),
 }
 
 impl InlinePrompt<'_> {
@@ -79,7 +66,9 @@ impl InlinePrompt<'_> {
         self.painter.raw(ENTER);
         self.repaint()?;
         self.session.first_frame_shown(Instant::now());
-        self.ask_background()?;
+        if self.options.asks_background() {
+            self.device.ask_background()?;
+        }
         let mut inputs = Vec::new();
         loop {
             let harmless = self.session.prompt().is_esc_harmless();
@@ -109,7 +98,7 @@ impl InlinePrompt<'_> {
                 }
                 DeviceEvent::Resized => {
                     self.size = self.device.size();
-                    let cursor_row = self.cursor_row()?;
+                    let cursor_row = if self.options.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.options.reflows, cursor_row);
                     None
                 }
@@ -124,9 +113,7 @@ impl InlinePrompt<'_> {
                 DeviceEvent::Terminated(SIGINT) => Some(End::Left(AskError::Interrupted)),
                 DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
                 DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
-                DeviceEvent::CloseRequested => {
-                    Some(self.device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed))
-                }
+                DeviceEvent::CloseRequested(why) => Some(why.map_or(End::Left(AskError::Withdrawn), End::Closed)),
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {
@@ -140,14 +127,6 @@ impl InlinePrompt<'_> {
         }
     }
 
-    /// Asks for the background where nothing is known about it and it would change a colour.
-    fn ask_background(&mut self) -> io::Result<()> {
-        if self.options.asks_background() {
-            self.device.ask_background()?;
-        }
-        Ok(())
-    }
-
     /// Takes over the colours for the background, once the terminal has told it.
     fn take_background(&mut self) {
         if self.theme.background == Background::Unknown
@@ -158,25 +137,14 @@ impl InlinePrompt<'_> {
         }
     }
 
-    /// The row the cursor is in after a resize, where the terminal tells it.
-    fn cursor_row(&mut self) -> io::Result<Option<u16>> {
-        match self.options.window {
-            Window::Titled => self.device.cursor_row(),
-            Window::Bare => Ok(None),
-        }
-    }
-
-    fn take(&mut self, input: Input) -> io::Result<Option<End>> {
+    fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
         if self.session.is_type_ahead(now) {
             self.type_ahead.push(input.clone());
         }
         match input {
-            Input::Key(key) if key == Key::ctrl('z') => {
-                self.suspend()?;
-                Ok(None)
-            }
-            Input::Key(key) if key == Key::ctrl('l') => {
+            TerminalInput::Key(key) if key == Key::ctrl('z') => self.suspend().map(|()| None),
+            TerminalInput::Key(key) if key == Key::ctrl('l') => {
                 self.painter.erase();
                 Ok(None)
             }
@@ -213,42 +181,38 @@ impl InlinePrompt<'_> {
 
     // ---- showing ----
 
-    /// The columns and rows for the frame. The last column stays free, so that no line is exactly full, and one row of the
-    /// conversation stays visible.
+    /// The columns and rows for the frame.
     fn room(&self) -> (u16, u16) {
-        (self.size.0.saturating_sub(1).max(1), self.size.1.saturating_sub(1).max(1))
+        Painter::room(self.size)
     }
 
-    /// Tells the prompt what would be visible now, though nobody has seen it.
+    /// Tells the prompt what would be visible now, though the user has not seen it.
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
-        let viewport = self.session.view(columns, rows).viewport().clone();
-        self.session.foresee_viewport(viewport);
+        let viewport = self.session.view(columns, rows).viewport;
+        self.session.prompt_mut().foresee(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {
         let (columns, rows) = self.room();
         let view = self.session.view(columns, rows);
-        self.painter.paint(view.lines(), view.size().0, view.caret());
-        if view.caret().is_none() {
+        self.painter.paint(&view.lines, view.columns, view.caret);
+        if view.caret.is_none() {
             self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
         }
-        let viewport = view.viewport().clone();
-        self.session.set_viewport(viewport);
+        let viewport = view.viewport;
+        self.session.prompt_mut().look(viewport);
         self.flush()
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let bytes = self.painter.take();
         self.device.write(&bytes)?;
-        let row = self.painter.cursor_row();
-        if std::mem::replace(&mut self.cursor_row, row) != row {
-            self.device.on_panic(Painter::from_the_top(row, RESTORE_ON_PANIC));
-        }
         if self.painter.asked_rows() > 0 {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
+        device::on_panic(self.painter.at_the_top(RESTORE_ON_PANIC));
         Ok(())
     }
 
@@ -290,75 +254,18 @@ impl InlinePrompt<'_> {
 
     // ---- ending ----
 
-    fn close(mut self, ended: io::Result<End>, store: Store<'_>) -> Result<Resolution, AskError> {
-        let failed = surface("the terminal failed");
-        let end = match ended {
-            Ok(end) => end,
-            Err(error) => {
-                let _ = (self.kept.save_now(self.session.prompt()), self.restore());
-                return Err(failed(error));
-            }
-        };
-        match end {
-            End::Outcome(outcome) => {
-                let resolution = outcome.through(Via::Terminal);
-                // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
-                match store(&resolution) {
-                    Ok(()) => {
-                        self.kept.sent(resolution.outcome());
-                        let _ = self.show_outcome(resolution.outcome());
-                    }
-                    Err(why) => {
-                        let why = format!("Your answer was not stored: {why}");
-                        let mut lines = failed_lines(&why, &self.theme, self.room().0);
-                        lines.extend(self.unsent_lines());
-                        self.show_end(&lines);
-                    }
-                }
-                let _ = self.restore();
-                Ok(resolution)
-            }
-            // The program that has opened it says so.
-            End::Left(error) => {
-                self.show_left();
-                let _ = self.restore();
-                Err(error)
-            }
-            End::TerminalGone => {
-                let _ = self.kept.save_now(self.session.prompt());
-                Ok(terminal_gone(self.session.prompt(), Via::Terminal))
-            }
-            End::Closed(why) => {
-                let mut lines = match self.options.confirm {
-                    Confirm::None => Vec::new(),
-                    _ => closed_lines(&why, &self.theme, self.room().0),
-                };
-                lines.extend(self.unsent_lines());
-                self.show_end(&lines);
-                self.restore().map_err(failed)?;
-                match why {
-                    Closed::AnsweredElsewhere(resolution) => Ok(resolution),
-                    _ => Err(AskError::Withdrawn),
-                }
-            }
+    fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
+        let (theme, columns) = (&self.theme, self.room().0);
+        let ending = Ending { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
+        let (remains, result) = ending.settle(ended, self.session.prompt(), &mut self.kept, store);
+        // What came of asking stands, even if the terminal goes before it can be shown.
+        match remains {
+            Remains::Outcome(outcome) => _ = self.show_outcome(&outcome),
+            Remains::Lines(lines) => self.show_end(&lines),
+            Remains::Nothing => {}
         }
-    }
-
-    /// The question waits on, with what was typed here; where that cannot be saved it stays here, to be copied.
-    fn show_left(&mut self) {
-        let mut lines = Vec::new();
-        if let Err(why) = self.kept.save_now(self.session.prompt()) {
-            lines = failed_lines(&why, &self.theme, self.room().0);
-            lines.extend(self.unsent_lines());
-        }
-        self.show_end(&lines);
-    }
-
-    /// What was typed here and is not what the question ended with.
-    fn unsent_lines(&mut self) -> Vec<Line<'static>> {
-        let columns = self.room().0;
-        let unsent = self.kept.end(self.session.prompt());
-        unsent.map(|draft| unsent_lines(draft, &self.theme, columns)).unwrap_or_default()
+        let _ = self.restore();
+        result
     }
 
     fn show_outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
@@ -401,10 +308,4 @@ impl InlinePrompt<'_> {
         self.painter.raw(LEAVE);
         self.flush()
     }
-}
-
-/// The terminal went away. Nobody has said no, and what they had answered is kept.
-pub(crate) fn terminal_gone(prompt: &Prompt, via: Via) -> Resolution {
-    let gone = Outcome::unavailable("the terminal was closed");
-    gone.clone().with_answers(prompt.set(), prompt.so_far()).unwrap_or(gone).through(via)
 }

@@ -28,11 +28,8 @@ mod convert;
 mod decode;
 mod device;
 mod editor;
+mod ending;
 mod environment;
-#[cfg(test)]
-mod fixtures;
-#[cfg(all(test, unix))]
-mod in_a_terminal;
 mod inline_prompt;
 mod kept_question;
 mod line_prompt;
@@ -41,7 +38,14 @@ mod paint;
 mod session;
 mod view;
 
-pub use ask::{Options, Store, ask, ask_request, has_terminal};
+#[cfg(test)]
+#[path = "tests/fixtures.rs"]
+mod fixtures;
+#[cfg(all(test, unix))]
+#[path = "tests/in_a_terminal.rs"]
+mod in_a_terminal;
+
+pub use ask::{Options, StoreAnswer, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
 pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};
@@ -49,10 +53,10 @@ pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
 #[cfg_attr(docsrs, doc(cfg(feature = "crossterm")))]
 pub use convert::from_crossterm;
-pub use decode::{Decoder, Focus, Input};
+pub use decode::{Decoder, Focus, TerminalInput};
 pub use device::Waker;
 pub use editor::{EditedText, open_editor};
-pub use environment::{Environment, Presentation, Window};
+pub use environment::Presentation;
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{

@@ -1,7 +1,7 @@
 //! From lines to bytes: writes only the cells that changed, with relative cursor moves.
 //!
 //! The frame is drawn where the cursor is, and the scrollback above is not touched.
-//! Between frames the cursor is at the caret, or hidden near the frame's first cell; a terminal that rewraps its lines on a
+//! Between frames the cursor is at the caret, or hidden in the frame's first cell; a terminal that rewraps its lines on a
 //! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour, because the
 //! next change is likely to use it; everything else is reset.
 
@@ -11,7 +11,7 @@ mod resize;
 
 use crate::environment::encode;
 use askuser::exact::Charset;
-use cells::{Row, begins_cell, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
+use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
 use pen::{PLAIN, Pen};
 use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
@@ -24,7 +24,8 @@ use std::io::Write;
 #[derive(Debug)]
 pub(crate) struct Painter {
     charset: Charset,
-    styling: Styling,
+    /// Whether no styles are written, in line mode: a dumb terminal would print the sequences, a screen reader may read them out.
+    is_plain: bool,
     /// What is on the screen.
     shown: Vec<Row>,
     /// How many rows below the frame's top the terminal is known to have.
@@ -42,14 +43,6 @@ pub(crate) struct Painter {
     out: Vec<u8>,
 }
 
-/// Whether styles are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Styling {
-    Styled,
-    /// For line mode: a dumb terminal would print the sequences, a screen reader may read them out.
-    Plain,
-}
-
 /// Clears from the start of this row to the end of the screen. The space is for tmux: clearing from the very first cell
 /// makes it push the whole screen into its history. The final clear is for tmux too: it would treat this row as full and
 /// wrap it when the terminal is made narrower.
@@ -59,7 +52,7 @@ impl Painter {
     pub(crate) fn new(charset: Charset) -> Painter {
         Painter {
             charset,
-            styling: Styling::Styled,
+            is_plain: false,
             shown: Vec::new(),
             known_rows: 1,
             row: 0,
@@ -74,7 +67,7 @@ impl Painter {
 
     /// A painter that writes no styles, for line mode.
     pub(crate) fn plain(charset: Charset) -> Painter {
-        Painter { styling: Styling::Plain, ..Painter::new(charset) }
+        Painter { is_plain: true, ..Painter::new(charset) }
     }
 
     /// Takes the bytes collected since the last call.
@@ -93,9 +86,9 @@ impl Painter {
             self.show_cursor(false);
         }
         let mut changed = self.changed_rows(lines, columns);
-        // All rows exist, so they may be painted in either order: begin with the one that has the pen's colour.
-        if lines.len() <= usize::from(self.known_rows) && self.last_suits_pen(&changed) {
-            changed.reverse();
+        // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
+        if self.shown.len() == lines.len() {
+            changed.sort_by_key(|(_, row)| !row.iter().any(|cell| pen_of(cell) == self.pen));
         }
         let surplus = self.shown.len() > lines.len();
         self.shown.resize_with(lines.len(), Row::default);
@@ -110,7 +103,7 @@ impl Painter {
             self.raw(b"\x1b[J");
         }
         self.ask_bottom_row(lines.len());
-        if self.pen.bg != Color::Reset || !self.pen.modifier.is_empty() {
+        if self.pen != (Pen { fg: self.pen.fg, ..PLAIN }) {
             self.set_pen(PLAIN);
         }
         match caret {
@@ -118,30 +111,23 @@ impl Painter {
                 self.move_to(y, x);
                 self.show_cursor(true);
             }
-            None => self.move_to(self.resting_row(), 0),
+            None => self.move_to(0, 0),
         }
     }
 
-    /// The row of the frame that the cursor is in.
-    pub(crate) fn cursor_row(&self) -> u16 {
-        self.row
+    /// The columns and rows for a frame in a terminal of this size. The last column stays free, so that no line is exactly full,
+    /// and one row of the scrollback stays visible.
+    pub(crate) fn room((columns, rows): (u16, u16)) -> (u16, u16) {
+        (columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
     }
 
-    /// These bytes, for a cursor in this row of a frame that they are to be written at the top of.
-    pub(crate) fn from_the_top(row: u16, bytes: &[u8]) -> Vec<u8> {
-        let up = if row > 0 { format!("\x1b[{row}A") } else { String::new() };
+    /// These bytes, behind a move from where the cursor is to the frame's first row.
+    pub(crate) fn at_the_top(&self, bytes: &[u8]) -> Vec<u8> {
+        let up = if self.row > 0 { format!("\x1b[{}A", self.row) } else { String::new() };
         [up.as_bytes(), bytes].concat()
     }
 
-    /// The row of a hidden cursor. The first one would do; a row or two further down it is nearer to what the next key changes,
-    /// and the rows above it are so short that no terminal rewraps them.
-    fn resting_row(&self) -> u16 {
-        let short = self.shown.iter().take(2).take_while(|row| length(row) <= 20).count();
-        short.min(self.shown.len().saturating_sub(1)) as u16
-    }
-
-    /// Sets the foreground to the first of these colours, unless it is one of them already. The next change is likely to use
-    /// it, so that an arrow key costs one colour change, not two.
+    /// Sets the foreground to the first of these colours, unless it is one of them already: those of the next change.
     pub(crate) fn preset_foreground(&mut self, colours: [Color; 2]) {
         if !colours.contains(&self.pen.fg) {
             self.set_pen(Pen { fg: colours[0], ..self.pen });
@@ -188,8 +174,8 @@ impl Painter {
     fn reset(&mut self) {
         let cursor_visible = self.cursor_visible;
         let (out, stranded) = (self.take(), std::mem::take(&mut self.stranded));
-        let (erased, styling) = (self.erased.take(), self.styling);
-        *self = Painter { out, stranded, erased, cursor_visible, styling, ..Painter::new(self.charset) };
+        let (erased, is_plain) = (self.erased.take(), self.is_plain);
+        *self = Painter { out, stranded, erased, cursor_visible, is_plain, ..Painter::new(self.charset) };
     }
 
     fn show_cursor(&mut self, visible: bool) {
@@ -203,7 +189,7 @@ impl Painter {
 
     /// The rows that differ from the screen.
     fn changed_rows(&self, lines: &[Line<'_>], columns: u16) -> Vec<(usize, Row)> {
-        let rows = lines.iter().map(|line| cells(line, usize::from(columns))).enumerate();
+        let rows = lines.iter().map(|line| cells(line, columns)).enumerate();
         rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect()
     }
 
@@ -226,7 +212,7 @@ impl Painter {
             if x < stale || !looks_same(cell, before) {
                 let covered = old.iter().enumerate().take(end).skip(x);
                 stale = covered.map(|(x, cell)| x + usize::from(columns(cell))).fold(stale, usize::max);
-                self.bridge(new, y, x as u16);
+                self.advance(new, y, x as u16);
                 self.put_cell(cell, wide);
             }
             x = end;
@@ -239,63 +225,29 @@ impl Painter {
         self.raw(b"\x1b[K");
     }
 
-    /// Moves to a cell of a row, over cells that stay as they are: rewrites up to three of them, or jumps with a tab, where that
-    /// takes fewer bytes than a move.
-    fn bridge(&mut self, row: &[Cell], y: u16, x: u16) {
-        // From further right the row's start is nearer.
-        let from = self.column.filter(|here| *here <= x || here - x <= x).unwrap_or(0);
-        // In the middle of a wide character there is nothing to rewrite: a blank there would take its other half away.
-        if from < x && begins_cell(row, usize::from(from)) {
-            let gap = &row[usize::from(from)..usize::from(x)];
-            if gap.len() <= 3 && gap.iter().all(|cell| self.is_free(cell)) {
-                self.move_to(y, from);
-                gap.iter().for_each(|cell| self.put_cell(cell, 1));
-            } else if self.row == y && self.column == Some(from) {
-                self.tab(row, from, x);
-            }
+    /// Moves to a cell of a row; up to three blanks before it are written instead, which takes fewer bytes.
+    fn advance(&mut self, row: &[Cell], y: u16, x: u16) {
+        if self.row == y
+            && !self.pen.marks_blanks()
+            && let Some(from) = self.column.filter(|from| (*from..=from + 3).contains(&x))
+            && row[usize::from(from)..usize::from(x)].iter().all(is_blank)
+        {
+            (from..x).for_each(|_| self.out.push(b' '));
+            self.column = Some(x);
         }
         self.move_to(y, x);
     }
 
-    /// Tabs to the stop at a column or right behind it: only over at most four columns, so that stops at every fourth column do
-    /// as well, and not over blanks alone, where tmux would write a tab.
-    fn tab(&mut self, row: &[Cell], from: u16, x: u16) {
-        let stop = (from / 8 + 1) * 8;
-        let jumps = stop - from <= 4 && (stop == x || stop == x + 1) && row.len() > usize::from(stop);
-        if jumps && !row[usize::from(from)..usize::from(stop)].iter().all(is_blank) {
-            self.out.push(b'\t');
-            self.column = Some(stop);
-        }
-    }
-
-    /// Whether a cell can be written as one byte without changing the pen.
-    fn is_free(&self, cell: &Cell) -> bool {
-        (is_blank(cell) && self.pen.bg == Color::Reset && self.pen.modifier.is_empty())
-            || (cell.symbol().len() == 1 && pen_of(cell) == self.pen)
-    }
-
     fn put_cell(&mut self, cell: &Cell, wide: u16) {
-        let blank = is_blank(cell);
-        if blank && (self.pen.bg != Color::Reset || !self.pen.modifier.is_empty()) {
-            self.set_pen(PLAIN);
-        } else if !blank {
+        if !is_blank(cell) {
             self.set_pen(pen_of(cell));
+        } else if self.pen.marks_blanks() {
+            self.set_pen(PLAIN);
         }
         self.write(cell.symbol(), wide);
         // Terminals disagree about the width of clusters and emoji; if in doubt, the column is unknown.
         let certain = cell.symbol().chars().count() == 1 && (wide == 1 || !is_emoji(cell.symbol()));
         self.column = self.column.filter(|_| certain).map(|column| column + wide);
-    }
-
-    /// Whether the lowest changed row starts in the pen's colour.
-    fn last_suits_pen(&self, changed: &[(usize, Row)]) -> bool {
-        let first_drawn = |(y, row): &(usize, Row)| {
-            let old = self.shown.get(*y).map_or(&[][..], Vec::as_slice);
-            let different =
-                |(x, cell): &(usize, &Cell)| !is_blank(cell) && !looks_same(cell, old.get(*x).unwrap_or(&Cell::EMPTY));
-            row.iter().enumerate().find(different).map(|(_, cell)| pen_of(cell))
-        };
-        changed.iter().rev().find_map(first_drawn) == Some(self.pen)
     }
 
     // ---- bytes ----
@@ -308,54 +260,34 @@ impl Painter {
     }
 
     fn move_to(&mut self, row: u16, column: u16) {
-        // To the first column the cursor returns, which may be part of the move up.
-        let returns = column == 0 && self.column != Some(0);
-        if row > self.row {
-            let down = row - self.row;
+        if row >= self.known_rows {
             // Only a line feed creates a row at the bottom of the screen.
-            if row >= self.known_rows || down <= 3 {
-                (0..down).for_each(|_| self.out.push(b'\n'));
-            } else {
-                let _ = write!(self.out, "\x1b[{down}B");
-            }
-            self.known_rows = self.known_rows.max(row + 1);
+            (self.row..row).for_each(|_| self.out.push(b'\n'));
+            self.known_rows = row + 1;
+        } else if row > self.row {
+            self.sequence(row - self.row, 'B');
         } else if row < self.row {
-            self.sequence(self.row - row, if returns { b'F' } else { b'A' });
-        }
-        if returns && row >= self.row {
-            self.out.push(b'\r');
+            self.sequence(self.row - row, 'A');
         }
         match self.column {
-            _ if column == 0 => {}
-            Some(here) if here <= column => {
-                if here < column {
-                    self.sequence(column - here, b'C');
-                }
-            }
-            Some(here) if here - column <= 4 => (column..here).for_each(|_| self.out.push(b'\x08')),
-            _ => self.sequence(column + 1, b'G'),
+            Some(here) if here == column => {}
+            _ if column == 0 => self.out.push(b'\r'),
+            Some(here) if here < column => self.sequence(column - here, 'C'),
+            _ => self.sequence(column + 1, 'G'),
         }
         (self.row, self.column) = (row, Some(column));
     }
 
-    fn sequence(&mut self, count: u16, end: u8) {
-        let _ = match count {
-            1 => write!(self.out, "\x1b["),
-            _ => write!(self.out, "\x1b[{count}"),
-        };
-        self.out.push(end);
+    fn sequence(&mut self, count: u16, end: char) {
+        let count = if count == 1 { String::new() } else { count.to_string() };
+        let _ = write!(self.out, "\x1b[{count}{end}");
     }
 
     fn set_pen(&mut self, pen: Pen) {
-        if pen == self.pen || self.styling == Styling::Plain {
+        if pen == self.pen || self.is_plain {
             return;
         }
-        if pen == PLAIN {
-            self.raw(b"\x1b[m");
-            self.pen = pen;
-            return;
-        }
-        let codes = pen.codes_from(self.pen);
+        let codes = if pen == PLAIN { String::new() } else { pen.codes_from(self.pen) };
         let _ = write!(self.out, "\x1b[{codes}m");
         self.pen = pen;
     }

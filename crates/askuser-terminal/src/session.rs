@@ -4,7 +4,7 @@
 //! `Instant::now()`. It reads no clock, waits for nothing and writes nothing: it turns input into effects and draws into
 //! a buffer.
 
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::editor::EditedText;
 use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines};
 use askuser::prompt::{Effect, Event, PromptOptions};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// ```
 /// use askuser::prompt::Effect;
 /// use askuser::{Context, KeyCode, QuestionSet, Request, RequestKey, Rules};
-/// use askuser_terminal::{Confirm, Input, PromptSession, Theme};
+/// use askuser_terminal::{Confirm, TerminalInput, PromptSession, Theme};
 /// use ratatui_core::{buffer::Buffer, layout::Rect};
 /// use std::time::{Duration, Instant};
 ///
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// let (area, start) = (Rect::new(0, 0, 60, 20), Instant::now());
 /// session.render(area, &mut Buffer::empty(area), start);
 /// assert!(session.next_wake().is_some_and(|at| at > start));
-/// let effect = session.handle(Input::Key(KeyCode::Char('2').into()), start + Duration::from_secs(1));
+/// let effect = session.handle(TerminalInput::Key(KeyCode::Char('2').into()), start + Duration::from_secs(1));
 /// let Effect::Finish(outcome) = effect else { panic!("answered") };
 /// let lines = session.closing_lines(&outcome, Confirm::Inline, 60);
 /// assert_eq!(lines[0].to_string(), "✔ Database: SQLite");
@@ -58,8 +58,7 @@ impl PromptSession {
     /// A session for a request: its questions, its origin, its context, its known answers and its deadline.
     pub fn new(request: &Request, theme: Theme) -> PromptSession {
         let prompt = Prompt::of(request, PromptOptions::default().key_delay);
-        let context = request.context().cloned();
-        PromptSession { context, ..PromptSession::from_prompt(prompt, theme) }
+        PromptSession::from_prompt(prompt, theme).with_context(request.context().cloned())
     }
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
@@ -68,7 +67,7 @@ impl PromptSession {
     }
 
     /// The same with what its questions are about.
-    pub(crate) fn about(self, context: Option<Context>) -> PromptSession {
+    pub(crate) fn with_context(self, context: Option<Context>) -> PromptSession {
         PromptSession { context, ..self }
     }
 
@@ -82,11 +81,11 @@ impl PromptSession {
     /// On `Effect::Edit`, call [`open_editor`](crate::open_editor) and pass the result to
     /// [`finish_edit`](PromptSession::finish_edit). The outcome of `Effect::Finish` becomes a resolution with
     /// `outcome.through(Via::Terminal)`.
-    pub fn handle(&mut self, input: Input, now: Instant) -> Effect {
+    pub fn handle(&mut self, input: TerminalInput, now: Instant) -> Effect {
         let event = match input {
-            Input::Key(key) => Event::Key(key),
-            Input::Paste(text) => Event::Paste(text),
-            Input::Focus(_) => Event::Tick,
+            TerminalInput::Key(key) => Event::Key(key),
+            TerminalInput::Paste(text) => Event::Paste(text),
+            TerminalInput::Focus(_) => Event::Tick,
         };
         self.update(event, now)
     }
@@ -145,19 +144,15 @@ impl PromptSession {
 
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, columns: u16) -> u16 {
-        self.widget().height(&self.prompt, columns)
+        self.view(columns, u16::MAX).lines.len() as u16
     }
 
     /// Draws into an area, as far as it is inside the buffer. Returns where the hardware cursor belongs while text is
     /// typed, so that input methods show up in the right place.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, now: Instant) -> Option<Position> {
         self.first_frame.get_or_insert(now);
-        let widget = PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref());
+        let widget = PromptWidget::new(self.theme).with_phase(self.phase).with_context(self.context.as_ref());
         widget.render_with_cursor(area, buffer, &mut self.prompt)
-    }
-
-    fn widget(&self) -> PromptWidget<'_> {
-        PromptWidget::new(self.theme).phase(self.phase).context(self.context.as_ref())
     }
 
     /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
@@ -179,7 +174,7 @@ impl PromptSession {
 
     // ---- for the inline prompt, which paints lines instead of cells ----
 
-    /// The layout in so many columns and rows. Its viewport goes to [`PromptSession::set_viewport`].
+    /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
     pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
         View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
     }
@@ -189,14 +184,9 @@ impl PromptSession {
         self.theme = theme;
     }
 
-    /// Tells the prompt what is on the screen.
-    pub(crate) fn set_viewport(&mut self, viewport: askuser::prompt::Viewport) {
-        self.prompt.look(viewport);
-    }
-
-    /// Tells the prompt what will be on the screen.
-    pub(crate) fn foresee_viewport(&mut self, viewport: askuser::prompt::Viewport) {
-        self.prompt.foresee(viewport);
+    /// The prompt, to be told what is on the screen.
+    pub(crate) fn prompt_mut(&mut self) -> &mut Prompt {
+        &mut self.prompt
     }
 
     /// Starts the clock, if it does not run yet.

@@ -87,7 +87,7 @@ fn a_program_may_show_the_end_too() {
     let mut prompt = prompt();
     press(&mut prompt, KeyCode::Char(' '));
     let mut terminal = Terminal::new(TestBackend::new(60, 18)).expect("a terminal");
-    let widget = PromptWidget::new(Theme::default()).phase(PromptPhase::Expired);
+    let widget = PromptWidget::new(Theme::default()).with_phase(PromptPhase::Expired);
     terminal.draw(|frame| frame.render_stateful_widget(widget, frame.area(), &mut prompt)).expect("a frame");
     assert!(terminal.backend().to_string().contains("Timed out"));
 }
@@ -120,7 +120,7 @@ fn an_area_that_leaves_the_buffer_is_clipped_and_does_not_panic() {
 fn a_context_longer_than_the_area_scrolls_by_itself_beside_the_options() {
     let mut prompt = prompt();
     let context = Context::command((1..=30).map(|n| format!("step {n}\n")).collect::<String>());
-    let widget = PromptWidget::default().context(Some(&context));
+    let widget = PromptWidget::default().with_context(Some(&context));
     let area = Rect::new(0, 0, 60, 12);
     let draw = |prompt: &mut Prompt| {
         let mut terminal = Terminal::new(TestBackend::new(60, 12)).expect("a terminal");

@@ -1,14 +1,14 @@
 //! A page over the whole screen, for a text that is longer than the live region. It is drawn on the alternate screen: when it
 //! closes, the conversation is where it was, and nothing of the page is in the scrollback.
 
-use super::{Console, RESTORE_ON_PANIC, painter};
+use super::{Console, painter};
 use crate::Presentation;
 use crate::paint::CLEAR_BELOW;
 use ratatui_core::text::Line;
 
 /// To the alternate screen, cleared.
 const ENTER_PAGE: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[H";
-const LEAVE_PAGE: &[u8] = b"\x1b[m\x1b[?1049l\x1b[?25h";
+pub(super) const LEAVE_PAGE: &[u8] = b"\x1b[m\x1b[?1049l\x1b[?25h";
 
 impl Console {
     /// Replaces the whole screen by these lines, until [`Console::close_page`]. Does nothing in line mode.
@@ -34,7 +34,6 @@ impl Console {
             // The terminal may have been resized meanwhile.
             self.painter.raw(b"\r");
             self.painter.raw(CLEAR_BELOW);
-            self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.synchronize = true;
         }
     }
@@ -44,7 +43,6 @@ impl Console {
         let mut page = painter(self.presentation, self.charset);
         page.raw(ENTER_PAGE);
         self.page = Some(page);
-        self.device.on_panic([LEAVE_PAGE, RESTORE_ON_PANIC].concat());
     }
 
     /// Gives the screen back; the page itself stays open.

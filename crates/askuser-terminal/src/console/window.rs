@@ -1,16 +1,9 @@
 //! What a console does outside its screen: the window title, notifications, the bell. Only where there is a window.
 
 use super::Console;
+use crate::Presentation;
 use crate::environment::encode;
-use crate::{Presentation, Window};
 use askuser::sanitize;
-
-/// Whether the window's title is still the one it had before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TitleState {
-    Unchanged,
-    Replaced,
-}
 
 /// Pushes the title onto the terminal's title stack.
 const SAVE_TITLE: &[u8] = b"\x1b[22;2t";
@@ -25,10 +18,9 @@ impl Console {
 
     /// Sets the window's title, if there is a window.
     pub fn set_title(&mut self, title: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
-            if self.title == TitleState::Unchanged {
+        if self.has_window && self.presentation == Presentation::Screen {
+            if !std::mem::replace(&mut self.is_titled, true) {
                 self.painter.raw(SAVE_TITLE);
-                self.title = TitleState::Replaced;
             }
             self.command("2", title);
             // While suspended, the shell gets its own title back.
@@ -39,7 +31,7 @@ impl Console {
 
     /// Sends a desktop notification through the terminal (OSC 9), if there is a window.
     pub fn notify(&mut self, text: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+        if self.has_window && self.presentation == Presentation::Screen {
             self.command("9", text);
         }
     }
@@ -57,8 +49,7 @@ impl Console {
 
     /// Restores the title that the window had before [`Console::set_title`].
     pub(super) fn restore_title(&mut self) {
-        if self.title == TitleState::Replaced {
-            self.title = TitleState::Unchanged;
+        if std::mem::take(&mut self.is_titled) {
             self.painter.raw(RESTORE_TITLE);
         }
     }

@@ -185,11 +185,6 @@ fn number(digits: &[u8]) -> Option<Option<u32>> {
     if digits.is_empty() {
         return Some(None);
     }
-    digits
-        .iter()
-        .try_fold(0u32, |n, d| {
-            let digit = char::from(*d).to_digit(10)?;
-            n.checked_mul(10)?.checked_add(digit)
-        })
-        .map(Some)
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()))?;
+    digits.parse().ok().map(Some)
 }

@@ -1,6 +1,6 @@
 //! Control strings (OSC, DCS, APC, PM, SOS): replies of the terminal, which may hold text that others wrote.
 
-use super::{CAN, Decoder, ESC, ETX, Input, Lead, MAX_PARAM_BYTES, SUB, State, replies};
+use super::{CAN, Decoder, ESC, ETX, Lead, MAX_PARAM_BYTES, SUB, State, replies};
 
 const BEL: u8 = 0x07;
 /// Ends a string, in eight bits.
@@ -22,14 +22,14 @@ pub(super) enum Form {
 pub(super) enum Origin {
     /// It may be the reply that the terminal was asked for.
     Reply,
-    /// Nobody has asked for it; or this was Alt-], or the end of the reply is lost.
+    /// It was not asked for; or this was Alt-], or the end of the reply is lost.
     Unknown,
 }
 
 impl Decoder {
     /// All that stands in a string belongs to it, line ends too: text of others may come back in a reply. Only its end, or that
     /// nothing follows for a while, makes keys of what comes next.
-    pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin, out: &mut Vec<Input>) {
+    pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin) {
         let ends = match (form, last, byte) {
             (_, ESC, b'\\') | (_, _, BEL) | (Form::Utf8, 0xc2, ST) => true,
             // Behind the first byte of a character it is the second.
@@ -45,10 +45,10 @@ impl Decoder {
             // The end of it may be lost.
             ETX => {
                 self.state = State::Ground;
-                self.step(byte, out);
+                self.step(byte);
             }
             // Any other sequence ends the string.
-            _ if last == ESC => self.after_escape(byte, Lead::None, out),
+            _ if last == ESC => self.after_escape(byte, Lead::None),
             ESC => self.state = State::ControlString { form, last: byte, origin },
             _ => {
                 let origin = if replies::may_follow(&self.params, byte) { origin } else { Origin::Unknown };

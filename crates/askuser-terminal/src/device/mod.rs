@@ -48,7 +48,7 @@ pub(crate) enum EscapeKey {
 }
 
 /// What [`Device::wait`] returned for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) enum DeviceEvent {
     /// There is input.
@@ -67,8 +67,8 @@ pub(crate) enum DeviceEvent {
     Closed,
     /// Ctrl-D on an empty line; only in canonical mode.
     EndOfInput,
-    /// The prompt is to close, for the reason that the wake source has.
-    CloseRequested,
+    /// The prompt is to close, for this reason if one was given.
+    CloseRequested(Option<Closed>),
     /// Another thread calls.
     Woken,
 }
@@ -80,16 +80,6 @@ pub(crate) enum WakeSource {
     Close(CloseSignal),
     /// Has something in it when another thread calls.
     Waker(WakePipe),
-}
-
-impl WakeSource {
-    /// Why the prompt is to close, where somebody said.
-    pub(crate) fn close_reason(&self) -> Option<Closed> {
-        match self {
-            WakeSource::Close(signal) => signal.why(),
-            WakeSource::Waker(_) => None,
-        }
-    }
 }
 
 /// The signal of Ctrl-C, the same number everywhere.
@@ -107,8 +97,13 @@ fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
 /// How to restore the terminal in a panic, while a device is in use.
 struct InUse {
     owner: ThreadId,
-    restore: Box<dyn FnMut() + Send>,
+    /// What to write.
+    bytes: Vec<u8>,
+    restore: Restore,
 }
+
+/// Writes bytes to the terminal and gives its modes back.
+type Restore = Box<dyn FnMut(&[u8]) + Send>;
 
 static IN_USE: Mutex<Option<InUse>> = Mutex::new(None);
 
@@ -118,7 +113,7 @@ fn in_use() -> MutexGuard<'static, Option<InUse>> {
 
 /// Claims the terminal for the calling thread. Until [`release`], a panic runs `restore` before its message is printed;
 /// with `panic = "abort"` no destructor would.
-fn claim(restore: Box<dyn FnMut() + Send>) -> io::Result<()> {
+fn claim(restore: Restore) -> io::Result<()> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let previous = panic::take_hook();
@@ -131,8 +126,15 @@ fn claim(restore: Box<dyn FnMut() + Send>) -> io::Result<()> {
     if in_use.is_some() {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another prompt is using the terminal"));
     }
-    *in_use = Some(InUse { owner: thread::current().id(), restore });
+    *in_use = Some(InUse { owner: thread::current().id(), bytes: Vec::new(), restore });
     Ok(())
+}
+
+/// What to write to the terminal if the process panics while a device is in use.
+pub(crate) fn on_panic(bytes: Vec<u8>) {
+    if let Some(in_use) = in_use().as_mut() {
+        in_use.bytes = bytes;
+    }
 }
 
 /// Whether a device is in use.
@@ -154,10 +156,10 @@ fn restore_on_panic() {
         Err(std::sync::TryLockError::WouldBlock) => return,
     };
     let current = thread::current();
-    if let Some(InUse { owner, restore }) = in_use.as_mut() {
+    if let Some(InUse { owner, bytes, restore }) = in_use.as_mut() {
         // Where panics unwind, a panic in another thread need not end the process, and the prompt goes on.
         if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
-            restore();
+            restore(bytes);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
@@ -12,16 +12,14 @@ use crossterm::terminal;
 
 use super::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::view::Background;
-use askuser::Closed;
 use askuser::{Key, KeyCode};
 
 /// The terminal this process was started on.
 pub(crate) struct Device {
     output: Arc<Output>,
     tty_mode: TtyMode,
-    panic_bytes: Arc<Mutex<Vec<u8>>>,
     active: bool,
     /// A resize that came together with input; reported after it.
     resized: bool,
@@ -78,7 +76,7 @@ impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`].
     pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
-        Ok(Device { output, tty_mode, panic_bytes: Arc::default(), active: false, resized: false, wake_source: None })
+        Ok(Device { output, tty_mode, active: false, resized: false, wake_source: None })
     }
 
     /// Columns and rows, never zero.
@@ -92,9 +90,9 @@ impl Device {
         if self.active {
             return Ok(());
         }
-        let (output, panic_bytes) = (self.output.clone(), self.panic_bytes.clone());
-        super::claim(Box::new(move || {
-            let _ = output.write(&panic_bytes.try_lock().map(|bytes| bytes.clone()).unwrap_or_default());
+        let output = self.output.clone();
+        super::claim(Box::new(move |bytes| {
+            let _ = output.write(bytes);
             let _ = terminal::disable_raw_mode();
         }))?;
         self.active = true;
@@ -106,7 +104,7 @@ impl Device {
             super::release();
             return Err(error);
         }
-        self.discard()
+        self.drain_input(&mut Vec::new())
     }
 
     /// Whether the device is started.
@@ -114,19 +112,9 @@ impl Device {
         self.active
     }
 
-    /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
-        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
-    }
-
     /// Replaces the wake source and returns the previous one. The waker is polled here; a withdrawal is not noticed.
     pub(crate) fn watch(&mut self, wake_source: Option<WakeSource>) -> Option<WakeSource> {
         std::mem::replace(&mut self.wake_source, wake_source)
-    }
-
-    /// Why the prompt is to close, where somebody said.
-    pub(crate) fn close_reason(&self) -> Option<Closed> {
-        self.wake_source.as_ref().and_then(WakeSource::close_reason)
     }
 
     /// Does nothing: the system's console is not asked.
@@ -159,7 +147,11 @@ impl Device {
     }
 
     /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        inputs: &mut Vec<TerminalInput>,
+    ) -> io::Result<DeviceEvent> {
         if self.tty_mode == TtyMode::Canonical {
             return read_line(inputs);
         }
@@ -233,7 +225,7 @@ impl Device {
         Ok(())
     }
 
-    fn take(&mut self, event: Event, inputs: &mut Vec<Input>) {
+    fn take(&mut self, event: Event, inputs: &mut Vec<TerminalInput>) {
         match event {
             Event::Resize(..) => self.resized = true,
             event => inputs.extend(from_crossterm(&event)),
@@ -241,29 +233,22 @@ impl Device {
     }
 
     /// Takes all input typed so far.
-    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
-        }
-        Ok(())
-    }
-
-    fn discard(&mut self) -> io::Result<()> {
-        while event::poll(Duration::ZERO)? {
-            event::read()?;
         }
         Ok(())
     }
 }
 
 /// The console edits lines only in a blocking read, so a deadline has no effect here.
-fn read_line(inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+fn read_line(inputs: &mut Vec<TerminalInput>) -> io::Result<DeviceEvent> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
         return Ok(DeviceEvent::EndOfInput);
     }
     let keys = line.trim_end_matches(['\r', '\n']).chars().map(|c| Key::plain(KeyCode::Char(c)));
-    inputs.extend(keys.chain([Key::ctrl('j')]).map(Input::Key));
+    inputs.extend(keys.chain([Key::ctrl('j')]).map(TerminalInput::Key));
     Ok(DeviceEvent::Input)
 }
 

@@ -54,7 +54,7 @@ impl TtyLock {
         loop {
             let file = options.open(&path).map_err(|_| LockError::Unsupported)?;
             lock(&file)?;
-            // The previous holder may have removed the file meanwhile; a lock on a removed file excludes nobody.
+            // The previous holder may have removed the file meanwhile; a lock on a removed file excludes no other prompt.
             let there = fs::metadata(&path).map(|metadata| metadata.ino());
             if there.is_ok_and(|there| file.metadata().is_ok_and(|ours| ours.ino() == there)) {
                 return Ok(TtyLock { _file: file, path: Some(path) });

@@ -9,7 +9,7 @@ mod queries;
 
 use std::fs::File;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rustix::io::{Errno, retry_on_intr};
@@ -21,8 +21,7 @@ use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP};
 use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
 use super::{EscapeKey, TtyMode, WakeSource};
-use crate::decode::{Decoder, Input};
-use askuser::Closed;
+use crate::decode::{Decoder, TerminalInput};
 use queries::Queries;
 
 /// The size of one read.
@@ -35,12 +34,10 @@ pub(crate) struct Device {
     state: TtyState,
     /// The terminal modes before [`Device::start`].
     saved: Option<Termios>,
-    /// Bytes to write if the process panics.
-    panic_bytes: Arc<Mutex<Vec<u8>>>,
     decoder: Decoder,
     buffer: Box<[u8]>,
     /// What was typed while a reply of the terminal was awaited.
-    typed_early: Vec<Input>,
+    typed_early: Vec<TerminalInput>,
     queries: Queries,
     escape_key: EscapeKey,
     /// Until when what follows an Esc that was taken at once is read as one sequence with it.
@@ -67,7 +64,6 @@ impl Device {
             tty_mode,
             state: TtyState::Idle,
             saved: None,
-            panic_bytes: Arc::default(),
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             typed_early: Vec::new(),
@@ -118,11 +114,6 @@ impl Device {
         self.state != TtyState::Idle
     }
 
-    /// What to write to the terminal if the process panics while the device is in use.
-    pub(crate) fn on_panic(&mut self, bytes: Vec<u8>) {
-        *self.panic_bytes.lock().unwrap_or_else(PoisonError::into_inner) = bytes;
-    }
-
     /// What to write before the process is suspended, and after it is resumed.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
         self.suspend_bytes = (before, after);
@@ -138,13 +129,8 @@ impl Device {
         self.escape_key = escape_key;
     }
 
-    /// Why the prompt is to close, where somebody said.
-    pub(crate) fn close_reason(&self) -> Option<Closed> {
-        self.wake_source.as_ref().and_then(WakeSource::close_reason)
-    }
-
     /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
-    /// meanwhile stays for whoever reads next. A signal that came too late to be told takes its usual effect now.
+    /// meanwhile stays for the next reader. A signal that came too late to be told takes its usual effect now.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if self.state == TtyState::Idle {
             return Ok(());
@@ -197,12 +183,10 @@ impl Device {
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
-        let (tty, panic_bytes) = (self.tty.clone(), self.panic_bytes.clone());
-        super::claim(Box::new(move || {
+        let tty = self.tty.clone();
+        super::claim(Box::new(move |bytes| {
             // In a panic nothing may block: one attempt each.
-            if let Ok(bytes) = panic_bytes.try_lock() {
-                let _ = rustix::io::write(&tty, &bytes);
-            }
+            let _ = rustix::io::write(&tty, bytes);
             let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
         }))
     }
@@ -284,8 +268,8 @@ mod tests {
     fn a_panic_gives_the_terminal_back() {
         if is_inside() {
             let mut device = Device::open(TtyMode::Raw).expect("a terminal");
-            device.on_panic(b"ABANDONED\r\n".to_vec());
             device.start().expect("raw mode");
+            crate::device::on_panic(b"ABANDONED\r\n".to_vec());
             panic!("on purpose");
         }
         let output = run("device::unix::tests::a_panic_gives_the_terminal_back", &[]);
@@ -338,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
+    fn the_next_reader_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
         if is_inside() {
             let mut device = Device::open(TtyMode::Raw).expect("a terminal");
             device.start().expect("raw mode");
@@ -350,7 +334,7 @@ mod tests {
             println_for_test(&format!("NEXT {line:?}"));
             return;
         }
-        let name = "device::unix::tests::whoever_reads_next_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it";
+        let name = "device::unix::tests::the_next_reader_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it";
         let output = run(name, &[("\x1b[c", "\x1b]11;rgb:0/0/0\x1b\\\x1b[?62cls\n")]);
         assert!(output.contains(r#"NEXT "ls\n""#), "{output}");
     }

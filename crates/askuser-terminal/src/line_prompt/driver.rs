@@ -2,17 +2,17 @@
 
 use super::LinePrompt;
 use crate::Options;
-use crate::ask::{Store, surface};
-use crate::decode::Input;
+use crate::ask::{StoreAnswer, surface};
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, SIGINT};
+use crate::ending::{End, Ending, Remains};
 use crate::environment::encode;
-use crate::inline_prompt::terminal_gone;
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
-use crate::view::{Signs, Theme, closed_lines, closing_lines, context_lines, failed_lines, unsent_lines};
+use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines};
 use askuser::exact::Charset;
 use askuser::prompt::{Effect, Event};
-use askuser::{AskError, Closed, Context, Key, KeyCode, Outcome, Prompt, Resolution, Via};
+use askuser::{AskError, Context, Key, KeyCode, Prompt, Resolution, Via};
 use std::fmt::Write;
 use std::io;
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(crate) fn ask(
     options: &Options,
     device: &mut Device,
     mut kept: KeptQuestion<'_>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
     let mut line_prompt = LinePrompt::from_prompt(prompt);
@@ -37,61 +37,21 @@ pub(crate) fn ask(
         device.write(&painter.take()).map_err(&failed)?;
         line_prompt.prompt.show_context();
     }
-    let end = run(device, &mut line_prompt, options.theme.charset, &mut kept);
-    let prompt = &line_prompt.prompt;
-    let unsent = |kept: &mut KeptQuestion<'_>| {
-        kept.end(prompt).map(|draft| unsent_lines(draft, &options.theme, columns)).unwrap_or_default()
-    };
-    let (lines, result) = match end {
-        Err(error) => {
-            let _ = kept.save_now(prompt);
-            return Err(failed(error));
+    let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);
+    // A line may have been begun: the prompt never closes without a word.
+    let ending = Ending { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };
+    let (remains, result) = ending.settle(ended, &line_prompt.prompt, &mut kept, store);
+    match remains {
+        Remains::Outcome(outcome) => {
+            let set = line_prompt.prompt.set();
+            painter.print(&closing_lines(set, &outcome, options.confirm, &options.theme, columns));
         }
-        Ok(End::Left(error)) => {
-            let lines = kept.save_now(prompt).err().map(|why| failed_lines(&why, &options.theme, columns));
-            let lines = lines.map(|lines| [lines, unsent(&mut kept)].concat());
-            (lines.unwrap_or_default(), Err(error))
-        }
-        Ok(End::TerminalGone) => {
-            let _ = kept.save_now(prompt);
-            return Ok(terminal_gone(prompt, Via::Line));
-        }
-        Ok(End::Outcome(outcome)) => {
-            let resolution = outcome.through(Via::Line);
-            let lines = match store(&resolution) {
-                Ok(()) => {
-                    kept.sent(resolution.outcome());
-                    closing_lines(prompt.set(), resolution.outcome(), options.confirm, &options.theme, columns)
-                }
-                Err(why) => {
-                    let why = format!("Your answer was not stored: {why}");
-                    [failed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat()
-                }
-            };
-            (lines, Ok(resolution))
-        }
-        Ok(End::Closed(why)) => {
-            let result = match why {
-                Closed::AnsweredElsewhere(ref resolution) => Ok(resolution.clone()),
-                _ => Err(AskError::Withdrawn),
-            };
-            ([closed_lines(&why, &options.theme, columns), unsent(&mut kept)].concat(), result)
-        }
-    };
+        Remains::Lines(lines) => painter.print(&lines),
+        Remains::Nothing => return result,
+    }
     // What came of asking stands, even if the terminal goes before it can be shown.
-    painter.print(&lines);
     let _ = device.write(&painter.take());
     result
-}
-
-/// How the conversation of lines ended.
-enum End {
-    Outcome(Outcome),
-    /// The question stays as it is.
-    Left(AskError),
-    TerminalGone,
-    /// It was closed from elsewhere.
-    Closed(Closed),
 }
 
 fn run(
@@ -107,8 +67,7 @@ fn run(
         let (now, mut effects) = (Instant::now(), Vec::new());
         if let Some(why) = kept.look(&line_prompt.prompt, now) {
             line_prompt.prompt.warn(why);
-            device.write(b"\r\n")?;
-            device.write(&encode(&line_prompt.text(), charset))?;
+            device.write(&encode(&format!("\r\n{}", line_prompt.text()), charset))?;
         }
         let deadline = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));
         let next_look = kept.next_look(now).map(|at| at.saturating_duration_since(now));
@@ -117,13 +76,13 @@ fn run(
             DeviceEvent::Input => {
                 for input in inputs.drain(..) {
                     match input {
-                        Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                        TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
                             effects.push(line_prompt.submit_line(&std::mem::take(&mut line), started.elapsed()));
                         }
-                        Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
-                        Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
-                        Input::Key(_) | Input::Focus(_) => {}
-                        Input::Paste(text) => line.push_str(&text),
+                        TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
+                        TerminalInput::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
+                        TerminalInput::Key(_) | TerminalInput::Focus(_) => {}
+                        TerminalInput::Paste(text) => line.push_str(&text),
                     }
                 }
             }
@@ -156,11 +115,11 @@ fn run(
                 let _ = device.write(b"\r\n");
                 return Ok(End::Left(AskError::Signal(signal)));
             }
-            DeviceEvent::CloseRequested => {
+            DeviceEvent::CloseRequested(why) => {
                 device.write(b"\r\n")?;
-                return Ok(device.close_reason().map_or(End::Left(AskError::Withdrawn), End::Closed));
+                return Ok(why.map_or(End::Left(AskError::Withdrawn), End::Closed));
             }
-            // Nobody has said no.
+            // The user has not said no.
             DeviceEvent::Closed => return Ok(End::TerminalGone),
             // Ctrl-D: the person has nothing more to say.
             DeviceEvent::EndOfInput => {

@@ -92,7 +92,7 @@ impl LinePrompt {
         self.write_input_hint(out);
     }
 
-    /// A text as it is read out: without marks, unless somebody agrees to what it says.
+    /// A text as it is read out: without marks, unless the user agrees to its words.
     fn plain<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.prompt.wording() {
             Wording::Prose => markdown::unstyled(text),

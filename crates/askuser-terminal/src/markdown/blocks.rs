@@ -2,10 +2,10 @@
 
 use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
-use super::table::{Align, Table};
+use super::table::Table;
 use super::{Kind, Look, Marker, Piece, Row};
 use crate::view::width;
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
 /// Text is indented no further than this.
@@ -35,36 +35,20 @@ pub(super) enum BlockKind {
     Other,
 }
 
-/// What a source begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opening {
-    Block,
-    /// The rest of a paragraph.
-    Paragraph,
+/// Reads a text that has been sanitized.
+pub(super) fn read(text: &str) -> Vec<Block> {
+    read_behind("", text)
 }
 
-/// Reads a text that has been sanitized.
-pub(super) fn read(text: &str, opening: Opening) -> Vec<Block> {
-    let (source, hidden) = match opening {
-        Opening::Block => (text.to_owned(), 0),
-        // A word before it makes the parser go on with a paragraph.
-        Opening::Paragraph => (format!("{OPENING}{text}"), OPENING.len()),
-    };
-    let mut reader = Reader {
-        source: &source,
-        hidden,
-        blocks: Vec::new(),
-        rows: Vec::new(),
-        leaf: 0,
-        containers: Vec::new(),
-        marker: None,
-        verbatim: None,
-        is_fenced: false,
-        highlighter: Highlighter::default(),
-        table: None,
-        runs: None,
-        end: 0,
-    };
+/// Reads the rest of a paragraph: a word before it makes the parser go on with one.
+pub(super) fn read_rest(text: &str) -> Vec<Block> {
+    read_behind(OPENING, text)
+}
+
+fn read_behind(hidden: &str, text: &str) -> Vec<Block> {
+    let source = format!("{hidden}{text}");
+    let hidden = hidden.len();
+    let mut reader = Reader { source: &source, hidden, ..Reader::default() };
     for (event, range) in Parser::new_ext(&source, OPTIONS).into_offset_iter() {
         reader.event(event, range);
     }
@@ -79,12 +63,14 @@ pub(super) fn read(text: &str, opening: Opening) -> Vec<Block> {
 
 enum Container {
     Quote,
-    /// The number of its next item.
-    List(Option<u64>),
+    List {
+        is_numbered: bool,
+    },
     /// The columns of its marker.
     Item(usize),
 }
 
+#[derive(Default)]
 struct Reader<'s> {
     source: &'s str,
     /// How many bytes at the beginning are not shown.
@@ -121,7 +107,6 @@ impl Reader<'_> {
             Event::Rule => {
                 self.open_leaf(range.start);
                 self.push(Kind::Rule, Vec::new());
-                self.end = range.end;
                 self.close_top(range, BlockKind::Line);
             }
             Event::TaskListMarker(done) => self.marker = Some(if done { Marker::Done } else { Marker::Open }),
@@ -132,11 +117,7 @@ impl Reader<'_> {
                 }
             }
             event => {
-                // The text of a tight list item has no paragraph around it.
-                if self.runs.is_none() {
-                    self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source), Kind::Prose));
-                }
+                self.open_text(range.start);
                 let shown = range.start.max(self.hidden)..range.end;
                 if let Some((runs, _)) = &mut self.runs
                     && !shown.is_empty()
@@ -165,13 +146,12 @@ impl Reader<'_> {
             }
             Tag::List(first) => {
                 self.open_container(range.start);
-                self.containers.push(Container::List(first));
+                self.containers.push(Container::List { is_numbered: first.is_some() });
             }
             Tag::Item => {
                 self.open_container(range.start);
-                let number = match self.containers.last_mut() {
-                    Some(Container::List(Some(next))) => {
-                        *next += 1;
+                let number = match self.containers.last() {
+                    Some(Container::List { is_numbered: true }) => {
                         let mark = &self.source[range.start..];
                         let digits = mark.len() - mark.trim_start_matches(|c: char| c.is_ascii_digit()).len();
                         // As it was written: `3)` or `3.`.
@@ -200,7 +180,6 @@ impl Reader<'_> {
             }
             Tag::Table(align) => {
                 self.open_leaf(range.start);
-                let align = align.into_iter().map(align_of).collect();
                 self.table = Some(Table { align, ..Table::default() });
             }
             Tag::TableHead => {}
@@ -211,10 +190,7 @@ impl Reader<'_> {
             }
             Tag::TableCell => self.runs = Some((Runs::new(self.source), Kind::Prose)),
             tag => {
-                if self.runs.is_none() {
-                    self.open_leaf(range.start);
-                    self.runs = Some((Runs::new(self.source), Kind::Prose));
-                }
+                self.open_text(range.start);
                 if let Some((runs, _)) = &mut self.runs {
                     runs.read(&Event::Start(tag), range);
                 }
@@ -226,26 +202,22 @@ impl Reader<'_> {
         match tag {
             TagEnd::Paragraph => {
                 self.close_text();
-                self.end = range.end;
                 self.close_top(range, BlockKind::Paragraph);
             }
             TagEnd::Heading(_) => {
                 self.close_text();
-                self.end = range.end;
                 let kind = if self.source[range.clone()].starts_with('#') { BlockKind::Line } else { BlockKind::Other };
                 self.close_top(range, kind);
             }
             TagEnd::CodeBlock => {
                 self.close_verbatim();
                 self.push(Kind::FenceClose, Vec::new());
-                self.end = range.end;
                 self.leaf = self.rows.len() - 1;
                 let kind = if self.is_fenced { fence(&self.source[range.clone()]) } else { BlockKind::Other };
                 self.close_top(range, kind);
             }
             TagEnd::HtmlBlock => {
                 self.close_verbatim();
-                self.end = range.end;
                 self.close_top(range, BlockKind::Other);
             }
             TagEnd::TableCell => {
@@ -257,7 +229,6 @@ impl Reader<'_> {
             TagEnd::TableHead | TagEnd::TableRow => {}
             TagEnd::Table => {
                 self.close_table(range.clone());
-                self.end = range.end;
                 self.close_top(range, BlockKind::Other);
             }
             TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => {
@@ -269,7 +240,6 @@ impl Reader<'_> {
                     self.push(Kind::Prose, Vec::new());
                 }
                 self.containers.pop();
-                self.end = self.end.max(range.end);
                 self.close_top(range, BlockKind::Other);
             }
             tag => {
@@ -290,10 +260,16 @@ impl Reader<'_> {
     }
 
     fn open_leaf(&mut self, start: usize) {
-        self.close_text();
-        self.literal_gap(start);
-        self.space(start);
+        self.open_container(start);
         self.leaf = self.rows.len();
+    }
+
+    /// The text of a tight list item has no paragraph around it.
+    fn open_text(&mut self, start: usize) {
+        if self.runs.is_none() {
+            self.open_leaf(start);
+            self.runs = Some((Runs::new(self.source), Kind::Prose));
+        }
     }
 
     /// A blank row inside a block, where the source has one.
@@ -314,10 +290,7 @@ impl Reader<'_> {
             self.end = to;
             self.leaf = self.rows.len();
             let definitions = &gap[gap.find('[').unwrap_or(0)..];
-            for line in definitions.lines().filter(|line| !line.trim().is_empty()) {
-                let text = line.trim_start_matches([' ', '>']).to_owned();
-                self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
-            }
+            self.push_as_written(definitions);
             let blank = gap.len() - gap.trim_start().len();
             self.close_top(from + blank..to, BlockKind::Other);
         }
@@ -331,10 +304,8 @@ impl Reader<'_> {
     }
 
     fn close_text(&mut self) {
-        if let Some((mut runs, kind)) = self.runs.take() {
-            let pieces = runs.take();
-            self.push(kind, pieces);
-        }
+        self.break_line();
+        self.runs = None;
     }
 
     fn close_verbatim(&mut self) {
@@ -363,6 +334,10 @@ impl Reader<'_> {
         if visible(&bare) == visible(&shown) {
             return self.push(Kind::Table(Box::new(table)), Vec::new());
         }
+        self.push_as_written(source);
+    }
+
+    fn push_as_written(&mut self, source: &str) {
         for line in source.lines().filter(|line| !line.trim().is_empty()) {
             let text = line.trim_start_matches([' ', '>']).to_owned();
             self.push(Kind::Prose, vec![Piece { text, look: Look::default() }]);
@@ -383,22 +358,22 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, kind: Kind, pieces: Vec<Piece>) {
-        let items = self.containers.iter().filter_map(|container| match container {
+        let mut items = self.containers.iter().filter_map(|container| match container {
             Container::Item(columns) => Some(*columns),
             _ => None,
         });
-        let columns: usize = items.sum();
         let marker = self.marker.take();
-        let own = match (&marker, self.containers.iter().rev().find(|c| matches!(c, Container::Item(_)))) {
-            (Some(_), Some(Container::Item(columns))) => *columns,
-            _ => 0,
-        };
-        let indent = (columns - own).min(MAX_INDENT);
-        self.rows.push(Row { quotes: self.quotes(), indent, marker: marker.unwrap_or(Marker::None), kind, pieces });
+        // A marker takes the columns of its own item.
+        if marker.is_some() {
+            items.next_back();
+        }
+        let indent = items.sum::<usize>().min(MAX_INDENT);
+        self.rows.push(Row { quotes: self.quotes(), indent, marker, kind, pieces });
     }
 
-    /// Ends a block of the document itself.
+    /// Ends a block, of the document itself if no other one is around it.
     fn close_top(&mut self, range: Range<usize>, kind: BlockKind) {
+        self.end = self.end.max(range.end);
         if !self.containers.is_empty() {
             return;
         }
@@ -420,14 +395,6 @@ fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     let ends = source[from..to].chars().filter(|c| *c == '\n').count();
     let blank_before = source[..from].trim_end_matches([' ', '>']).ends_with("\n\n");
     ends + usize::from(ended) >= 2 || blank_before
-}
-
-fn align_of(alignment: Alignment) -> Align {
-    match alignment {
-        Alignment::None | Alignment::Left => Align::Left,
-        Alignment::Center => Align::Center,
-        Alignment::Right => Align::Right,
-    }
 }
 
 /// The fence that opens a block of code.

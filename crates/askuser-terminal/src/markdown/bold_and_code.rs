@@ -2,11 +2,8 @@
 //! text itself: a parser of Markdown would have to be kept from every other mark.
 
 use super::inline::push;
-use super::{Look, Piece};
+use super::{Look, Piece, Token};
 use ratatui_core::style::Modifier;
-
-/// The longest run of backticks that begins code.
-const MAX_TICKS: usize = 16;
 
 /// The bold and the code of a text. `None` if nothing in it is marked, which most texts are spared to be read for.
 pub(crate) fn inline(text: &str) -> Option<Vec<Piece>> {
@@ -14,115 +11,57 @@ pub(crate) fn inline(text: &str) -> Option<Vec<Piece>> {
         return None;
     }
     let mut pieces = Vec::new();
-    for (i, line) in text.split('\n').enumerate() {
-        if i > 0 {
-            push(&mut pieces, "\n", Look::default());
-        }
-        read(line, &mut pieces);
-    }
+    text.split_inclusive('\n').for_each(|line| read(line, &mut pieces));
     Some(pieces)
 }
 
 fn read(line: &str, pieces: &mut Vec<Piece>) {
-    let (mut at, mut look) = (0, Look::default());
-    let mut marks = Marks { line, no_ticks: [false; MAX_TICKS + 1], no_bold: false };
+    // The runs behind a mark, which are bold if another mark closes it.
+    let mut open: Option<Vec<Piece>> = None;
+    let mut at = 0;
     while at < line.len() {
-        let rest = &line[at..];
-        if let Some(code) = marks.code(at) {
-            push(pieces, code.content, Look { code: true, ..look });
-            at = code.end;
-        } else if rest.starts_with("**") && look.modifier.is_empty() && marks.opens_bold(at) {
-            look = look.with(Modifier::BOLD);
+        let (before, rest) = line.split_at(at);
+        let touches_word = |c: char| !c.is_whitespace() && c != '*';
+        if open.is_none() && rest.strip_prefix("**").is_some_and(|inside| inside.starts_with(touches_word)) {
+            open = Some(Vec::new());
             at += 2;
-        } else if rest.starts_with("**") && !look.modifier.is_empty() && marks.closes_bold(at) {
-            look = Look::default();
+        } else if rest.starts_with("**")
+            && let Some(bold) = open.take_if(|_| !before.ends_with(char::is_whitespace))
+        {
+            bold.iter().for_each(|piece| push(pieces, &piece.text, piece.look.with(Modifier::BOLD)));
             at += 2;
         } else {
-            let end = marks.end_of_plain(at);
-            push(pieces, &line[at..end], look);
-            at = end;
+            let (length, shown, token) = run(rest);
+            push(open.as_mut().unwrap_or(pieces), shown, Look { token, ..Look::default() });
+            at += length;
         }
+    }
+    if let Some(runs) = open {
+        push(pieces, "**", Look::default());
+        runs.iter().for_each(|piece| push(pieces, &piece.text, piece.look));
     }
 }
 
-/// The marks of a line. What has no end is remembered, so that no text is searched for it again and again.
-struct Marks<'a> {
-    line: &'a str,
-    /// For each length of a run of backticks: no other run of that length follows.
-    no_ticks: [bool; MAX_TICKS + 1],
-    /// No bold ends from here on.
-    no_bold: bool,
-}
-
-struct Code<'a> {
-    content: &'a str,
-    end: usize,
-}
-
-impl<'a> Marks<'a> {
-    /// The code that begins here, if any does.
-    fn code(&mut self, at: usize) -> Option<Code<'a>> {
-        let ticks = ticks(&self.line[at..]);
-        if ticks == 0 || ticks > MAX_TICKS || self.no_ticks[ticks] {
-            return None;
-        }
-        let start = at + ticks;
-        let mut from = start;
-        while let Some(found) = self.line[from..].find('`') {
-            let run = from + found;
-            let length = self::ticks(&self.line[run..]);
-            if length == ticks {
-                let content = &self.line[start..run];
+/// The run that a text begins with, and its length: code, an escaped character with its backslash, marks that mark nothing, or
+/// text up to the next of these.
+fn run(text: &str) -> (usize, &str, Token) {
+    let repeated = |mark: char| text.len() - text.trim_start_matches(mark).len();
+    let length = match text.as_bytes()[0] {
+        b'`' => {
+            let (ticks, inside) = text.split_at(repeated('`'));
+            let is_whole = |at: usize| !inside[..at].ends_with('`') && !inside[at + ticks.len()..].starts_with('`');
+            if let Some((end, _)) = inside.match_indices(ticks).find(|(at, _)| is_whole(*at)) {
+                let code = &inside[..end];
                 // A blank on either side keeps a backtick in it apart from the marks.
-                let inner = content.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
-                let content = inner.filter(|inner| !inner.trim().is_empty()).unwrap_or(content);
-                return Some(Code { content, end: run + ticks });
+                let inner = code.strip_prefix(' ').and_then(|inner| inner.strip_suffix(' '));
+                let code = inner.filter(|inner| !inner.trim().is_empty()).unwrap_or(code);
+                return (end + 2 * ticks.len(), code, Token::Code);
             }
-            from = run + length;
+            ticks.len()
         }
-        self.no_ticks[ticks] = true;
-        None
-    }
-
-    /// Whether bold begins here: it touches a word, and ends later.
-    fn opens_bold(&mut self, at: usize) -> bool {
-        let touches = self.line[at + 2..].starts_with(|c: char| !c.is_whitespace() && c != '*');
-        if !touches || self.no_bold {
-            return false;
-        }
-        let mut from = at + 2;
-        while from < self.line.len() {
-            if let Some(code) = self.code(from) {
-                from = code.end;
-            } else if self.line[from..].starts_with("**") && self.closes_bold(from) {
-                return true;
-            } else {
-                from = self.end_of_plain(from);
-            }
-        }
-        self.no_bold = true;
-        false
-    }
-
-    /// Whether bold may end here: it touches a word before it.
-    fn closes_bold(&self, at: usize) -> bool {
-        self.line[..at].ends_with(|c: char| !c.is_whitespace())
-    }
-
-    /// Up to where the text is as it was written: an escaped character with its backslash, a run of marks, or up to the next.
-    fn end_of_plain(&self, at: usize) -> usize {
-        let rest = &self.line[at..];
-        let length = match rest.as_bytes()[0] {
-            b'\\' => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            b'`' => ticks(rest),
-            b'*' => rest.bytes().take_while(|byte| *byte == b'*').count(),
-            _ => rest.find(['\\', '`', '*']).unwrap_or(rest.len()),
-        };
-        at + length
-    }
-}
-
-/// How many backticks a text begins with.
-fn ticks(text: &str) -> usize {
-    text.bytes().take_while(|byte| *byte == b'`').count()
+        b'\\' => 1 + text[1..].chars().next().map_or(0, char::len_utf8),
+        b'*' => repeated('*'),
+        _ => text.find(['\\', '`', '*']).unwrap_or(text.len()),
+    };
+    (length, &text[..length], Token::Plain)
 }

@@ -2,19 +2,10 @@
 //! helps the eye, and where it is wrong nothing is lost, for every character stays where it was.
 
 use super::inline::push;
-use super::{Look, Piece};
+use super::{Look, Piece, Token};
 
-/// What a run of code is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Token {
-    #[default]
-    Plain,
-    Keyword,
-    Text,
-    Comment,
-    Number,
-}
-
+/// How a language spells what has a colour.
+#[derive(Debug, PartialEq, Eq)]
 struct Language {
     names: &'static [&'static str],
     keywords: &'static str,
@@ -25,43 +16,48 @@ struct Language {
     long_quotes: &'static [&'static str],
 }
 
+/// Comments as in C, and texts in quotes of either kind.
+const LIKE_C: Language = Language {
+    names: &[],
+    keywords: "",
+    line_comments: &["//"],
+    block_comment: Some(("/*", "*/")),
+    quotes: "\"'",
+    long_quotes: &[],
+};
+
+/// Comments as in a shell.
+const LIKE_SHELL: Language = Language { line_comments: &["#"], block_comment: None, ..LIKE_C };
+
 const LANGUAGES: &[Language] = &[
     Language {
         names: &["rust", "rs"],
         keywords: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod \
                    move mut pub ref return self Self static struct super trait true type unsafe use where while",
-        line_comments: &["//"],
-        block_comment: Some(("/*", "*/")),
         quotes: "\"",
-        long_quotes: &[],
+        ..LIKE_C
     },
     Language {
         names: &["python", "py"],
         keywords: "and as assert async await break class continue def del elif else except False finally for from global if \
                    import in is lambda match None nonlocal not or pass raise return True try while with yield",
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: "\"'",
         long_quotes: &["\"\"\"", "'''"],
+        ..LIKE_SHELL
     },
     Language {
         names: &["javascript", "js", "jsx", "typescript", "ts", "tsx"],
         keywords: "abstract as async await break case catch class const continue default delete do else enum export extends \
                    false finally for from function if implements import in instanceof interface let new null of private \
                    public readonly return static super switch this throw true try type typeof undefined var void while yield",
-        line_comments: &["//"],
-        block_comment: Some(("/*", "*/")),
-        quotes: "\"'",
         long_quotes: &["`"],
+        ..LIKE_C
     },
     Language {
         names: &["go", "golang"],
         keywords: "break case chan const continue default defer else fallthrough false for func go goto if import interface \
                    map nil package range return select struct switch true type var",
-        line_comments: &["//"],
-        block_comment: Some(("/*", "*/")),
-        quotes: "\"'",
         long_quotes: &["`"],
+        ..LIKE_C
     },
     Language {
         names: &["c", "h", "cpp", "c++", "cc", "hpp", "java", "csharp", "cs", "c#", "kotlin", "kt", "swift", "php"],
@@ -70,27 +66,18 @@ const LANGUAGES: &[Language] = &[
                    let long namespace new null nullptr override package private protected public return short signed sizeof \
                    static struct super switch template this throw throws true try typedef union unsigned using val var \
                    virtual void volatile when while",
-        line_comments: &["//"],
-        block_comment: Some(("/*", "*/")),
-        quotes: "\"'",
-        long_quotes: &[],
+        ..LIKE_C
     },
     Language {
         names: &["bash", "sh", "shell", "zsh", "console", "fish"],
         keywords: "case do done elif else esac exit export fi for function if in local return set then until while",
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: "\"'",
-        long_quotes: &[],
+        ..LIKE_SHELL
     },
     Language {
         names: &["ruby", "rb"],
         keywords: "begin break case class def do else elsif end ensure false for if in module next nil not or redo rescue \
                    return self super then true unless until when while yield",
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: "\"'",
-        long_quotes: &[],
+        ..LIKE_SHELL
     },
     Language {
         names: &["sql", "sqlite", "postgresql", "mysql"],
@@ -99,43 +86,24 @@ const LANGUAGES: &[Language] = &[
                    OR ORDER OUTER PRIMARY REFERENCES RETURNING RIGHT SELECT SET TABLE THEN UNION UNIQUE UPDATE VALUES VIEW \
                    WHEN WHERE WITH",
         line_comments: &["--"],
-        block_comment: Some(("/*", "*/")),
         quotes: "'\"",
-        long_quotes: &[],
+        ..LIKE_C
     },
     Language {
         names: &["json", "jsonc", "toml", "yaml", "yml", "ini"],
         keywords: "true false null",
         line_comments: &["#", "//"],
-        block_comment: None,
-        quotes: "\"'",
         long_quotes: &["\"\"\""],
+        ..LIKE_SHELL
     },
 ];
 
 /// Reads code line by line.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Highlighter {
     language: Option<&'static Language>,
     inside: Inside,
 }
-
-impl std::fmt::Debug for Highlighter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Highlighter")
-            .field(&self.language.map(|language| language.names[0]))
-            .field(&self.inside)
-            .finish()
-    }
-}
-
-impl PartialEq for Highlighter {
-    fn eq(&self, other: &Highlighter) -> bool {
-        self.inside == other.inside && self.language.map(|l| l.names[0]) == other.language.map(|l| l.names[0])
-    }
-}
-
-impl Eq for Highlighter {}
 
 /// What the end of the last line was in, and what ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

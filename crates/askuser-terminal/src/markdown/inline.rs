@@ -1,6 +1,6 @@
 //! Runs of text between marks: bold, italics, code, links.
 
-use super::{Look, Piece};
+use super::{Look, Piece, Token};
 use askuser::sanitize;
 use pulldown_cmark::{Event, LinkType, Options, Tag, TagEnd};
 use ratatui_core::style::Modifier;
@@ -44,16 +44,14 @@ impl<'s> Runs<'s> {
                 self.add(&self.source[range]);
             }
             Event::Code(code) => {
-                let look = Look { code: true, ..self.look };
+                let look = Look { token: Token::Code, ..self.look };
                 push(&mut self.pieces, code, look);
             }
             Event::Start(tag) => self.start(tag, range),
             Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image) => {
                 if let Some((look, closing)) = self.open.pop() {
-                    match closing.starts_with(" (") {
-                        true => push(&mut self.pieces, &closing, Look { target: true, ..look }),
-                        false => push(&mut self.pieces, &closing, look),
-                    }
+                    let token = if closing.starts_with(" (") { Token::Target } else { look.token };
+                    push(&mut self.pieces, &closing, Look { token, ..look });
                     self.look = look;
                 }
             }
@@ -63,41 +61,36 @@ impl<'s> Runs<'s> {
 
     fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         let source = &self.source[range];
-        let (look, mark) = match tag {
-            Tag::Strong if source.starts_with('*') => (self.look.with(Modifier::BOLD), ""),
-            Tag::Emphasis if source.starts_with('*') => (self.look.with(Modifier::ITALIC), ""),
-            Tag::Strikethrough if source.starts_with("~~") => (self.look.with(Modifier::DIM), ""),
-            Tag::Emphasis => (self.look, &source[..1]),
-            Tag::Strong => (self.look, "__"),
-            Tag::Strikethrough => (self.look, "~"),
+        let plain = |mark: &'s str| (self.look, mark, mark.to_owned());
+        let emphasised = |modifier| (self.look.with(modifier), "", String::new());
+        let (look, opening, closing) = match tag {
+            Tag::Strong if source.starts_with('*') => emphasised(Modifier::BOLD),
+            Tag::Emphasis if source.starts_with('*') => emphasised(Modifier::ITALIC),
+            Tag::Strikethrough if source.starts_with("~~") => emphasised(Modifier::DIM),
+            Tag::Emphasis => plain(&source[..1]),
+            Tag::Strong => plain("__"),
+            Tag::Strikethrough => plain("~"),
             Tag::Link { link_type, dest_url, title, id } | Tag::Image { link_type, dest_url, title, id } => {
-                let underlined = self.look.with(Modifier::UNDERLINED);
+                let target = if title.is_empty() {
+                    format!(" ({})", sanitize::line(dest_url))
+                } else {
+                    format!(" ({} \"{}\")", sanitize::line(dest_url), sanitize::line(title))
+                };
+                let bracket = if source.starts_with('!') { "![" } else { "[" };
                 // A target that is defined elsewhere is shown there, and nowhere else: every text as often as it was written.
-                let reference = match link_type {
-                    LinkType::Shortcut => Some("]".to_owned()),
-                    LinkType::Collapsed => Some("][]".to_owned()),
-                    LinkType::Reference => Some(format!("][{}]", sanitize::line(id))),
-                    _ => None,
+                let (opening, closing) = match link_type {
+                    LinkType::Shortcut => (bracket, "]".to_owned()),
+                    LinkType::Collapsed => (bracket, "][]".to_owned()),
+                    LinkType::Reference => (bracket, format!("][{}]", sanitize::line(id))),
+                    LinkType::Autolink | LinkType::Email => ("", String::new()),
+                    _ => ("", target),
                 };
-                if let Some(closing) = reference {
-                    self.add(if source.starts_with('!') { "![" } else { "[" });
-                    self.open.push((self.look, closing));
-                    self.look = underlined;
-                    return;
-                }
-                let target = match link_type {
-                    LinkType::Autolink | LinkType::Email => String::new(),
-                    _ if title.is_empty() => format!(" ({})", sanitize::line(dest_url)),
-                    _ => format!(" ({} \"{}\")", sanitize::line(dest_url), sanitize::line(title)),
-                };
-                self.open.push((self.look, target));
-                self.look = underlined;
-                return;
+                (self.look.with(Modifier::UNDERLINED), opening, closing)
             }
             _ => return,
         };
-        self.add(mark);
-        self.open.push((self.look, mark.to_owned()));
+        self.add(opening);
+        self.open.push((self.look, closing));
         self.look = look;
     }
 

@@ -22,37 +22,35 @@ mod table;
 pub(crate) use bold_and_code::inline;
 pub use stream::Stream;
 
-use highlight::Token;
 use table::Table;
 
-use crate::view::{ColorDepth, Role, Theme, diff_role, width, wrap_exactly, wrap_styled};
+use crate::view::{ColorDepth, Role, Theme, diff_role, spans_width, width, wrap_exactly, wrap_styled};
 use askuser::sanitize;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
 /// A line of Markdown, read: what it shows, whatever the width and the colours.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The depth of block quotes.
     quotes: usize,
     /// Columns of indentation.
     indent: usize,
-    marker: Marker,
+    marker: Option<Marker>,
     kind: Kind,
     pieces: Vec<Piece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Marker {
-    None,
     Bullet,
     Open,
     Done,
     Number(String),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Blank,
     Prose,
@@ -77,13 +75,24 @@ pub(crate) struct Piece {
 /// How a run looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Inline code.
-    code: bool,
-    /// Where a link leads.
-    target: bool,
-    /// What it is, in a block of code.
     token: Token,
     modifier: Modifier,
+}
+
+/// What a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Token {
+    #[default]
+    Plain,
+    /// Inline code.
+    Code,
+    /// Where a link leads.
+    Target,
+    // The others are in a block of code.
+    Keyword,
+    Text,
+    Comment,
+    Number,
 }
 
 impl Look {
@@ -92,33 +101,25 @@ impl Look {
     }
 
     /// Its style in a text that has the style `base`.
-    pub(crate) fn style(self, base: Style, theme: &Theme) -> Style {
-        let style = match self {
-            Look { code: true, .. } => theme.style(Role::Primary),
-            Look { target: true, .. } => theme.style(Role::Muted),
-            _ => base,
+    fn style(self, base: Style, theme: &Theme) -> Style {
+        // In a block of code colours alone: without them it is code as any other.
+        let coloured = |role| Style::new().fg(theme.colour(role));
+        let style = match self.token {
+            Token::Plain => base,
+            Token::Code => theme.style(Role::Primary),
+            Token::Target => theme.style(Role::Muted),
+            Token::Keyword => coloured(Role::Primary),
+            Token::Text => coloured(Role::Success),
+            Token::Comment => coloured(Role::Muted),
+            Token::Number => coloured(Role::Warning),
         };
         style.add_modifier(self.modifier)
     }
 }
 
-impl Token {
-    /// Its style in code that has the style `base`. Colours alone: without them it is code as any other.
-    fn style(self, base: Style, theme: &Theme) -> Style {
-        let role = match self {
-            Token::Plain => return base,
-            Token::Keyword => Role::Primary,
-            Token::Text => Role::Success,
-            Token::Comment => Role::Muted,
-            Token::Number => Role::Warning,
-        };
-        Style::new().fg(theme.colour(role))
-    }
-}
-
 /// Whether a block of code has a box around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fences {
+enum Fences {
     /// No: it is indented, and wrapped by the terminal, so that it is copied as one line.
     Indented,
     /// Yes, as wide as the text.
@@ -152,7 +153,7 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
 pub fn rows(text: &str) -> Vec<Row> {
     let clean = sanitize::block(text);
     let mut rows = Vec::new();
-    for block in blocks::read(&clean, blocks::Opening::Block) {
+    for block in blocks::read(&clean) {
         if block.is_spaced && !rows.is_empty() {
             rows.push(Row::blank());
         }
@@ -166,20 +167,18 @@ pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>>
     render_as(rows, theme, columns, Fences::Indented, Style::new())
 }
 
-/// Renders rows in this width, prose in the style `base`.
-pub(crate) fn render_as(
-    rows: &[Row],
-    theme: &Theme,
-    columns: usize,
-    fences: Fences,
-    base: Style,
-) -> Vec<Line<'static>> {
+/// Renders rows in this width, prose in the style `base`, code in boxes.
+pub(crate) fn render_boxed(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
+    render_as(rows, theme, columns, Fences::Boxed, base)
+}
+
+fn render_as(rows: &[Row], theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
     rows.iter().flat_map(|row| row.render(theme, columns, fences, base)).collect()
 }
 
 /// The runs of a row, with code marked by more than its colour where there are no colours.
 pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String, Style)> {
-    let text = |piece: &Piece| match piece.look.code && theme.depth == ColorDepth::None {
+    let text = |piece: &Piece| match piece.look.token == Token::Code && theme.depth == ColorDepth::None {
         true => format!("`{}`", piece.text),
         false => piece.text.clone(),
     };
@@ -188,33 +187,32 @@ pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String
 
 impl Row {
     fn blank() -> Row {
-        Row { quotes: 0, indent: 0, marker: Marker::None, kind: Kind::Blank, pieces: Vec::new() }
+        Row { quotes: 0, indent: 0, marker: None, kind: Kind::Blank, pieces: Vec::new() }
     }
 
     fn render(&self, theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
         let signs = theme.signs;
         let muted = theme.style(Role::Muted);
         let primary = theme.style(Role::Primary);
-        let quoted: Vec<Span<'static>> =
-            (0..self.quotes).map(|_| Span::styled(format!("{} ", signs.vertical), muted)).collect();
+        let quoted = vec![Span::styled(format!("{} ", signs.vertical), muted); self.quotes];
         let mut lead = quoted.clone();
         lead.push(Span::raw(" ".repeat(self.indent)));
-        match &self.marker {
-            Marker::None => {}
-            Marker::Bullet => lead.push(Span::styled(format!("{} ", signs.bullet), primary)),
-            Marker::Open => lead.push(Span::styled(format!("{} ", signs.checkbox), primary)),
-            Marker::Done => lead.push(Span::styled(format!("{} ", signs.checkbox_on), primary)),
-            Marker::Number(number) => lead.push(Span::styled(format!("{number} "), primary)),
-        }
-        let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
-        let mut further = quoted.clone();
-        further.push(Span::raw(" ".repeat(taken(&lead) - taken(&quoted))));
+        let marker = self.marker.as_ref().map(|marker| match marker {
+            Marker::Bullet => signs.bullet,
+            Marker::Open => signs.checkbox,
+            Marker::Done => signs.checkbox_on,
+            Marker::Number(number) => number,
+        });
+        lead.extend(marker.map(|marker| Span::styled(format!("{marker} "), primary)));
+        let taken = spans_width(&lead);
+        let mut further = quoted;
+        further.push(Span::raw(" ".repeat(taken - spans_width(&further))));
         let italic = if self.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
         let code = |role: Role| match fences {
             Fences::Indented => {
                 let mut line = lead.clone();
                 line.push(Span::raw("  "));
-                let style = |piece: &Piece| piece.look.token.style(theme.style(role), theme);
+                let style = |piece: &Piece| piece.look.style(theme.style(role), theme);
                 line.extend(self.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))));
                 vec![Line::from(line)]
             }
@@ -223,22 +221,19 @@ impl Row {
         match &self.kind {
             Kind::Blank => vec![Line::default()],
             Kind::Rule => {
-                let length = columns.saturating_sub(taken(&lead)).min(40);
-                lead.push(Span::styled(signs.horizontal.repeat(length), muted));
+                lead.push(Span::styled(signs.horizontal.repeat(columns.saturating_sub(taken).min(40)), muted));
                 vec![Line::from(lead)]
             }
             Kind::FenceOpen(_) | Kind::FenceClose if fences == Fences::Indented => Vec::new(),
             Kind::FenceOpen(language) => {
                 let name = if language.is_empty() { String::new() } else { format!(" {language} ") };
-                let fits = taken(&lead) + 4 + width(&name) <= columns;
-                let name = if fits { name } else { String::new() };
-                let rule = columns.saturating_sub(taken(&lead) + 4 + width(&name));
-                lead.push(Span::styled(format!("{}{name}", signs.chip_left), muted));
-                lead.push(Span::styled(format!("{}{}", signs.horizontal.repeat(rule), signs.chip_right), muted));
+                let name = if taken + 4 + width(&name) <= columns { name } else { String::new() };
+                let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 4 + width(&name)));
+                lead.push(Span::styled(format!("{}{name}{rule}{}", signs.chip_left, signs.chip_right), muted));
                 vec![Line::from(lead)]
             }
             Kind::FenceClose => {
-                let rule = signs.horizontal.repeat(columns.saturating_sub(taken(&lead) + 2));
+                let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 2));
                 lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
                 vec![Line::from(lead)]
             }
@@ -247,14 +242,11 @@ impl Row {
             Kind::Diff => code(self.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
             Kind::Prose | Kind::Heading(_) => {
                 let base = match self.kind {
-                    Kind::Heading(level) => {
-                        let base = if level <= 2 { primary } else { base };
-                        base.add_modifier(Modifier::BOLD)
-                    }
+                    Kind::Heading(1 | 2) => primary.add_modifier(Modifier::BOLD),
+                    Kind::Heading(_) => base.add_modifier(Modifier::BOLD),
                     _ => base,
                 };
-                let words = words(&self.pieces, base.add_modifier(italic), theme);
-                wrap_styled(words.iter().map(|(text, style)| (text.as_str(), *style)), &lead, &further, columns)
+                wrap_styled(words(&self.pieces, base.add_modifier(italic), theme), &lead, &further, columns)
             }
         }
     }
@@ -262,8 +254,7 @@ impl Row {
     /// `│ code │`, wrapped by cells.
     fn boxed_code(&self, lead: &[Span<'static>], theme: &Theme, columns: usize, role: Role) -> Vec<Line<'static>> {
         let (muted, wall) = (theme.style(Role::Muted), theme.signs.vertical);
-        let taken: usize = lead.iter().map(|span| width(&span.content)).sum();
-        let room = columns.saturating_sub(taken + 4).max(2);
+        let room = columns.saturating_sub(spans_width(lead) + 4).max(2);
         let text: String = self.pieces.iter().map(|piece| piece.text.as_str()).collect();
         let row = |range: std::ops::Range<usize>| {
             let words = &text[range];

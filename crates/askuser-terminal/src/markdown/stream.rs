@@ -1,10 +1,10 @@
 //! Text that comes in piece by piece. A row is given once nothing that follows can change it, so what was printed never has
 //! to be taken back.
 
-use super::blocks::{Block, BlockKind, Opening, read};
+use super::blocks::{Block, BlockKind, read, read_rest};
 use super::highlight::Highlighter;
 use super::inline::{OPENING, OPTIONS, Runs};
-use super::{Kind, Marker, Piece, Row};
+use super::{Kind, Piece, Row};
 use crate::view::wrap;
 use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -168,39 +168,33 @@ impl Stream {
                 self.give(last, rows_so_far, rows);
                 self.forget();
             }
-            BlockKind::Fence(..) | BlockKind::Line => {
-                let is_code = last.kind != BlockKind::Line;
+            BlockKind::Fence(..) | BlockKind::Line | BlockKind::Paragraph
+                if is_closed || last.kind != BlockKind::Paragraph =>
+            {
+                let is_line = last.kind == BlockKind::Line;
                 self.give(last, usize::MAX, rows);
                 self.forget();
-                if is_code || is_closed {
+                if is_closed || !is_line {
                     self.owe_gap();
                 }
             }
-            BlockKind::Paragraph if is_closed => {
-                self.give(last, usize::MAX, rows);
-                self.forget();
-                self.owe_gap();
-            }
-            BlockKind::Paragraph | BlockKind::Other => {
+            _ => {
                 // With its indent: without it the block might be another.
                 let before = &self.pending[..last.range.start.min(self.pending.len())];
-                let (start, settled) = (before.rfind('\n').map_or(0, |end| end + 1), last.settled);
-                let spaced = last.is_spaced;
+                let start = before.rfind('\n').map_or(0, |end| end + 1);
                 if start > 0 {
-                    self.pending.drain(..start);
-                    self.given = 0;
-                    self.continues = false;
-                    if spaced {
-                        self.owe_gap();
-                    }
+                    let rest = self.pending.split_off(start);
+                    self.forget();
+                    self.pending = rest;
                 }
+                let settled = last.settled;
                 self.give(last, settled, rows);
             }
         }
     }
 
     fn read(&self) -> Vec<Block> {
-        read(&self.pending, if self.continues { Opening::Paragraph } else { Opening::Block })
+        if self.continues { read_rest(&self.pending) } else { read(&self.pending) }
     }
 
     /// Gives the rows of a block up to this one, but for those that were given.
@@ -275,7 +269,7 @@ impl Stream {
         let (count, taken) = (1..ranges.len()).rev().find_map(|i| Some((i, stable.source_of(ranges[i].start)?)))?;
         for range in ranges.into_iter().take(count) {
             let pieces = within(&stable.pieces, range.start, range.end);
-            self.put(Row { kind: Kind::Prose, marker: Marker::None, pieces, ..Row::blank() }, rows);
+            self.put(Row { kind: Kind::Prose, pieces, ..Row::blank() }, rows);
         }
         Some(taken)
     }

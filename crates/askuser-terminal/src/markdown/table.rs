@@ -2,27 +2,20 @@
 //! fit.
 
 use super::{Piece, words};
-use crate::view::{Role, Theme, width, wrap_styled};
+use crate::view::{Role, Theme, spans_width, width, wrap_styled};
+use pulldown_cmark::Alignment;
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
 /// A table, read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
     pub(super) header: Vec<Cell>,
     pub(super) rows: Vec<Vec<Cell>>,
-    pub(super) align: Vec<Align>,
+    pub(super) align: Vec<Alignment>,
 }
 
 pub(super) type Cell = Vec<Piece>;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Align {
-    #[default]
-    Left,
-    Center,
-    Right,
-}
 
 /// No column is made narrower than this, unless it has less to show.
 const MIN_COLUMN: usize = 8;
@@ -36,9 +29,7 @@ impl Table {
         columns: usize,
         base: Style,
     ) -> Vec<Line<'static>> {
-        let taken: usize = lead.iter().map(|span| width(&span.content)).sum();
-        let room = columns.saturating_sub(taken);
-        match self.widths(theme, base, room) {
+        match self.widths(theme, base, columns.saturating_sub(spans_width(lead))) {
             Some(widths) => self.grid(&widths, lead, theme, base),
             None => self.list(lead, theme, columns, base),
         }
@@ -96,7 +87,7 @@ impl Table {
             .enumerate()
             .map(|(column, width)| {
                 let words = words(row.get(column).unwrap_or(&empty), base, theme);
-                wrap_styled(words.iter().map(|(text, style)| (text.as_str(), *style)), &[], &[], *width)
+                wrap_styled(words, &[], &[], *width)
             })
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1);
@@ -107,11 +98,11 @@ impl Table {
                     spans.push(Span::styled(format!(" {} ", theme.signs.vertical), theme.style(Role::Muted)));
                 }
                 let words = cell.get(at).map(|line| line.spans.clone()).unwrap_or_default();
-                let free = widths[column].saturating_sub(words.iter().map(|span| width(&span.content)).sum());
+                let free = widths[column].saturating_sub(spans_width(&words));
                 let before = match self.align.get(column) {
-                    Some(Align::Right) => free,
-                    Some(Align::Center) => free / 2,
-                    Some(Align::Left) | None => 0,
+                    Some(Alignment::Right) => free,
+                    Some(Alignment::Center) => free / 2,
+                    _ => 0,
                 };
                 let is_last = column + 1 == cells.len();
                 spans.push(Span::raw(" ".repeat(before)));
@@ -135,14 +126,13 @@ impl Table {
                     words(&self.header[column.min(self.header.len() - 1)], base.add_modifier(Modifier::BOLD), theme);
                 runs.push((": ".to_owned(), base));
                 runs.extend(words(cell, base, theme));
-                let runs = runs.iter().map(|(text, style)| (text.as_str(), *style));
                 lines.extend(wrap_styled(runs, &first, &further, columns));
             }
         }
         if self.rows.is_empty() {
             let names = self.header.iter().flat_map(|cell| words(cell, base.add_modifier(Modifier::BOLD), theme));
-            let names: Vec<(String, Style)> = names.flat_map(|name| [name, (" ".to_owned(), base)]).collect();
-            lines.extend(wrap_styled(names.iter().map(|(text, style)| (text.as_str(), *style)), lead, lead, columns));
+            let names = names.flat_map(|name| [name, (" ".to_owned(), base)]);
+            lines.extend(wrap_styled(names, lead, lead, columns));
         }
         lines
     }

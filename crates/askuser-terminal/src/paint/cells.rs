@@ -1,50 +1,20 @@
 //! Lines as rows of cells, and when two cells look the same.
 
 use super::pen::Pen;
-use crate::view::is_plain;
-use ratatui_core::buffer::{Cell, CellWidth};
-use ratatui_core::style::{Color, Modifier};
+use ratatui_core::buffer::{Buffer, Cell, CellWidth};
+use ratatui_core::layout::Rect;
 use ratatui_core::text::Line;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A row of cells, without trailing blanks.
 pub(super) type Row = Vec<Cell>;
 
 /// A line as cells, truncated. The second half of a wide character is an empty cell.
-pub(super) fn cells(line: &Line<'_>, columns: usize) -> Row {
-    let bytes: usize = line.spans.iter().map(|span| span.content.len()).sum();
-    let mut row = Row::with_capacity(columns.min(bytes));
-    for span in &line.spans {
-        let mut cell = Cell::EMPTY;
-        cell.set_style(line.style.patch(span.style));
-        let room = columns - row.len();
-        if is_plain(&span.content) {
-            row.extend(span.content.chars().take(room).map(|c| {
-                let mut cell = cell.clone();
-                cell.set_char(c);
-                cell
-            }));
-            continue;
-        }
-        for grapheme in span.content.graphemes(true) {
-            let wide = usize::from(grapheme.cell_width());
-            if row.len() + wide > columns {
-                break;
-            }
-            if wide > 0 && !grapheme.contains(char::is_control) {
-                cell.set_symbol(grapheme);
-                row.push(cell.clone());
-                row.resize(row.len() + wide - 1, Cell::EMPTY);
-            }
-        }
-    }
+pub(super) fn cells(line: &Line<'_>, columns: u16) -> Row {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
+    buffer.set_line(0, 0, line, columns);
+    let mut row = buffer.content;
     row.truncate(row.iter().rposition(|cell| !is_blank(cell)).map_or(0, |x| x + 1));
     row
-}
-
-/// Whether a character begins in a column, rather than going on from the one before.
-pub(super) fn begins_cell(row: &[Cell], column: usize) -> bool {
-    !row[..column].iter().enumerate().any(|(x, cell)| x + usize::from(columns(cell)) > column)
 }
 
 /// The columns a row takes: its last character may be wider than one cell.
@@ -60,11 +30,9 @@ pub(super) fn pen_of(cell: &Cell) -> Pen {
     Pen { fg: cell.fg, bg: cell.bg, modifier: cell.modifier }
 }
 
-/// Whether a cell is a space of which the foreground cannot be seen.
+/// Whether a cell is a space that cannot be seen.
 pub(super) fn is_blank(cell: &Cell) -> bool {
-    cell.symbol() == " "
-        && cell.bg == Color::Reset
-        && !cell.modifier.intersects(Modifier::REVERSED | Modifier::UNDERLINED)
+    cell.symbol() == " " && !pen_of(cell).marks_blanks()
 }
 
 pub(super) fn looks_same(a: &Cell, b: &Cell) -> bool {

@@ -1,16 +1,16 @@
 //! The lines that stay in the scrollback after a prompt.
 
-use super::barred::{bar, bar_at};
+use super::barred::{self, bar};
 use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
-use super::wrap::{Start, width, wrap_exactly, wrap_styled};
+use super::wrap::{spans_width, width, wrap_styled};
 use askuser::store::Draft;
 use askuser::{Answer, Closed, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
-use std::ops::Range;
 
 /// How answers are shown once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Confirm {
     /// `✔ Database: PostgreSQL`
     #[default]
@@ -21,7 +21,7 @@ pub enum Confirm {
     Full,
     /// Not at all.
     None,
-    /// Not here: whoever asks shows what came of it in a way of its own.
+    /// Not here: the caller shows the outcome in a way of its own.
     Elsewhere,
 }
 
@@ -120,12 +120,7 @@ fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) 
 
 /// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
 fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let style = theme.style(Role::Muted);
-    let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1));
-    let row = |(range, start): (Range<usize>, Start)| {
-        Line::from(vec![bar_at(start, theme), Span::styled(text[range].to_owned(), style)])
-    };
-    rows.into_iter().map(row).collect()
+    barred::exactly(text, theme, columns, |_, _| theme.style(Role::Muted))
 }
 
 /// What was said, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
@@ -175,10 +170,9 @@ fn boxed(
         rows.extend(wrap_styled([(value.as_str(), theme.style(Role::Text))], &lead, &further, columns));
     }
     // The edges are as wide as what is between them, so that nothing runs past the corner.
-    let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
     let chip = format!(" {header} ");
     let corners = width(signs.chip_left) + width(&chip) + width(signs.chip_right);
-    let longer = rows.iter().map(taken).max().unwrap_or(0).saturating_sub(corners);
+    let longer = rows.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0).saturating_sub(corners);
     let rule = signs.horizontal.repeat(longer);
     let mut lines = vec![Line::from(vec![
         Span::styled(signs.chip_left, edge),

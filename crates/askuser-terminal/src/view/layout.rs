@@ -6,7 +6,7 @@
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
-use super::wrap::width;
+use super::wrap::spans_width;
 use super::{PromptPhase, Theme, View, border, read_context};
 use askuser::prompt::{InputMode, Page, Scroll, Viewport};
 use askuser::{Context, Prompt};
@@ -191,8 +191,7 @@ impl<'a> Layout<'a, '_> {
 
 /// A row of the options with a row of the preview to its right, in this column.
 fn beside_each_other<'a>(mut row: Line<'a>, preview: Line<'static>, column: usize) -> Line<'a> {
-    let taken: usize = row.spans.iter().map(|span| width(&span.content)).sum();
-    row.spans.push(Span::raw(" ".repeat(column.saturating_sub(taken))));
+    row.spans.push(Span::raw(" ".repeat(column.saturating_sub(spans_width(&row.spans)))));
     row.spans.extend(preview.spans);
     row
 }

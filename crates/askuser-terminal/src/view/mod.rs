@@ -18,7 +18,7 @@ use context::read_context;
 pub use context::{context_lines, diff_role};
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::{Start, is_plain, wrap_exactly};
+pub(crate) use wrap::{Start, spans_width, wrap_exactly};
 pub use wrap::{width, wrap, wrap_styled};
 
 use askuser::prompt::Viewport;
@@ -42,10 +42,12 @@ pub enum PromptPhase {
 
 /// A prompt laid out for a size: the visible lines, and where the caret is.
 pub(crate) struct View<'a> {
-    lines: Vec<Line<'a>>,
-    viewport: Viewport,
-    caret: Option<Position>,
-    columns: u16,
+    /// The visible lines.
+    pub(crate) lines: Vec<Line<'a>>,
+    /// Which part of the prompt they are, for [`Prompt::look`].
+    pub(crate) viewport: Viewport,
+    pub(crate) caret: Option<Position>,
+    pub(crate) columns: u16,
 }
 
 impl<'a> View<'a> {
@@ -60,26 +62,6 @@ impl<'a> View<'a> {
     ) -> View<'a> {
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
         Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context)
-    }
-
-    /// The visible part, for [`Prompt::look`].
-    pub(crate) fn viewport(&self) -> &Viewport {
-        &self.viewport
-    }
-
-    /// Where the caret is, if there is one.
-    pub(crate) fn caret(&self) -> Option<Position> {
-        self.caret
-    }
-
-    /// Columns and rows of the prompt.
-    pub(crate) fn size(&self) -> (u16, u16) {
-        (self.columns, self.lines.len() as u16)
-    }
-
-    /// The visible lines.
-    pub(crate) fn lines(&self) -> &[Line<'a>] {
-        &self.lines
     }
 
     /// Draws into the top left of `area`.

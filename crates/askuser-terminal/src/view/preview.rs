@@ -1,9 +1,8 @@
 //! The preview of an option: Markdown beside the options where there is room for it, below them otherwise.
 
-use super::barred::bar;
+use super::barred;
 use super::theme::Theme;
-use super::wrap::width;
-use crate::markdown::{self, Fences};
+use crate::markdown;
 use askuser::Prompt;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -54,16 +53,12 @@ pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -
         true => (Place::Beside(columns.min(MAX_COLUMNS) * 9 / 20), columns.min(MAX_COLUMNS)),
         false => (Place::Below, columns),
     };
-    let bar = bar(theme);
     let left = match place {
         Place::Beside(list) => list,
         Place::Below => edge,
     };
-    let room = usize::from(columns.saturating_sub(left)).saturating_sub(width(&bar.content));
-    let rows = |text: &str| {
-        let lines = markdown::render_as(&markdown::rows(text), theme, room, Fences::Boxed, Style::new());
-        lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect::<Vec<_>>()
-    };
+    let room = usize::from(columns.saturating_sub(left));
+    let rows = |text: &str| barred::prose(&markdown::rows(text), theme, room, Style::new());
     let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(rows)).collect();
     let tallest = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
     let rows = all.get_mut(draft.focus()).and_then(Option::take).unwrap_or_default();

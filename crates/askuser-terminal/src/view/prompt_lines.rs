@@ -13,7 +13,7 @@ pub(super) use lines::{FooterKind, PromptLines};
 
 use super::PromptPhase;
 use super::theme::{Role, Theme};
-use super::wrap::{width, wrap};
+use super::wrap::{spans_width, width, wrap};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -41,19 +41,8 @@ pub(super) fn compose<'a>(
         PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
         PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
-    let lines = PromptLines {
-        head: Vec::new(),
-        body: Vec::new(),
-        footer: Vec::new(),
-        footer_kind: FooterKind::Hints,
-        rows: Vec::new(),
-        caret: None,
-        gaps: Vec::new(),
-        descriptions: Vec::new(),
-        longer: 0,
-        spare: 0,
-        blank: Line::from(Span::styled(theme.signs.vertical, theme.style(border))),
-    };
+    let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
+    let lines = PromptLines { blank, ..PromptLines::default() };
     let mut composer = Composer { prompt, theme, phase, columns, text_columns, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
@@ -119,7 +108,7 @@ impl<'a> Composer<'a, '_> {
             Span::styled(format!(" {title} "), self.style(Role::Chip)),
             Span::styled(signs.chip_right, edge),
         ];
-        let room = self.columns.saturating_sub(line.iter().map(|span| width(&span.content)).sum());
+        let room = self.columns.saturating_sub(spans_width(&line));
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
         self.lines.head.push(Line::from(line));
@@ -200,28 +189,31 @@ impl<'a> Composer<'a, '_> {
 
     /// A blank line, which is left out when rows are short.
     fn gap(&mut self) {
-        let line = self.bordered(0, Vec::new());
         self.lines.gaps.push(self.lines.body.len());
-        self.lines.body.push(line);
+        self.row(0, Vec::new());
     }
 
     fn paragraph(&mut self, indent: usize, text: &'a str, role: Role) {
         let room = self.room(indent);
         for range in wrap(text, room, room) {
-            let words = Span::styled(text[range].trim_end_matches(' '), self.style(role));
-            let line = self.bordered(indent, vec![words]);
-            self.lines.body.push(line);
+            self.row(indent, vec![Span::styled(text[range].trim_end_matches(' '), self.style(role))]);
         }
     }
 
     /// Adds text to the last line, or below it if it does not fit.
     fn append(&mut self, indent: usize, text: &'static str, role: Role) {
-        let taken = |line: &Line<'_>| line.spans.iter().map(|span| width(&span.content)).sum::<usize>();
-        let fits = self.lines.body.last().is_some_and(|line| taken(line) + width(text) <= self.text_columns);
         match self.lines.body.last_mut() {
-            Some(line) if fits => line.spans.push(Span::styled(text, self.theme.style(role))),
+            Some(line) if spans_width(&line.spans) + width(text) <= self.text_columns => {
+                line.spans.push(Span::styled(text, self.theme.style(role)));
+            }
             _ => self.paragraph(indent, text.trim_start(), role),
         }
+    }
+
+    /// Adds a line to the body.
+    fn row(&mut self, indent: usize, spans: Vec<Span<'a>>) {
+        let line = self.bordered(indent, spans);
+        self.lines.body.push(line);
     }
 
     fn bordered(&self, indent: usize, spans: Vec<Span<'a>>) -> Line<'a> {

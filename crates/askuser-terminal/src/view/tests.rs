@@ -23,7 +23,7 @@ fn view<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, (columns, row
 }
 
 fn drawn(view: &View<'_>) -> Buffer {
-    let (columns, rows) = view.size();
+    let (columns, rows) = (view.columns, view.lines.len() as u16);
     let area = Rect::new(0, 0, columns, rows);
     let mut buffer = Buffer::empty(area);
     view.render(area, &mut buffer);
@@ -38,7 +38,7 @@ fn press(prompt: &mut Prompt, event: Event, now: Duration, size: Size) -> Effect
 }
 
 fn look(prompt: &mut Prompt, size: Size) {
-    let viewport = view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().clone();
+    let viewport = view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.clone();
     prompt.look(viewport);
 }
 

@@ -7,6 +7,7 @@ use ratatui_core::style::{Color, Modifier, Style};
 
 /// The role of a piece of text, from which its style follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Role {
     /// Chip, radio buttons, checkboxes, caret.
     Primary,
@@ -51,84 +52,49 @@ pub enum ColorDepth {
     TrueColor,
 }
 
-/// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
-/// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Signs {
-    pub cursor: &'static str,
-    pub radio: &'static str,
-    pub radio_on: &'static str,
-    pub checkbox: &'static str,
-    pub checkbox_on: &'static str,
-    pub chip_left: &'static str,
-    pub chip_right: &'static str,
-    pub box_bottom_left: &'static str,
-    pub box_bottom_right: &'static str,
-    pub vertical: &'static str,
-    pub bar: &'static str,
-    pub bar_wrapped: &'static str,
-    pub horizontal: &'static str,
-    pub done: &'static str,
-    pub not_done: &'static str,
-    pub warning: &'static str,
-    pub bullet: &'static str,
-    pub dot: &'static str,
-    pub up: &'static str,
-    pub down: &'static str,
-    pub ellipsis: &'static str,
+/// Each sign on a line: its name, in Unicode, in ASCII.
+macro_rules! signs {
+    ($($name:ident $unicode:literal $ascii:literal)*) => {
+        /// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
+        /// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not
+        /// fit.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub struct Signs {
+            $(pub $name: &'static str,)*
+        }
+
+        impl Signs {
+            /// Box drawing and symbols.
+            pub const UNICODE: Signs = Signs { $($name: $unicode,)* };
+            /// For terminals without Unicode.
+            pub const ASCII: Signs = Signs { $($name: $ascii,)* };
+        }
+    };
 }
 
-impl Signs {
-    /// Box drawing and symbols.
-    pub const UNICODE: Signs = Signs {
-        cursor: ">",
-        radio: "○",
-        radio_on: "●",
-        checkbox: "☐",
-        checkbox_on: "☑",
-        chip_left: "╭─",
-        chip_right: "─╮",
-        box_bottom_left: "╰",
-        box_bottom_right: "╯",
-        vertical: "│",
-        bar: "┃",
-        bar_wrapped: "╏",
-        horizontal: "─",
-        done: "✔",
-        not_done: "✘",
-        warning: "⚠",
-        bullet: "•",
-        dot: "·",
-        up: "↑",
-        down: "↓",
-        ellipsis: "…",
-    };
-
-    /// For terminals without Unicode.
-    pub const ASCII: Signs = Signs {
-        cursor: ">",
-        radio: "( )",
-        radio_on: "(*)",
-        checkbox: "[ ]",
-        checkbox_on: "[x]",
-        chip_left: "+-",
-        chip_right: "-+",
-        box_bottom_left: "+",
-        box_bottom_right: "+",
-        vertical: "|",
-        bar: "|",
-        bar_wrapped: ":",
-        horizontal: "-",
-        done: "+",
-        not_done: "x",
-        warning: "!",
-        bullet: "*",
-        dot: "-",
-        up: "^",
-        down: "v",
-        ellipsis: "...",
-    };
+signs! {
+    cursor           ">"   ">"
+    radio            "○"   "( )"
+    radio_on         "●"   "(*)"
+    checkbox         "☐"   "[ ]"
+    checkbox_on      "☑"   "[x]"
+    chip_left        "╭─"  "+-"
+    chip_right       "─╮"  "-+"
+    box_bottom_left  "╰"   "+"
+    box_bottom_right "╯"   "+"
+    vertical         "│"   "|"
+    bar              "┃"   "|"
+    bar_wrapped      "╏"   ":"
+    horizontal       "─"   "-"
+    done             "✔"   "+"
+    not_done         "✘"   "x"
+    warning          "⚠"   "!"
+    bullet           "•"   "*"
+    dot              "·"   "-"
+    up               "↑"   "^"
+    down             "↓"   "v"
+    ellipsis         "…"   "..."
 }
 
 /// How the prompt looks: background, colour depth and characters.
@@ -167,6 +133,7 @@ impl Default for Theme {
 }
 
 /// A colour: exact, of the 256 (chosen by hand: the nearest one to a slate is a teal), and of the sixteen.
+#[derive(Clone, Copy)]
 struct RoleColor(u32, u8, Color);
 
 /// The one grey that reaches 4.5:1 on black and on white.
@@ -178,7 +145,7 @@ impl Theme {
         let style = Style::new().fg(self.colour(role));
         let style = match (palette(self.background), role) {
             (Some(palette), Role::Chip) if self.has_exact_colours() => {
-                style.bg(self.shade(palette.chip_background)).add_modifier(Modifier::BOLD)
+                style.bg(self.shade(CHIP_BACKGROUND[palette])).add_modifier(Modifier::BOLD)
             }
             (None, Role::Chip) => style.add_modifier(Modifier::BOLD | Modifier::REVERSED),
             (None, Role::Text | Role::Primary | Role::Success | Role::Warning | Role::Danger) | (_, Role::Chip) => {
@@ -201,7 +168,7 @@ impl Theme {
     /// The foreground colour of a role.
     pub fn colour(&self, role: Role) -> Color {
         match palette(self.background) {
-            Some(palette) => self.shade((palette.colour)(role)),
+            Some(palette) => self.shade(colours(role)[palette]),
             None if role == Role::Muted && self.background == Background::Unknown && self.has_exact_colours() => {
                 Color::Indexed(GREY)
             }
@@ -224,42 +191,30 @@ impl Theme {
     }
 }
 
-/// The colours for a background that is known.
-struct Palette {
-    colour: fn(Role) -> RoleColor,
-    chip_background: RoleColor,
-}
-
-fn palette(background: Background) -> Option<Palette> {
+/// Which of two colours a background needs, if it is known: the first on a dark one, the second on a light one.
+fn palette(background: Background) -> Option<usize> {
     match background {
-        Background::Dark => Some(Palette { colour: dark, chip_background: RoleColor(0x1E293B, 235, Color::Reset) }),
-        Background::Light => Some(Palette { colour: light, chip_background: RoleColor(0xE0E7FF, 255, Color::Reset) }),
+        Background::Dark => Some(0),
+        Background::Light => Some(1),
         Background::Unknown | Background::Contrast => None,
     }
 }
 
-fn dark(role: Role) -> RoleColor {
-    match role {
-        Role::Primary | Role::Chip => RoleColor(0x818CF8, 105, Color::LightBlue),
-        Role::Text => RoleColor(0xF1F5F9, 255, Color::White),
-        Role::Secondary => RoleColor(0x94A3B8, 247, Color::Gray),
-        Role::Muted => RoleColor(0x64748B, 243, Color::DarkGray),
-        Role::Success => RoleColor(0x34D399, 78, Color::LightGreen),
-        Role::Warning => RoleColor(0xFBBF24, 214, Color::LightYellow),
-        Role::Danger => RoleColor(0xF87171, 210, Color::LightRed),
-    }
-}
+const CHIP_BACKGROUND: [RoleColor; 2] =
+    [RoleColor(0x1E293B, 235, Color::Reset), RoleColor(0xE0E7FF, 255, Color::Reset)];
 
 /// Of the sixteen, only blue and red can be read on white everywhere; bold black is a grey in some terminals.
-fn light(role: Role) -> RoleColor {
+#[rustfmt::skip]
+fn colours(role: Role) -> [RoleColor; 2] {
     match role {
-        Role::Primary | Role::Chip => RoleColor(0x4F46E5, 61, Color::Blue),
-        Role::Text => RoleColor(0x0F172A, 233, Color::Reset),
-        Role::Secondary => RoleColor(0x334155, 238, Color::Reset),
-        Role::Muted => RoleColor(0x64748B, 242, Color::Reset),
-        Role::Success => RoleColor(0x047857, 29, Color::Reset),
-        Role::Warning => RoleColor(0xB45309, 130, Color::Reset),
-        Role::Danger => RoleColor(0xDC2626, 160, Color::Red),
+        Role::Primary | Role::Chip =>
+                           [RoleColor(0x818CF8, 105, Color::LightBlue),   RoleColor(0x4F46E5,  61, Color::Blue)],
+        Role::Text =>      [RoleColor(0xF1F5F9, 255, Color::White),       RoleColor(0x0F172A, 233, Color::Reset)],
+        Role::Secondary => [RoleColor(0x94A3B8, 247, Color::Gray),        RoleColor(0x334155, 238, Color::Reset)],
+        Role::Muted =>     [RoleColor(0x64748B, 243, Color::DarkGray),    RoleColor(0x64748B, 242, Color::Reset)],
+        Role::Success =>   [RoleColor(0x34D399,  78, Color::LightGreen),  RoleColor(0x047857,  29, Color::Reset)],
+        Role::Warning =>   [RoleColor(0xFBBF24, 214, Color::LightYellow), RoleColor(0xB45309, 130, Color::Reset)],
+        Role::Danger =>    [RoleColor(0xF87171, 210, Color::LightRed),    RoleColor(0xDC2626, 160, Color::Red)],
     }
 }
 

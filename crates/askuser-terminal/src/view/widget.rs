@@ -38,18 +38,18 @@ impl<'a> PromptWidget<'a> {
     }
 
     /// Whether the prompt is being asked, was just answered, or has expired.
-    pub fn phase(self, phase: PromptPhase) -> PromptWidget<'a> {
+    pub fn with_phase(self, phase: PromptPhase) -> PromptWidget<'a> {
         PromptWidget { phase, ..self }
     }
 
     /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
-    pub fn context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
+    pub fn with_context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
         PromptWidget { context, ..self }
     }
 
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
-        self.view(prompt, columns, u16::MAX).size().1
+        self.view(prompt, columns, u16::MAX).lines.len() as u16
     }
 
     /// As [`StatefulWidget::render`]; also returns where the hardware cursor belongs while text is typed, so that input
@@ -61,8 +61,8 @@ impl<'a> PromptWidget<'a> {
         }
         let view = self.view(prompt, area.width, area.height);
         view.render(area, buffer);
-        let cursor = view.caret().map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
-        let viewport = view.viewport().clone();
+        let cursor = view.caret.map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
+        let viewport = view.viewport;
         prompt.look(viewport);
         cursor
     }

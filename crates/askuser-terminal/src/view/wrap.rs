@@ -19,6 +19,11 @@ pub fn width(text: &str) -> usize {
     text.graphemes(true).map(columns).sum()
 }
 
+/// The columns that spans take together.
+pub(crate) fn spans_width(spans: &[Span<'_>]) -> usize {
+    spans.iter().map(|span| width(&span.content)).sum()
+}
+
 /// The columns a grapheme takes; none for a control character, as in a buffer.
 fn columns(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
@@ -103,19 +108,18 @@ pub(crate) enum Start {
 }
 
 /// Wraps text of several styles; the first line starts with `lead`, the others with `further`.
-pub fn wrap_styled<'a>(
-    words: impl IntoIterator<Item = (&'a str, Style)>,
+pub fn wrap_styled(
+    words: impl IntoIterator<Item = (impl AsRef<str>, Style)>,
     lead: &[Span<'static>],
     further: &[Span<'static>],
     columns: usize,
 ) -> Vec<Line<'static>> {
     let (mut text, mut pieces) = (String::new(), Vec::new());
     for (words, style) in words {
-        text.push_str(words);
+        text.push_str(words.as_ref());
         pieces.push((text.len(), style));
     }
-    let taken = |spans: &[Span<'_>]| spans.iter().map(|span| width(&span.content)).sum::<usize>();
-    let ranges = wrap(&text, columns.saturating_sub(taken(lead)), columns.saturating_sub(taken(further)));
+    let ranges = wrap(&text, columns.saturating_sub(spans_width(lead)), columns.saturating_sub(spans_width(further)));
     let mut piece = 0;
     let lines = ranges.into_iter().enumerate().map(|(i, range)| {
         let end = range.start + text[range.clone()].trim_end_matches(' ').len();
@@ -144,7 +148,7 @@ fn is_boundary(text: &str, at: usize) -> bool {
 
 /// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
 /// text is.
-pub(crate) fn is_plain(text: &str) -> bool {
+fn is_plain(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
 

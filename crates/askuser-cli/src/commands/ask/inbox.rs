@@ -11,7 +11,7 @@ use crate::surfaces::{Surfaces, terminal_options};
 use askuser::store::{Handle, Principal};
 use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
 use askuser_inbox::InboxAsker;
-use askuser_terminal::{Options, TerminalAsker};
+use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
     let store = open(settings)?;
     let terminal = here.then(|| {
-        let options = Options { kept_in: Some(at_the_terminal(&store)), ..terminal_options(settings) };
+        let mut options = terminal_options(settings);
+        options.kept_in = Some(at_the_terminal(&store));
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
     let asker = asker(settings, store, terminal)?.on_waiting(move |question| {

@@ -6,7 +6,7 @@ use crate::result::{self, print};
 use crate::source;
 use crate::surfaces::{Surfaces, terminal_options};
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
-use askuser_terminal::{Options, Store, ask_request};
+use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
 use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,7 +32,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         }
         Ok(())
     };
-    let options = Options { ends_process: true, ..terminal_options(settings) };
+    let mut options = terminal_options(settings);
+    options.ends_process = true;
     let resolution = ask(&request, settings, &options, &mut store)?;
     printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
     result::code(&resolution, settings)
@@ -50,7 +51,7 @@ pub(crate) fn ask(
     request: &Request,
     settings: &Settings,
     options: &Options,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, Failure> {
     let surfaces = Surfaces::of(settings)?;
     let known = match super::decide(&surfaces, request)? {

@@ -11,7 +11,7 @@ use crate::surfaces::terminal_options;
 use askuser::prompt::Occasion;
 use askuser::store::{Change, Cursor, Filter, Handle, QuestionId, State, StoreError, StoredQuestion, Watched};
 use askuser::{Key, KeyCode, sanitize};
-use askuser_terminal::{Console, ConsoleEvent, Focus, Input, Waker};
+use askuser_terminal::{Console, ConsoleEvent, Focus, TerminalInput as Input, Waker};
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};

@@ -1,7 +1,7 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::signals::{Signals, TtyState};
 use crate::device::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,7 +19,7 @@ const REPLY_GAP: Duration = Duration::from_secs(1);
 impl Device {
     /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
     /// is taken as well.
-    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         match self.tty_mode {
             TtyMode::Raw => {
                 inputs.append(&mut self.typed_early);
@@ -69,7 +69,11 @@ impl Device {
     }
 
     /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        inputs: &mut Vec<TerminalInput>,
+    ) -> io::Result<DeviceEvent> {
         let signals = Signals::get()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let before = inputs.len();
@@ -112,7 +116,9 @@ impl Device {
                 continue;
             }
             match &mut self.wake_source {
-                Some(WakeSource::Close(_)) if !third.is_empty() => return Ok(DeviceEvent::CloseRequested),
+                Some(WakeSource::Close(signal)) if !third.is_empty() => {
+                    return Ok(DeviceEvent::CloseRequested(signal.why()));
+                }
                 // The person comes first: what they typed is told before anything else.
                 Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
                     wake_pipe.drain()?;
@@ -123,11 +129,11 @@ impl Device {
             if tty.contains(PollFlags::NVAL) {
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
             }
-            let open = self.read(inputs)?;
+            let is_open = self.read(inputs)?;
             if inputs.len() > before {
                 return Ok(DeviceEvent::Input);
             }
-            if open == Reading::AtEnd {
+            if !is_open {
                 // Ctrl-D on an empty line reads like a closed terminal.
                 if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
                     return Ok(DeviceEvent::EndOfInput);
@@ -152,14 +158,15 @@ impl Device {
         Ok(())
     }
 
-    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
-    pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence. Says whether the
+    /// terminal is still open.
+    pub(super) fn read(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<bool> {
         let before = inputs.len();
         self.escape_until = None;
         self.give_up_replies();
         loop {
             match rustix::io::read(&self.tty, &mut *self.buffer) {
-                Ok(0) | Err(Errno::IO) => return Ok(Reading::AtEnd),
+                Ok(0) | Err(Errno::IO) => return Ok(false),
                 Ok(count) => {
                     self.decoder.feed(&self.buffer[..count], inputs);
                     if count == self.buffer.len() {
@@ -172,7 +179,7 @@ impl Device {
             }
             if !self.decoder.is_waiting() {
                 self.escape_until = self.decoder.is_in_reply().then(|| Instant::now() + REPLY_GAP);
-                return Ok(Reading::Open);
+                return Ok(true);
             }
             // What came before it in this read may change what Esc does, and a reply may begin with it.
             let alone = inputs.len() == before && !self.decoder.replies.are_due();
@@ -180,13 +187,12 @@ impl Device {
                 self.decoder.take_escape(inputs);
                 if inputs.len() > before {
                     self.escape_until = Some(Instant::now() + SEQUENCE_GAP);
-                    return Ok(Reading::Open);
+                    return Ok(true);
                 }
             }
-            let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
-            if retry_on_intr(|| poll(&mut fds, Some(&timespec(SEQUENCE_GAP))))? == 0 {
+            if !self.poll_input(Instant::now() + SEQUENCE_GAP)? {
                 self.decoder.flush(inputs);
-                return Ok(Reading::Open);
+                return Ok(true);
             }
         }
     }
@@ -215,18 +221,6 @@ impl Device {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }
         }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
-    Open,
-    AtEnd,
-}
-
-impl Reading {
-    pub(super) fn is_open(self) -> bool {
-        self == Reading::Open
     }
 }
 

@@ -1,5 +1,5 @@
 //! What the terminal is asked: its background colour, and where the cursor is. A reply that is late, missing or odd harms
-//! nothing, and none reaches whoever reads the terminal next.
+//! nothing, and none reaches the next reader of the terminal.
 
 use super::Device;
 use super::poll::timespec;
@@ -11,7 +11,7 @@ use rustix::io::{Errno, retry_on_intr};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long a reply may take, even over a slow link. Whoever has not replied by then never will.
+/// How long a reply may take, even over a slow link. A terminal that has not replied by then never will.
 const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// How long the end waits for a reply that has not come.
 const DRAIN_WAIT: Duration = Duration::from_millis(50);
@@ -73,7 +73,7 @@ impl Device {
         let deadline = Instant::now() + CURSOR_WAIT;
         let mut typed = std::mem::take(&mut self.typed_early);
         let mut rows = None;
-        while rows.is_none() && self.poll_input(deadline)? && self.read(&mut typed)?.is_open() {
+        while rows.is_none() && self.poll_input(deadline)? && self.read(&mut typed)? {
             rows = self.decoder.replies.take_cursor_rows(times);
         }
         self.typed_early = typed;
@@ -88,8 +88,8 @@ impl Device {
         }
     }
 
-    /// Takes the replies that are still to come, so that they do not reach whoever reads next. Stops at the last byte of the
-    /// last one: what was typed after it stays for them. What was typed before it is lost, as the reply cannot be reached
+    /// Takes the replies that are still to come, so that they do not reach the next reader. Stops at the last byte of the
+    /// last one: what was typed after it stays there. What was typed before it is lost, as the reply cannot be reached
     /// otherwise.
     pub(super) fn drain_replies(&mut self) -> io::Result<()> {
         self.give_up_replies();

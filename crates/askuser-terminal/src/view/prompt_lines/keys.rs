@@ -39,18 +39,16 @@ impl<'a> Composer<'a, '_> {
                 beside = Some(Span::styled(format!("{spelled}{:1$}", "", column - width(&spelled)), style));
             } else {
                 for range in wrap(&spelled, self.room(INDENT), self.room(INDENT)) {
-                    let line = self.bordered(INDENT, vec![Span::styled(spelled[range].to_owned(), style)]);
-                    self.lines.body.push(line);
+                    self.row(INDENT, vec![Span::styled(spelled[range].to_owned(), style)]);
                 }
             }
             let room = self.room(INDENT + column);
             for range in wrap(does, room, room) {
                 let words = Span::styled(&does[range], self.style(Role::Secondary));
-                let line = match beside.take() {
-                    Some(keys) => self.bordered(INDENT, vec![keys, words]),
-                    None => self.bordered(INDENT + column, vec![words]),
-                };
-                self.lines.body.push(line);
+                match beside.take() {
+                    Some(keys) => self.row(INDENT, vec![keys, words]),
+                    None => self.row(INDENT + column, vec![words]),
+                }
             }
         }
     }

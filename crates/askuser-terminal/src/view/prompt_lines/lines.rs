@@ -3,6 +3,7 @@
 use ratatui_core::text::Line;
 use std::ops::Range;
 
+#[derive(Default)]
 pub(in crate::view) struct PromptLines<'a> {
     pub(in crate::view) head: Vec<Line<'a>>,
     pub(in crate::view) body: Vec<Line<'a>>,
@@ -64,9 +65,10 @@ impl PromptLines<'_> {
 }
 
 /// What the footer shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::view) enum FooterKind {
     /// Key hints, which may be dropped.
+    #[default]
     Hints,
     /// A notice about the last key, which must be seen.
     Notice,

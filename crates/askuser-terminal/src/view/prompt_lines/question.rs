@@ -1,11 +1,11 @@
 //! A question page: who asks, the question, its options and Other.
 
 use super::{Composer, INDENT};
-use crate::markdown::{self, Fences};
+use crate::markdown;
 use crate::view::PromptPhase;
-use crate::view::barred::bar_at;
+use crate::view::barred::{self, bar};
 use crate::view::theme::Role;
-use crate::view::wrap::{Start, width, wrap, wrap_exactly, wrap_styled};
+use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
 use askuser::Question;
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
 use ratatui_core::style::Modifier;
@@ -23,10 +23,9 @@ impl<'a> Composer<'a, '_> {
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin() {
             let text = format!("Asked by: {origin}");
-            let further = [bar_at(Start::Line, self.theme)];
+            let further = [bar(self.theme)];
             for row in wrap_styled([(text.as_str(), self.style(Role::Muted))], &[], &further, self.room(INDENT)) {
-                let line = self.bordered(INDENT, row.spans);
-                self.lines.body.push(line);
+                self.row(INDENT, row.spans);
             }
         }
     }
@@ -88,10 +87,8 @@ impl<'a> Composer<'a, '_> {
         if wrap_exactly(text, room).len() == 1 {
             return self.paragraph(INDENT, text, Role::Text);
         }
-        for (range, start) in wrap_exactly(text, room.saturating_sub(width(self.theme.signs.bar) + 1)) {
-            let words = Span::styled(&text[range], self.style(Role::Text));
-            let line = self.bordered(INDENT, vec![bar_at(start, self.theme), words]);
-            self.lines.body.push(line);
+        for row in barred::exactly(text, self.theme, room, |_, _| self.style(Role::Text)) {
+            self.row(INDENT, row.spans);
         }
     }
 
@@ -102,35 +99,26 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Text with Markdown in it, unless somebody agrees to what it says; `needs_bars` tells by the text and its rows whether
+    /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
     /// each has a bar.
     fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
         let (room, style) = (self.room(indent), self.style(role));
         let is_read = self.prompt.wording() == Wording::Prose;
         if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
-            let bar = bar_at(Start::Line, self.theme);
-            let room = room.saturating_sub(width(&bar.content));
-            for row in markdown::render_as(&blocks, self.theme, room, Fences::Boxed, style) {
-                let line = self.bordered(indent, [vec![bar.clone()], row.spans].concat());
-                self.lines.body.push(line);
-            }
-            return;
+            let rows = barred::prose(&blocks, self.theme, room, style);
+            return rows.into_iter().for_each(|row| self.row(indent, row.spans));
         }
         let words = match markdown::inline(text).filter(|_| is_read) {
             Some(pieces) => markdown::words(&pieces, style, self.theme),
             None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, role),
             None => vec![(text.to_owned(), style)],
         };
-        let words = || words.iter().map(|(text, style)| (text.as_str(), *style));
-        let mut rows = wrap_styled(words(), &[], &[], room);
+        let mut rows = wrap_styled(words.clone(), &[], &[], room);
         if needs_bars(text, rows.len()) {
-            let bar = [bar_at(Start::Line, self.theme)];
-            rows = wrap_styled(words(), &bar, &bar, room);
+            let bar = [bar(self.theme)];
+            rows = wrap_styled(words, &bar, &bar, room);
         }
-        for row in rows {
-            let line = self.bordered(indent, row.spans);
-            self.lines.body.push(line);
-        }
+        rows.into_iter().for_each(|row| self.row(indent, row.spans));
     }
 
     /// The column of labels and descriptions.
@@ -161,14 +149,13 @@ impl<'a> Composer<'a, '_> {
         let room = self.room(column);
         for (i, range) in wrap(name, room, room).into_iter().enumerate() {
             let label = Span::styled(name[range].trim_end_matches(' '), style);
-            let line = if i == 0 {
+            if i == 0 {
                 let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
                 let mark = Span::styled(sign, mark);
-                self.bordered(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label])
+                self.row(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label]);
             } else {
-                self.bordered(column, vec![label])
-            };
-            self.lines.body.push(line);
+                self.row(column, vec![label]);
+            }
         }
     }
 

@@ -1,10 +1,10 @@
 //! The review page: all answers before they are sent.
 
 use super::{Composer, INDENT};
-use crate::markdown::{self, Fences};
-use crate::view::barred::bar_at;
+use crate::markdown;
+use crate::view::barred::bar;
 use crate::view::theme::Role;
-use crate::view::wrap::{Start, width, wrap, wrap_styled};
+use crate::view::wrap::{width, wrap, wrap_styled};
 use askuser::prompt::{Occasion, Wording};
 use askuser::report;
 use ratatui_core::text::{Line, Span};
@@ -54,12 +54,12 @@ impl Composer<'_, '_> {
         let cursor = if focused { self.theme.signs.cursor } else { " " };
         let lead = [Span::styled(cursor, self.style(Role::Text)), Span::raw(" ")];
         // No line of a question passes for a question of its own.
-        let further = [Span::raw("  "), bar_at(Start::Line, self.theme)];
+        let further = [Span::raw("  "), bar(self.theme)];
         let is_read = self.prompt.wording() == Wording::Prose;
         let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
             let taken = 2 + width(number).max(width(&further[1].content));
             let room = self.room(INDENT).saturating_sub(taken);
-            let rows = markdown::render_as(&blocks, self.theme, room, Fences::Boxed, style).into_iter().enumerate();
+            let rows = markdown::render_boxed(&blocks, self.theme, room, style).into_iter().enumerate();
             let number = Span::styled(number.to_owned(), style);
             let row = |(i, row): (usize, Line<'static>)| match i {
                 0 => Line::from_iter(lead.iter().cloned().chain([number.clone()]).chain(row.spans)),
@@ -71,12 +71,10 @@ impl Composer<'_, '_> {
                 Some(pieces) => markdown::words(&pieces, style, self.theme),
                 None => vec![(text.to_owned(), style)],
             };
-            let words = words.iter().map(|(text, style)| (text.as_str(), *style));
-            wrap_styled([(number, style)].into_iter().chain(words), &lead, &further, self.room(INDENT))
+            wrap_styled([(number.to_owned(), style)].into_iter().chain(words), &lead, &further, self.room(INDENT))
         };
         for row in rows {
-            let line = self.bordered(INDENT, row.spans);
-            self.lines.body.push(line);
+            self.row(INDENT, row.spans);
         }
     }
 
@@ -86,12 +84,10 @@ impl Composer<'_, '_> {
         let room = self.room(column);
         for (i, range) in wrap(text, room, room).into_iter().enumerate() {
             let words = Span::styled(text[range].to_owned(), self.style(Role::Text));
-            let line = if i == 0 {
-                self.bordered(INDENT + 4, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words])
-            } else {
-                self.bordered(column, vec![words])
-            };
-            self.lines.body.push(line);
+            match i {
+                0 => self.row(INDENT + 4, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words]),
+                _ => self.row(column, vec![words]),
+            }
         }
     }
 }

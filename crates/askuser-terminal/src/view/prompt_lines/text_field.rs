@@ -42,8 +42,7 @@ impl<'a> Composer<'a, '_> {
             }
             // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
             spans.push(Span::styled(&whole[range], self.style(text_role)));
-            let line = self.bordered(indent, spans);
-            self.lines.body.push(line);
+            self.row(indent, spans);
         }
     }
 }

@@ -78,7 +78,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
     for expected in ["@@ -1,7 +1,7 @@", "--- a/src/main.rs"] {
         let mut read = String::new();
         for _ in 0..3 {
-            let viewport = with(&prompt, &change, size).viewport().clone();
+            let viewport = with(&prompt, &change, size).viewport.clone();
             prompt.look(viewport);
             prompt.update(Event::Key(KeyCode::PageUp.into()), Duration::ZERO);
             read.push_str(&picture(&prompt, &change, size));
@@ -102,15 +102,14 @@ fn a_plan_shows_its_title_and_a_diff_its_first_line_at_80_by_24() {
 #[test]
 fn blank_lines_go_before_descriptions_and_descriptions_before_options() {
     let prompt = Prompt::new(permission(), ARMED);
-    let height = |rows| with(&prompt, &command(), (80, rows)).size().1;
+    let height = |rows| with(&prompt, &command(), (80, rows)).lines.len();
     let shown = |rows| picture(&prompt, &command(), (80, rows));
     let has_blank = |rows| shown(rows).lines().any(|row| row == "│");
     let has_others = |rows| shown(rows).contains("The agent is told");
     let least = |wanted: &dyn Fn(u16) -> bool| (10..60).find(|&rows| wanted(rows)).expect("a size");
     let (airy, described) = (least(&has_blank), least(&has_others));
     let whole = least(&|rows| {
-        with(&prompt, &command(), (80, rows)).viewport().total
-            == with(&prompt, &command(), (80, rows)).viewport().height
+        with(&prompt, &command(), (80, rows)).viewport.total == with(&prompt, &command(), (80, rows)).viewport.height
     });
     assert!(whole < described && described < airy, "{whole} {described} {airy}");
     assert!(height(60) > height(described));
@@ -125,8 +124,8 @@ fn the_frame_keeps_its_height_while_the_cursor_moves_over_descriptions_of_other_
     let mut heights = Vec::new();
     for _ in 0..5 {
         let shown = view(&prompt, &Theme::default(), PromptPhase::Asking, size);
-        heights.push(shown.size().1);
-        let viewport = shown.viewport().clone();
+        heights.push(shown.lines.len());
+        let viewport = shown.viewport.clone();
         prompt.look(viewport);
         press(&mut prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
     }
@@ -144,7 +143,7 @@ fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
             let text = rows(&drawn(&shown)).join("\n");
             seen.extend((1..=60).filter(|n| text.contains(&format!("+line {n}."))));
             assert!(text.contains("> ○ PostgreSQL") && text.contains(" more line"), "{text}");
-            let viewport = shown.viewport().clone();
+            let viewport = shown.viewport.clone();
             prompt.look(viewport);
             prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
             if prompt.scroll() != askuser::prompt::Scroll::At(0) {
@@ -168,7 +167,7 @@ fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
     let shown = picture(&prompt, &context, (80, 24));
     assert!(shown.contains("  PgDn read on  •  esc cancel") && !shown.contains("enter select"), "{shown}");
     for _ in 0..30 {
-        let viewport = with(&prompt, &context, (80, 24)).viewport().clone();
+        let viewport = with(&prompt, &context, (80, 24)).viewport.clone();
         prompt.look(viewport);
         prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
     }
@@ -182,7 +181,7 @@ fn at_every_size_all_is_read_with_page_down_and_then_allowed() {
     for size in [(80, 24), (40, 12), (20, 6), (200, 5), (20, 4)] {
         let mut prompt = agreeing(&context);
         let mut press = |key: KeyCode| {
-            let viewport = with(&prompt, &context, size).viewport().clone();
+            let viewport = with(&prompt, &context, size).viewport.clone();
             prompt.look(viewport);
             let effect = prompt.update(Event::Key(key.into()), Duration::ZERO);
             (prompt.waits_for_end(0), effect)

@@ -104,7 +104,7 @@ proptest! {
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).phase(phase).context(context.as_ref());
+            let widget = PromptWidget::new(theme).with_phase(phase).with_context(context.as_ref());
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
@@ -131,7 +131,7 @@ proptest! {
         let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, rows);
-            let (width, height) = view.size();
+            let (width, height) = (view.columns, view.lines.len() as u16);
             assert!(width <= columns && height <= rows, "{width}x{height} in {columns}x{rows}");
         });
     }
@@ -146,9 +146,9 @@ proptest! {
         live(&mut prompt, events, size, |prompt, event| {
             let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
             match (prompt.mode(), prompt.current(), prompt.scroll()) {
-                (InputMode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret().is_some(), "no caret after {event:?}"),
+                (InputMode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret.is_some(), "no caret after {event:?}"),
                 (InputMode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
-                    assert!(view.viewport().shows(entry.focus()), "row {} is hidden after {event:?}", entry.focus());
+                    assert!(view.viewport.shows(entry.focus()), "row {} is hidden after {event:?}", entry.focus());
                 }
                 _ => {}
             }
@@ -164,7 +164,7 @@ proptest! {
         }
         let mut next = 0;
         loop {
-            let viewport = view(&prompt, &Theme::default(), PromptPhase::Asking, size).viewport().clone();
+            let viewport = view(&prompt, &Theme::default(), PromptPhase::Asking, size).viewport.clone();
             prop_assert!(viewport.offset <= next, "lines {next} to {} were passed over", viewport.offset);
             let before = std::mem::replace(&mut next, viewport.offset + viewport.height);
             if next == viewport.total {
@@ -217,7 +217,7 @@ proptest! {
             prompt.update(Event::Key(KeyCode::Left.into()), Duration::ZERO);
         }
         let view = View::new(&prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
-        let caret = view.caret().expect("a caret");
+        let caret = view.caret.expect("a caret");
         let buffer = drawn(&view);
         let text = prompt.field(TextField::Note(0));
         let (before, after) = text.as_str().split_at(text.caret());
@@ -246,7 +246,7 @@ fn read_with(key: KeyCode, prompt: &mut Prompt, size: Size) -> BTreeSet<String> 
     loop {
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
         words.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
-        let place = Some((view.viewport().offset, prompt.focus()));
+        let place = Some((view.viewport.offset, prompt.focus()));
         if place == last {
             return words;
         }
@@ -282,13 +282,13 @@ fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     let mut visited = vec![0];
     while prompt.draft(0).focus() < prompt.draft(0).other_row() {
         let before =
-            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport().offset);
+            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.offset);
         press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
-        let after = (prompt.draft(0).focus(), view.viewport().offset);
+        let after = (prompt.draft(0).focus(), view.viewport.offset);
         assert!(after > before, "from {before:?} to {after:?}: neither the cursor nor the page went down");
         if after.0 != before.0 {
-            assert!(view.viewport().shows(after.0), "row {} is not seen", after.0);
+            assert!(view.viewport.shows(after.0), "row {} is not seen", after.0);
             visited.push(after.0);
         }
     }

@@ -34,7 +34,7 @@ fn played(set: &askuser::QuestionSet, settings: askuser::prompt::PromptOptions, 
 fn text(prompt: &Prompt, theme: &Theme, phase: PromptPhase, size: Size) -> String {
     let view = view(prompt, theme, phase, size);
     let mut out: String = rows(&drawn(&view)).iter().map(|row| format!("{row}\n")).collect();
-    if let Some(Position { x, y }) = view.caret() {
+    if let Some(Position { x, y }) = view.caret {
         let _ = writeln!(out, "(cursor in column {x} of row {y})");
     }
     out

@@ -14,7 +14,7 @@ use super::{page_view, view};
 use crate::failure::Failure;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
-use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
+use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput as Input};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -134,7 +134,6 @@ impl Driver {
                 ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
                 ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
                 ConsoleEvent::Woken => self.take_updates()?,
-                ConsoleEvent::Resized | ConsoleEvent::Resumed => None,
                 ConsoleEvent::Signal(SIGINT) => {
                     self.line.clear();
                     self.handle(Event::Key(Key::ctrl('c')))?
@@ -142,6 +141,7 @@ impl Driver {
                 ConsoleEvent::Signal(signal) => Some(End::Signal(signal)),
                 ConsoleEvent::EndOfInput => Some(End::Quit),
                 ConsoleEvent::Closed => Some(End::Closed),
+                _ => None,
             };
             if let Some(end) = end {
                 return Ok(end);

@@ -16,19 +16,19 @@ pub(crate) fn set(json: &str) -> QuestionSet {
 }
 
 pub(crate) fn database() -> QuestionSet {
-    set(include_str!("../examples/database.json"))
+    set(include_str!("../../examples/database.json"))
 }
 
 pub(crate) fn features() -> QuestionSet {
-    set(include_str!("../examples/features.json"))
+    set(include_str!("../../examples/features.json"))
 }
 
 pub(crate) fn authentication() -> QuestionSet {
-    set(include_str!("../examples/authentication.json"))
+    set(include_str!("../../examples/authentication.json"))
 }
 
 pub(crate) fn package_manager() -> QuestionSet {
-    set(include_str!("../examples/package-manager.json"))
+    set(include_str!("../../examples/package-manager.json"))
 }
 
 /// A question of options with a label and a description each.
