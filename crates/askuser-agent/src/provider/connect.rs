@@ -18,7 +18,7 @@ pub struct ProviderConfig<'a> {
     /// The base URL; overrides the provider's variable. With a custom base URL no API key is required.
     pub base_url: Option<String>,
     /// Looks up an environment variable.
-    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    pub environment: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// The output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for providers
     /// that require a limit.
     pub max_tokens: Option<u32>,
@@ -32,7 +32,7 @@ pub struct ProviderConfig<'a> {
 
 impl<'a> ProviderConfig<'a> {
     /// The defaults, with this environment.
-    pub fn new(environment: &'a dyn Fn(&str) -> Option<String>) -> ProviderConfig<'a> {
+    pub fn new(environment: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> ProviderConfig<'a> {
         ProviderConfig {
             base_url: None,
             environment,

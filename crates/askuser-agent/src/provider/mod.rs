@@ -16,7 +16,6 @@ mod context_windows;
 mod endpoint;
 mod error_limits;
 mod gemini;
-mod gemini_schema;
 mod http_model;
 mod json;
 mod model_list;
