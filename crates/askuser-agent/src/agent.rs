@@ -1,6 +1,6 @@
 //! An agent: a model, tools, a person to ask, and the conversation so far.
 
-use crate::event_channel::{EventSender, Run};
+use crate::event_channel::Run;
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::own_command;
@@ -91,7 +91,9 @@ impl Agent {
 
     /// With these permissions. A record that is taken up in plan mode stays in it.
     pub fn with_permissions(self, permissions: Permissions) -> Agent {
-        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions))).still_planning()
+        let agent = self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions)));
+        agent.keep_planning();
+        agent
     }
 
     /// Making at most this many requests to the model in a turn.
@@ -110,18 +112,24 @@ impl Agent {
     }
 
     /// Keeping this record, and going on from what stands in it.
-    pub fn with_transcript(self, transcript: Transcript) -> Agent {
-        let history = transcript.history(&[]);
-        Agent { history, left_alone: Vec::new(), ..self.change(|shared| shared.transcript = transcript) }
-            .still_planning()
+    pub fn with_transcript(mut self, transcript: Transcript) -> Agent {
+        self.set_transcript(transcript);
+        self
     }
 
-    /// A plan that was not approved is not approved by coming back. Other modes are for whoever comes back to say.
-    fn still_planning(self) -> Agent {
+    /// Goes on with another record.
+    pub fn set_transcript(&mut self, transcript: Transcript) {
+        self.history = transcript.history(&[]);
+        self.left_alone.clear();
+        Arc::make_mut(&mut self.shared).transcript = transcript;
+        self.keep_planning();
+    }
+
+    /// A plan that was not approved is not approved by coming back. Other modes are for the user who comes back to choose.
+    fn keep_planning(&self) {
         if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
             self.shared.permissions().mode = PermissionMode::Plan;
         }
-        self
     }
 
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Agent {
@@ -147,13 +155,15 @@ impl Agent {
         self.resume_until(said, CancellationToken::new())
     }
 
+    /// Whether a turn was cut off, so that there is something to resume.
+    pub fn is_cut_off(&self) -> bool {
+        !matches!(self.history.next(), Next::User)
+    }
+
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (CancellationToken::new(), command.into());
-        let (sender, events) = EventSender::channel();
-        let taken = sender.taken();
-        let work = own_command::drive(self, command, sender, abort.clone());
-        Run::new(Box::pin(work), events, taken, abort)
+        Run::new(abort.clone(), |events| own_command::drive(self, command, events, abort))
     }
 
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
@@ -168,10 +178,7 @@ impl Agent {
     }
 
     pub(crate) fn resume_until(&mut self, said: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
-        match self.history.next() {
-            Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode_and_model, said, abort)),
-        }
+        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, said, abort))
     }
 
     fn begin_run<'a>(
@@ -180,18 +187,13 @@ impl Agent {
         said: CancellationToken,
         abort: CancellationToken,
     ) -> Run<'a> {
-        let (sender, events) = EventSender::channel();
-        let taken = sender.taken();
-        let work = turn::drive(self, begin, said, sender, abort.clone());
-        Run::new(Box::pin(work), events, taken, abort)
+        Run::new(abort.clone(), |events| turn::drive(self, begin, said, events, abort))
     }
 
     /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
-        let (events, receiver) = EventSender::channel();
-        let (taken, abort) = (events.taken(), CancellationToken::new());
-        let work = turn::compact(self, wish, events, abort.clone());
-        Run::new(Box::pin(work), receiver, taken, abort)
+        let abort = CancellationToken::new();
+        Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
     }
 
     /// The conversation so far, as the model reads it: where it was summarised, it begins with the summary.
@@ -245,17 +247,12 @@ impl Agent {
         self.shared.permissions().mode
     }
 
-    /// Changes what needs permission from elsewhere, also while it works.
-    pub fn mode_switch(&self) -> ModeSwitch {
-        ModeSwitch { shared: self.shared.clone() }
-    }
-
     /// Changes what needs permission.
     ///
     /// # Errors
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.mode_switch().set(mode)
+        self.shared.set_mode(mode)
     }
 
     /// What has been allowed without asking, to look at and to change, also while a turn runs.
@@ -318,29 +315,6 @@ impl Agent {
                 self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
-        Ok(())
-    }
-}
-
-/// Changes what needs permission while an agent works: the next call minds it. A question that is open stays open.
-#[derive(Clone)]
-pub struct ModeSwitch {
-    shared: Arc<Shared>,
-}
-
-impl ModeSwitch {
-    /// What needs permission now.
-    pub fn mode(&self) -> PermissionMode {
-        self.shared.permissions().mode
-    }
-
-    /// Changes it.
-    ///
-    /// # Errors
-    /// Where the transcript cannot be written; nothing has changed then.
-    pub fn set(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
-        self.shared.permissions().mode = mode;
         Ok(())
     }
 }

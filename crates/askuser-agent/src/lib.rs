@@ -70,7 +70,7 @@ mod truncated_call;
 mod turn;
 mod undo;
 
-pub use agent::{Agent, ModeSwitch};
+pub use agent::Agent;
 pub use attachment::files_below;
 pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;

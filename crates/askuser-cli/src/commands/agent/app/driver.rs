@@ -1,11 +1,11 @@
-//! The UI thread's loop: waits for input and updates, passes them to the state, and carries out its effects.
+//! The UI thread's loop: waits for input and events, passes them to the state, and carries out its effects.
 //!
-//! One wait takes all pending input and updates; one write shows the result. There is no polling.
+//! One wait takes all pending input and events; one write shows the result. There is no polling.
 
 mod questions;
 
 use super::Surface;
-use super::agent_thread::{AgentThread, AgentUpdate};
+use super::agent_thread::AgentThread;
 use super::asker::{Questions, SIGHUP, UiSender};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
@@ -27,7 +27,7 @@ pub(super) struct Driver {
     state: State,
     agent_thread: AgentThread,
     ui: UiSender,
-    updates: Receiver<(Instant, AgentUpdate)>,
+    events: Receiver<(Instant, Event)>,
     questions: Questions,
     history_file: Option<HistoryFile>,
     last_saved: Option<String>,
@@ -67,7 +67,7 @@ impl Driver {
         history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
-        let Surface { console, options, questions, updates, ui } = surface;
+        let Surface { console, options, questions, events, ui } = surface;
         let started = Instant::now();
         Driver {
             console,
@@ -75,7 +75,7 @@ impl Driver {
             state,
             agent_thread,
             ui,
-            updates,
+            events,
             questions,
             history_file,
             last_saved: None,
@@ -91,13 +91,15 @@ impl Driver {
     pub(super) fn run(mut self) -> Result<u8, Failure> {
         let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
         // An unsent draft goes into the history, so that Up brings it back next time.
-        if !self.state.draft.is_blank() {
-            let draft = self.state.draft.expanded();
+        if !self.state.composer.draft.is_blank() {
+            let draft = self.state.composer.draft.expanded();
             self.save_history(&draft);
         }
         self.close_page();
         self.agent_thread.end();
-        if let (End::Quit, true, Some(session)) = (&end, self.state.message_count > 0, &self.state.session) {
+        if let (End::Quit, true, Some(session)) =
+            (&end, self.state.session.message_count > 0, &self.state.session.about)
+        {
             let words = format!("To go on with this session: askuser agent --resume {}", session.id);
             let columns = usize::from(self.console.size().0);
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
@@ -133,7 +135,7 @@ impl Driver {
             let end = match woken {
                 ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
                 ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
-                ConsoleEvent::Woken => self.take_updates()?,
+                ConsoleEvent::Woken => self.take_events()?,
                 ConsoleEvent::Resized | ConsoleEvent::Resumed => None,
                 ConsoleEvent::Signal(SIGINT) => {
                     self.line.clear();
@@ -156,7 +158,7 @@ impl Driver {
     fn render(&mut self) {
         match self.console.presentation() {
             // Nothing to show before the session is known.
-            Presentation::Screen if self.state.session.is_none() => {}
+            Presentation::Screen if self.state.session.about.is_none() => {}
             Presentation::Screen if self.state.pager.is_some() => self.render_page(),
             Presentation::Screen => {
                 self.close_page();
@@ -165,10 +167,10 @@ impl Driver {
             }
             Presentation::Line => {
                 // An unfinished line is shown again, also while the agent works or a question is pending.
-                let begun = !self.state.pending_questions.is_empty() || !self.state.draft.is_blank();
-                if (self.state.pending_commands == 0 || begun) && !self.input_prompt_shown {
+                let begun = !self.state.questions.pending.is_empty() || !self.state.composer.draft.is_blank();
+                if (self.state.turn.pending_commands == 0 || begun) && !self.input_prompt_shown {
                     self.input_prompt_shown = true;
-                    self.console.print_prompt(&format!("> {}", self.state.draft.as_str()));
+                    self.console.print_prompt(&format!("> {}", self.state.composer.draft.as_str()));
                 }
             }
         }
@@ -255,41 +257,25 @@ impl Driver {
         self.take_inputs(&mut type_ahead)
     }
 
-    fn take_updates(&mut self) -> io::Result<Option<End>> {
-        while let Ok((sent_at, updates)) = self.updates.try_recv() {
-            let event = match updates {
-                AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
-                AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
-                AgentUpdate::Files(files) => Event::Files(files),
-                AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
-                AgentUpdate::Cleared => Event::Cleared,
-                AgentUpdate::Told(words) => Event::Told(words),
-                AgentUpdate::Diff { text, also_changed } => Event::Diff { text, also_changed },
-                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
-                AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
-                AgentUpdate::TurnStarted => Event::TurnStarted,
-                AgentUpdate::CommandDone => Event::CommandDone,
-                AgentUpdate::Event(event) => Event::Agent(event),
-                AgentUpdate::QuestionGone(key) => Event::QuestionGone(key),
-                AgentUpdate::Question(request) => {
-                    if let Some(typed) = self.drain_typed_lines()?
-                        && let Some(end) = self.handle(typed)?
-                    {
-                        return Ok(Some(end));
-                    }
-                    Event::QuestionArrived(request)
-                }
-                AgentUpdate::ThreadDied => {
-                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
-                    return Ok(Some(End::Failed(failure)));
-                }
-            };
+    fn take_events(&mut self) -> io::Result<Option<End>> {
+        while let Ok((sent_at, event)) = self.events.try_recv() {
             let at = match event {
                 Event::Agent(_) => sent_at.saturating_duration_since(self.started),
                 _ => self.now(),
             };
-            if let Some(end) = self.handle_at(event, at)? {
-                return Ok(Some(end));
+            let end = match event {
+                Event::AgentDied => {
+                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
+                    Some(End::Failed(failure))
+                }
+                Event::QuestionArrived(_) => {
+                    let end = self.drain_typed_lines()?.map(|typed| self.handle(typed)).transpose()?.flatten();
+                    if end.is_some() { end } else { self.handle(event)? }
+                }
+                event => self.handle_at(event, at)?,
+            };
+            if end.is_some() {
+                return Ok(end);
             }
         }
         Ok(None)
@@ -300,8 +286,8 @@ impl Driver {
     }
 
     fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
-        self.state.text_columns = view::text_room(self.console.size());
-        self.state.draft_columns = view::draft_room(&self.options.theme, self.console.size());
+        self.state.turn.text_columns = view::text_room(self.console.size());
+        self.state.composer.columns = view::draft_room(&self.options.theme, self.console.size());
         if let Some(pager) = &mut self.state.pager {
             let (columns, rows) = page_view::text_area(self.console.size());
             pager.fit(&self.state.outputs, columns, rows);
@@ -403,18 +389,18 @@ impl Driver {
 
     /// Looks which files there are, beside everything else: a folder may have many.
     fn list_files(&self) {
-        let Some(session) = &self.state.session else { return };
+        let Some(session) = &self.state.session.about else { return };
         let (folder, ui) = (session.cwd.clone(), self.ui.clone());
         let look = move || {
             let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
-            ui.send(AgentUpdate::Files(files));
+            ui.send(Event::Files(files));
         };
         // Without a thread no files are offered; they can be named all the same.
         let _ = thread::Builder::new().name("files".into()).spawn(look);
     }
 
     fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
-        let limit = self.state.draft.text().limit();
+        let limit = self.state.composer.draft.text().limit();
         Ok(match self.console.edit(text) {
             Ok(edited) => match edited.text().chars().count() {
                 chars if chars > limit => {

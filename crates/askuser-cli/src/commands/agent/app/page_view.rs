@@ -74,7 +74,7 @@ fn footer(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<'
         let cursor = Span::styled(" ", Style::new().add_modifier(Modifier::REVERSED));
         return Line::from(vec![Span::styled(field, theme.style(Role::Primary)), cursor]);
     }
-    if let Some(waiting) = state.pending_questions.front() {
+    if let Some(waiting) = state.questions.pending.front() {
         let words = format!("A question waits: {}. q goes back to it.", waiting.set().questions()[0].header());
         let warning = theme.style(Role::Warning);
         return Line::styled(truncate(&format!("{} {words}", theme.signs.warning), columns, theme), warning);
