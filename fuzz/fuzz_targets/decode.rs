@@ -2,7 +2,7 @@
 #![no_main]
 
 use askuser::KeyCode;
-use askuser_terminal::{Decoder, Input};
+use askuser_terminal::{Decoder, TerminalInput};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let whole = decode([bytes]);
     assert_eq!(decode(bytes.chunks(usize::from(*cut % 7) + 1)), whole);
     for input in &whole {
-        if let Input::Key(key) = input
+        if let TerminalInput::Key(key) = input
             && let KeyCode::Char(c) = key.code
         {
             assert!(!c.is_control(), "{key:?}");
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<Input> {
+fn decode<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<TerminalInput> {
     let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
     chunks.into_iter().for_each(|chunk| decoder.feed(chunk, &mut inputs));
     decoder.flush(&mut inputs);

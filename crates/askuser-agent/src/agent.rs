@@ -21,6 +21,27 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// A model with tools, and a conversation with it.
+///
+/// ```
+/// use askuser_agent::{Agent, AgentEvent, Permissions, PermissionMode, Script, tools};
+/// use futures_util::StreamExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Script::parse(r#"{"turns": [{"text": "Hello."}]}"#)?;
+/// let mut agent = Agent::new(model)
+///     .with_tools(tools::all())
+///     .with_system("Be brief.")
+///     .with_permissions(Permissions::new(PermissionMode::Plan));
+/// let mut turn = agent.run("Hi");
+/// while let Some(event) = turn.next().await {
+///     if let AgentEvent::Text { text } = event {
+///         assert_eq!(text, "Hello.");
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
@@ -56,22 +77,22 @@ impl Agent {
     }
 
     /// Working in this folder.
-    pub fn in_folder(self, cwd: impl Into<PathBuf>) -> Agent {
+    pub fn with_folder(self, cwd: impl Into<PathBuf>) -> Agent {
         self.change(|shared| shared.cwd = cwd.into())
     }
 
     /// Allowed to reach these folders too.
-    pub fn allowing(self, folders: Vec<PathBuf>) -> Agent {
+    pub fn with_allowed_folders(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
     /// Asking before every change in these folders, whatever the mode: what decides about permissions is there.
-    pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
+    pub fn with_protected_paths(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }
 
     /// Keeping these keys from its tools.
-    pub fn keeping_from_tools(self, secrets: Secrets) -> Agent {
+    pub fn with_secrets(self, secrets: Secrets) -> Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
@@ -80,7 +101,7 @@ impl Agent {
     /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group: `s` if
     /// it had to stop something. Where it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
     /// killed with SIGKILL. Unix only.
-    pub fn supervised_by(self, words: Vec<OsString>) -> Agent {
+    pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }
 

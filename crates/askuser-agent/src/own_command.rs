@@ -32,5 +32,5 @@ pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSende
 }
 
 fn interrupted() -> AgentEvent {
-    AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
+    AgentEvent::Error { error: Failure::new(FailureKind::Interrupted, "interrupted") }
 }

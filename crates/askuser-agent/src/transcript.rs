@@ -27,6 +27,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A session's record. Clones write to the same one.
+///
+/// ```
+/// use askuser_agent::{Agent, Script, Transcript};
+/// use futures_util::StreamExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let transcript = Transcript::create(folder.path(), folder.path())?;
+/// let id = transcript.id();
+/// let model = Script::parse(r#"{"turns": [{"text": "Hello."}]}"#)?;
+/// let mut agent = Agent::new(model.clone()).with_transcript(transcript);
+/// agent.run("Hi").collect::<Vec<_>>().await;
+/// drop(agent);
+/// // Another process goes on where this one was.
+/// let again = Agent::new(model).with_transcript(Transcript::open(folder.path(), &id)?);
+/// assert_eq!(again.messages().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Transcript(Arc<Mutex<Inner>>);
 
@@ -57,6 +77,7 @@ pub struct Session {
 /// Why a session cannot be kept or taken up.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum TranscriptError {
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },

@@ -51,7 +51,7 @@ pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: Eve
 }
 
 fn interrupted() -> Failure {
-    Failure { kind: FailureKind::Interrupted, message: "interrupted".into() }
+    Failure::new(FailureKind::Interrupted, "interrupted")
 }
 
 fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {

@@ -46,6 +46,7 @@ struct Edit {
 
 /// An edit that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Undone {
     /// The file, as the model knows it.
     pub path: String,
@@ -68,6 +69,7 @@ pub enum UndoneState {
 
 /// The changes of one file in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileDiff {
     /// The file, as the model knows it.
     pub path: String,
@@ -80,6 +82,7 @@ pub struct FileDiff {
 /// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum UndoError {
     #[error("no edit of this session is left to take back; what commands changed cannot be")]
     Nothing,

@@ -1,9 +1,9 @@
 //! Asking on the controlling terminal: chooses between the inline prompt and line mode.
 
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::{Device, TtyMode, WakeSource};
-use crate::environment::{Environment, Presentation, Window};
+use crate::environment::{Environment, Presentation, WindowKind};
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{inline_prompt, line_prompt};
@@ -38,7 +38,7 @@ pub struct Options {
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
     /// Whether the terminal has a window with a title.
-    pub window: Window,
+    pub window: WindowKind,
     /// How the prompt has come to be on the screen.
     pub occasion: Occasion,
     /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
@@ -59,7 +59,7 @@ impl Options {
     /// change a colour, and a reply may come.
     pub fn asks_background(&self) -> bool {
         let Theme { background, depth, .. } = self.theme;
-        background == Background::Unknown && depth != ColorDepth::None && self.window == Window::Titled
+        background == Background::Unknown && depth != ColorDepth::None && self.window == WindowKind::Titled
     }
 }
 
@@ -95,19 +95,19 @@ pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError>
 ///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
-pub fn ask_request(request: &Request, options: &Options, store: Store<'_>) -> Result<Resolution, AskError> {
+pub fn ask_request(request: &Request, options: &Options, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
     run(request, options, None, store)
 }
 
 /// Takes a resolution over from a prompt; success is shown once it returns without an error.
-pub type Store<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
+pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
 pub(crate) fn run(
     request: &Request,
     options: &Options,
     close: Option<CloseSignal>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     // Nobody was asked: what is known is from the file, and must not read as the user's.
     let unavailable = |what: &str, error: std::io::Error| {
@@ -177,8 +177,8 @@ pub(crate) fn ask_on(
     device: &mut Device,
     asked: &Asked<'_>,
     options: &Options,
-    type_ahead: &mut Vec<Input>,
-    store: Store<'_>,
+    type_ahead: &mut Vec<TerminalInput>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let key_delay = match asked.presentation {
         Presentation::Screen => options.key_delay,

@@ -9,14 +9,14 @@
 mod page;
 mod window;
 
-use crate::ask::{Asked, Keyboard, Store, ask_on, surface, tty_mode};
+use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface, tty_mode};
 use crate::close_signal::CloseSignal;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, WakePipe, WakeSource, Waker};
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, width};
-use crate::{EditedText, Options, Presentation, Window, open_editor};
+use crate::{EditedText, Options, Presentation, WindowKind, open_editor};
 use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use ratatui_core::layout::Position;
@@ -50,7 +50,7 @@ pub struct Console {
     waker: Waker,
     presentation: Presentation,
     charset: Charset,
-    window: Window,
+    window: WindowKind,
     reflows: bool,
     size: (u16, u16),
     title: TitleState,
@@ -254,7 +254,7 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read or written.
-    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<ConsoleEvent> {
+    pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<TerminalInput>) -> io::Result<ConsoleEvent> {
         self.flush()?;
         if self.asks_background && self.live_region == LiveRegion::Painted {
             self.asks_background = false;
@@ -263,7 +263,7 @@ impl Console {
         let before = inputs.len();
         Ok(match self.device.wait(timeout, inputs)? {
             DeviceEvent::Input => {
-                let is_stop = |input: &Input| *input == Input::Key(Key::ctrl('z'));
+                let is_stop = |input: &TerminalInput| *input == TerminalInput::Key(Key::ctrl('z'));
                 if self.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
                     inputs.retain(|input| !is_stop(input));
                     self.suspend()?;
@@ -276,7 +276,7 @@ impl Console {
                 if self.page.is_some() {
                     self.open_page();
                 } else if self.presentation == Presentation::Screen {
-                    let cursor_row = if self.window == Window::Titled { self.device.cursor_row()? } else { None };
+                    let cursor_row = if self.window == WindowKind::Titled { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.reflows, cursor_row);
                     self.set_panic_restore(0);
                     self.live_region = LiveRegion::Empty;
@@ -306,7 +306,7 @@ impl Console {
     /// # Errors
     ///
     /// If the terminal cannot be read.
-    pub fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         self.device.drain_input(inputs)
     }
 
@@ -323,8 +323,8 @@ impl Console {
         request: &Request,
         options: &Options,
         close: Option<CloseSignal>,
-        type_ahead: &mut Vec<Input>,
-        store: Store<'_>,
+        type_ahead: &mut Vec<TerminalInput>,
+        store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         self.close_page();
@@ -372,7 +372,7 @@ impl Console {
             self.cursor_row = 0;
             self.device.on_panic(RESTORE_ON_PANIC.to_vec());
             self.painter.raw(ENTER);
-            if self.window == Window::Titled {
+            if self.window == WindowKind::Titled {
                 self.painter.raw(REPORT_FOCUS);
             }
             if self.page.is_some() {
@@ -386,7 +386,7 @@ impl Console {
         if self.presentation == Presentation::Screen {
             self.leave_page();
             self.clear_live();
-            if self.window == Window::Titled {
+            if self.window == WindowKind::Titled {
                 self.painter.raw(IGNORE_FOCUS);
             }
             self.painter.raw(LEAVE);

@@ -29,7 +29,7 @@ fn screen(output: &str) -> String {
 }
 
 /// Waits until something is typed.
-fn typed(console: &mut Console) -> Vec<Input> {
+fn typed(console: &mut Console) -> Vec<TerminalInput> {
     let mut inputs = Vec::new();
     while console.wait(None, &mut inputs).expect("a terminal") != ConsoleEvent::Input {}
     inputs

@@ -3,25 +3,25 @@
 use askuser::{Key, KeyCode, Mods};
 use crossterm::event::{Event, KeyCode as Code, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::decode::{Focus, Input};
+use crate::decode::{Focus, TerminalInput};
 
 /// Converts a crossterm event; `None` for events that a prompt does not use.
 ///
 /// ```
 /// use askuser::KeyCode;
-/// use askuser_terminal::{Input, from_crossterm};
+/// use askuser_terminal::{TerminalInput, from_crossterm};
 /// use crossterm::event::{Event, KeyCode as Code, KeyModifiers};
 ///
 /// let event = Event::Key(crossterm::event::KeyEvent::new(Code::Enter, KeyModifiers::NONE));
-/// assert_eq!(from_crossterm(&event), Some(Input::Key(KeyCode::Enter.into())));
+/// assert_eq!(from_crossterm(&event), Some(TerminalInput::Key(KeyCode::Enter.into())));
 /// assert_eq!(from_crossterm(&Event::Resize(80, 24)), None);
 /// ```
-pub fn from_crossterm(event: &Event) -> Option<Input> {
+pub fn from_crossterm(event: &Event) -> Option<TerminalInput> {
     match event {
-        Event::Key(event) => key(event).map(Input::Key),
-        Event::Paste(text) => Some(Input::Paste(text.clone())),
-        Event::FocusGained => Some(Input::Focus(Focus::Gained)),
-        Event::FocusLost => Some(Input::Focus(Focus::Lost)),
+        Event::Key(event) => key(event).map(TerminalInput::Key),
+        Event::Paste(text) => Some(TerminalInput::Paste(text.clone())),
+        Event::FocusGained => Some(TerminalInput::Focus(Focus::Gained)),
+        Event::FocusLost => Some(TerminalInput::Focus(Focus::Lost)),
         _ => None,
     }
 }
@@ -72,7 +72,7 @@ mod tests {
 
     #[track_caller]
     fn check(code: Code, modifiers: KeyModifiers, expected: Option<Key>) {
-        assert_eq!(from_crossterm(&Event::Key(KeyEvent::new(code, modifiers))), expected.map(Input::Key));
+        assert_eq!(from_crossterm(&Event::Key(KeyEvent::new(code, modifiers))), expected.map(TerminalInput::Key));
     }
 
     #[test]
@@ -108,12 +108,12 @@ mod tests {
 
     #[test]
     fn focus_is_told() {
-        assert_eq!(from_crossterm(&Event::FocusGained), Some(Input::Focus(Focus::Gained)));
-        assert_eq!(from_crossterm(&Event::FocusLost), Some(Input::Focus(Focus::Lost)));
+        assert_eq!(from_crossterm(&Event::FocusGained), Some(TerminalInput::Focus(Focus::Gained)));
+        assert_eq!(from_crossterm(&Event::FocusLost), Some(TerminalInput::Focus(Focus::Lost)));
     }
 
     #[test]
     fn a_paste_is_a_paste() {
-        assert_eq!(from_crossterm(&Event::Paste("a\nb".into())), Some(Input::Paste("a\nb".into())));
+        assert_eq!(from_crossterm(&Event::Paste("a\nb".into())), Some(TerminalInput::Paste("a\nb".into())));
     }
 }

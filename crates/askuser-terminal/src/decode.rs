@@ -17,7 +17,7 @@ use strings::{Form, Origin};
 
 /// Input from a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum TerminalInput {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted. It is what the terminal sent, line ends (often `\r`) and control characters included.
@@ -35,17 +35,17 @@ pub enum Focus {
     Lost,
 }
 
-/// Turns terminal input bytes into [`Input`]s, however the bytes are split over reads.
+/// Turns terminal input bytes into [`TerminalInput`]s, however the bytes are split over reads.
 ///
 /// ```
 /// use askuser::KeyCode;
-/// use askuser_terminal::{Decoder, Input};
+/// use askuser_terminal::{Decoder, TerminalInput};
 ///
 /// let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
 /// decoder.feed(b"\x1b[", &mut inputs);
 /// assert!(inputs.is_empty() && decoder.is_waiting());
 /// decoder.feed(b"Ay", &mut inputs);
-/// assert_eq!(inputs, [KeyCode::Up, KeyCode::Char('y')].map(|code| Input::Key(code.into())));
+/// assert_eq!(inputs, [KeyCode::Up, KeyCode::Char('y')].map(|code| TerminalInput::Key(code.into())));
 /// ```
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -105,7 +105,7 @@ enum Kind {
 
 impl Decoder {
     /// Takes the next bytes and appends the inputs they complete to `out`.
-    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<Input>) {
+    pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<TerminalInput>) {
         let mut rest = bytes;
         while let [byte, tail @ ..] = rest {
             // Pastes are long: take all up to the next escape byte at once.
@@ -144,17 +144,17 @@ impl Decoder {
 
     /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
     /// An unfinished paste goes on, unless it ends with Ctrl-C.
-    pub fn flush(&mut self, out: &mut Vec<Input>) {
+    pub fn flush(&mut self, out: &mut Vec<TerminalInput>) {
         match self.state {
             State::Ground => return,
             State::Paste { .. } if !self.is_waiting() => return,
             State::Paste { .. } => {
                 self.paste.clear();
-                out.push(Input::Key(Key::ctrl('c')));
+                out.push(TerminalInput::Key(Key::ctrl('c')));
             }
             State::Escape { lead } => {
                 self.emit_esc(lead, out);
-                out.push(Input::Key(KeyCode::Esc.into()));
+                out.push(TerminalInput::Key(KeyCode::Esc.into()));
             }
             State::Sequence { lead, .. } => self.emit_esc(lead, out),
             State::Utf8 { .. } | State::TakenEscape | State::ControlString { .. } | State::Skip { .. } => {}
@@ -164,10 +164,10 @@ impl Decoder {
 
     /// Takes a lone escape byte for the Esc key at once. If the rest of an arrow key or the like follows soon, that is still
     /// read as a key and types nothing.
-    pub(crate) fn take_escape(&mut self, out: &mut Vec<Input>) {
+    pub(crate) fn take_escape(&mut self, out: &mut Vec<TerminalInput>) {
         if let State::Escape { lead } = self.state {
             self.emit_esc(lead, out);
-            out.push(Input::Key(KeyCode::Esc.into()));
+            out.push(TerminalInput::Key(KeyCode::Esc.into()));
             self.state = State::TakenEscape;
         }
     }
@@ -180,7 +180,7 @@ impl Decoder {
         }
     }
 
-    fn step(&mut self, byte: u8, out: &mut Vec<Input>) {
+    fn step(&mut self, byte: u8, out: &mut Vec<TerminalInput>) {
         match self.state {
             State::Ground if byte == ESC => self.state = State::Escape { lead: Lead::None },
             State::Ground => self.plain_byte(byte, Lead::None, out),
@@ -202,7 +202,7 @@ impl Decoder {
     }
 
     /// What a control character of eight bits begins, if it begins anything.
-    fn after_c1(&mut self, c1: u8, form: Form, lead: Lead, out: &mut Vec<Input>) {
+    fn after_c1(&mut self, c1: u8, form: Form, lead: Lead, out: &mut Vec<TerminalInput>) {
         match c1 - 0x40 {
             b'[' => self.begin_sequence(Kind::Csi, lead),
             b'O' => self.begin_sequence(Kind::Ss3, lead),
@@ -220,7 +220,7 @@ impl Decoder {
     }
 
     /// A byte outside of sequences.
-    fn plain_byte(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn plain_byte(&mut self, byte: u8, lead: Lead, out: &mut Vec<TerminalInput>) {
         self.state = State::Ground;
         let need = match byte {
             0x00..=0x7f => {
@@ -232,7 +232,7 @@ impl Decoder {
                     }
                     key.mods.alt = true;
                 }
-                out.push(Input::Key(key));
+                out.push(TerminalInput::Key(key));
                 return;
             }
             0x80..=0x9f => return self.after_c1(byte, Form::EightBits, lead, out),
@@ -245,7 +245,15 @@ impl Decoder {
         self.state = State::Utf8 { bytes: [byte, 0, 0, 0], have: 1, need, lead };
     }
 
-    fn continue_char(&mut self, byte: u8, mut bytes: [u8; 4], have: u8, need: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn continue_char(
+        &mut self,
+        byte: u8,
+        mut bytes: [u8; 4],
+        have: u8,
+        need: u8,
+        lead: Lead,
+        out: &mut Vec<TerminalInput>,
+    ) {
         if !(0x80..=0xbf).contains(&byte) {
             self.state = State::Ground;
             return self.step(byte, out);
@@ -261,13 +269,13 @@ impl Decoder {
             Some(c1 @ '\u{80}'..='\u{9f}') => self.after_c1(c1 as u8, Form::Utf8, lead, out),
             Some(c) => {
                 let mods = Mods { alt: lead == Lead::Escape, ..Mods::NONE };
-                out.push(Input::Key(Key { code: KeyCode::Char(c), mods }));
+                out.push(TerminalInput::Key(Key { code: KeyCode::Char(c), mods }));
             }
             None => {}
         }
     }
 
-    fn after_escape(&mut self, byte: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn after_escape(&mut self, byte: u8, lead: Lead, out: &mut Vec<TerminalInput>) {
         match byte {
             b'[' => return self.begin_sequence(Kind::Csi, lead),
             b'O' => return self.begin_sequence(Kind::Ss3, lead),
@@ -282,7 +290,7 @@ impl Decoder {
         }
     }
 
-    fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+    fn in_sequence(&mut self, byte: u8, kind: Kind, lead: Lead, out: &mut Vec<TerminalInput>) {
         let is_csi = kind == Kind::Csi;
         match byte {
             // In rxvt `$` ends a key with Shift; elsewhere it is an intermediate byte.
@@ -305,7 +313,7 @@ impl Decoder {
             b'I' | b'O' if is_csi && self.params.is_empty() => {
                 self.emit_esc(lead, out);
                 self.state = State::Ground;
-                out.push(Input::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
+                out.push(TerminalInput::Focus(if byte == b'I' { Focus::Gained } else { Focus::Lost }));
             }
             0x40..=0x7e => self.finish(byte, kind, lead, out),
             // Invalid here: the sequence is dropped, the byte is not.
@@ -320,7 +328,7 @@ impl Decoder {
         }
     }
 
-    fn finish(&mut self, end: u8, kind: Kind, lead: Lead, out: &mut Vec<Input>) {
+    fn finish(&mut self, end: u8, kind: Kind, lead: Lead, out: &mut Vec<TerminalInput>) {
         self.state = State::Ground;
         let key = match kind {
             _ if self.params.len() > MAX_PARAM_BYTES => None,
@@ -330,7 +338,7 @@ impl Decoder {
         match key {
             Some(mut key) => {
                 key.mods.alt |= lead == Lead::Escape;
-                out.push(Input::Key(key));
+                out.push(TerminalInput::Key(key));
             }
             None => {
                 self.emit_esc(lead, out);
@@ -341,19 +349,19 @@ impl Decoder {
         }
     }
 
-    fn skip(&mut self, left: u8, lead: Lead, out: &mut Vec<Input>) {
+    fn skip(&mut self, left: u8, lead: Lead, out: &mut Vec<TerminalInput>) {
         self.emit_esc(lead, out);
         self.state = State::Skip { left };
     }
 
     /// The preceding escape byte, if any, was the Esc key.
-    fn emit_esc(&self, lead: Lead, out: &mut Vec<Input>) {
+    fn emit_esc(&self, lead: Lead, out: &mut Vec<TerminalInput>) {
         if lead == Lead::Escape {
-            out.push(Input::Key(KeyCode::Esc.into()));
+            out.push(TerminalInput::Key(KeyCode::Esc.into()));
         }
     }
 
-    fn in_paste(&mut self, byte: u8, matched: usize, out: &mut Vec<Input>) {
+    fn in_paste(&mut self, byte: u8, matched: usize, out: &mut Vec<TerminalInput>) {
         if byte != PASTE_END[matched] {
             self.keep_pasted(&PASTE_END[..matched]);
             // The marker has only one escape byte, its first, so a failed match can only restart here.
@@ -372,7 +380,7 @@ impl Decoder {
             if bytes.len() == MAX_PASTE_BYTES && text.ends_with(char::REPLACEMENT_CHARACTER) {
                 text.pop();
             }
-            out.push(Input::Paste(text));
+            out.push(TerminalInput::Paste(text));
         }
     }
 

@@ -2,14 +2,14 @@ use super::*;
 use crate::view::Background;
 use proptest::prelude::*;
 
-fn all_at_once(bytes: &[u8]) -> Vec<Input> {
+fn all_at_once(bytes: &[u8]) -> Vec<TerminalInput> {
     let (mut decoder, mut out) = (Decoder::default(), Vec::new());
     decoder.feed(bytes, &mut out);
     decoder.flush(&mut out);
     out
 }
 
-fn byte_by_byte(bytes: &[u8]) -> Vec<Input> {
+fn byte_by_byte(bytes: &[u8]) -> Vec<TerminalInput> {
     let (mut decoder, mut out) = (Decoder::default(), Vec::new());
     for byte in bytes {
         decoder.feed(std::slice::from_ref(byte), &mut out);
@@ -20,7 +20,7 @@ fn byte_by_byte(bytes: &[u8]) -> Vec<Input> {
 
 #[track_caller]
 fn check(bytes: impl AsRef<[u8]>, expected: &[Key]) {
-    let expected: Vec<Input> = expected.iter().map(|key| Input::Key(*key)).collect();
+    let expected: Vec<TerminalInput> = expected.iter().map(|key| TerminalInput::Key(*key)).collect();
     let bytes = bytes.as_ref();
     assert_eq!(all_at_once(bytes), expected, "{:?}", bytes.escape_ascii().to_string());
     assert_eq!(byte_by_byte(bytes), expected, "{:?}", bytes.escape_ascii().to_string());
@@ -49,7 +49,7 @@ fn ctrl_c_ends_a_paste_whose_end_never_comes() {
     decoder.feed(b"\x1b[B\x03", &mut out);
     assert!(decoder.is_waiting() && out.is_empty());
     decoder.flush(&mut out);
-    assert_eq!(out, [Input::Key(Key::ctrl('c'))]);
+    assert_eq!(out, [TerminalInput::Key(Key::ctrl('c'))]);
     decoder.feed(b"x", &mut out);
     assert_eq!(out.len(), 2);
 }
@@ -58,7 +58,7 @@ fn ctrl_c_ends_a_paste_whose_end_never_comes() {
 fn a_pasted_control_c_is_text_like_any_other() {
     let (mut decoder, mut out) = (Decoder::default(), Vec::new());
     decoder.feed(b"\x1b[200~a\x03b\x1b[201~", &mut out);
-    assert_eq!(out, [Input::Paste("a\u{3}b".into())]);
+    assert_eq!(out, [TerminalInput::Paste("a\u{3}b".into())]);
 }
 
 #[test]
@@ -186,8 +186,8 @@ fn esc_survives_a_report_right_behind_it() {
 #[test]
 fn focus_is_told_and_types_nothing() {
     let bytes = b"\x1b[Ib\x1b\x1b[O";
-    let (b, esc) = (Input::Key(key(KeyCode::Char('b'))), Input::Key(key(KeyCode::Esc)));
-    let expected = [Input::Focus(Focus::Gained), b, esc, Input::Focus(Focus::Lost)];
+    let (b, esc) = (TerminalInput::Key(key(KeyCode::Char('b'))), TerminalInput::Key(key(KeyCode::Esc)));
+    let expected = [TerminalInput::Focus(Focus::Gained), b, esc, TerminalInput::Focus(Focus::Lost)];
     assert_eq!(all_at_once(bytes), expected);
     assert_eq!(byte_by_byte(bytes), expected);
 }
@@ -248,7 +248,7 @@ fn flushing_drops_what_is_unfinished() {
         decoder.flush(&mut out);
         assert!(!decoder.is_waiting(), "{unfinished:?}");
         decoder.feed(b"A", &mut out);
-        assert_eq!(out, [Input::Key(KeyCode::Char('A').into())], "{unfinished:?}");
+        assert_eq!(out, [TerminalInput::Key(KeyCode::Char('A').into())], "{unfinished:?}");
     }
 }
 
@@ -269,7 +269,7 @@ fn an_endless_sequence_takes_no_memory() {
 
 #[test]
 fn a_paste_is_one_input() {
-    let paste = |text: &str| Input::Paste(text.into());
+    let paste = |text: &str| TerminalInput::Paste(text.into());
     assert_eq!(all_at_once(b"\x1b[200~a\rb\x1b[201~"), [paste("a\rb")]);
     assert_eq!(byte_by_byte("\x1b[200~é漢\x1b[A\x1b\x1b[201~".as_bytes()), [paste("é漢\x1b[A\x1b")]);
     assert_eq!(all_at_once(b"\x1b[200~\x1b[201~"), [paste("")]);
@@ -283,7 +283,7 @@ fn a_paste_waits_for_its_end() {
     assert!(!decoder.is_waiting());
     decoder.flush(&mut out);
     decoder.feed(b"1~x", &mut out);
-    assert_eq!(out, [Input::Paste("one".into()), Input::Key(KeyCode::Char('x').into())]);
+    assert_eq!(out, [TerminalInput::Paste("one".into()), TerminalInput::Key(KeyCode::Char('x').into())]);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_huge_paste_is_cut_at_a_character() {
         decoder.feed("漢".repeat(2000).as_bytes(), &mut out);
     }
     decoder.feed(b"\x1b[201~", &mut out);
-    assert_eq!(out, [Input::Paste("漢".repeat(MAX_PASTE_BYTES / 3))]);
+    assert_eq!(out, [TerminalInput::Paste("漢".repeat(MAX_PASTE_BYTES / 3))]);
 }
 
 /// Bytes as they could come: arbitrary ones, and pieces of sequences in any order.
@@ -332,7 +332,7 @@ proptest! {
     #[test]
     fn typed_characters_are_never_controls_and_carry_no_shift(bytes in stream()) {
         for input in all_at_once(&bytes) {
-            if let Input::Key(Key { code: KeyCode::Char(c), mods }) = input {
+            if let TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) = input {
                 prop_assert!(!c.is_control() && !mods.shift, "{:?} {:?}", c, mods);
             }
         }
@@ -353,7 +353,7 @@ proptest! {
         prop_assume!(end != b'u' && !params.starts_with("27;"));
         let bytes = [b"\x1b[", params.as_bytes(), &[end], b"x"].concat();
         let out = all_at_once(&bytes);
-        let chars = out.iter().filter(|i| matches!(i, Input::Key(Key { code: KeyCode::Char(_), .. }))).count();
+        let chars = out.iter().filter(|i| matches!(i, TerminalInput::Key(Key { code: KeyCode::Char(_), .. }))).count();
         prop_assert_eq!(chars, 1, "{:?}", out);
     }
 }
@@ -395,7 +395,7 @@ fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
     assert!(decoder.replies.are_due());
     decoder.feed(b"\x1b[?62;22;52c", &mut inputs);
     assert!(!decoder.replies.are_due());
-    assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
+    assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())]);
     // One that comes late is still read.
     decoder.feed(b"\x1b]11;rgb:0/0/0\x07", &mut inputs);
     assert_eq!((decoder.replies.take_background(), inputs.len()), (Some(Background::Dark), 1));
@@ -429,10 +429,10 @@ fn a_sequence_split_behind_an_escape_that_was_taken_at_once_types_nothing() {
         let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
         decoder.feed(b"\x1b", &mut inputs);
         decoder.take_escape(&mut inputs);
-        assert_eq!(inputs, [Input::Key(KeyCode::Esc.into())]);
+        assert_eq!(inputs, [TerminalInput::Key(KeyCode::Esc.into())]);
         decoder.feed(rest.as_bytes(), &mut inputs);
         decoder.flush(&mut inputs);
-        assert_eq!(inputs[1..], key.map(Input::Key).into_iter().collect::<Vec<_>>(), "{rest:?}");
+        assert_eq!(inputs[1..], key.map(TerminalInput::Key).into_iter().collect::<Vec<_>>(), "{rest:?}");
     }
 }
 
@@ -444,7 +444,7 @@ fn an_escape_that_was_taken_at_once_is_one_key() {
     decoder.take_escape(&mut inputs);
     decoder.flush(&mut inputs);
     decoder.feed(b"j", &mut inputs);
-    assert_eq!(inputs, [KeyCode::Esc, KeyCode::Char('j')].map(|code| Input::Key(code.into())));
+    assert_eq!(inputs, [KeyCode::Esc, KeyCode::Char('j')].map(|code| TerminalInput::Key(code.into())));
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
     decoder.feed(b"ffff/ffff\x07\x1b[?6", &mut inputs);
     decoder.restart();
     decoder.feed(b"2cx", &mut inputs);
-    assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())]);
+    assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())]);
     assert_eq!(decoder.replies.take_background(), Some(Background::Light));
 }
 
@@ -470,8 +470,8 @@ fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_be
         decoder.feed(typed, &mut inputs);
         (inputs, decoder)
     };
-    let keys = |codes: &[KeyCode]| codes.iter().map(|code| Input::Key((*code).into())).collect::<Vec<_>>();
-    assert_eq!(heard(b"\x03").0, [Input::Key(Key::ctrl('c'))]);
+    let keys = |codes: &[KeyCode]| codes.iter().map(|code| TerminalInput::Key((*code).into())).collect::<Vec<_>>();
+    assert_eq!(heard(b"\x03").0, [TerminalInput::Key(Key::ctrl('c'))]);
     assert_eq!(heard(b"\x1b[B\r").0, keys(&[KeyCode::Down, KeyCode::Enter]));
     // These may belong to the reply; so Enter is not taken for a word on them.
     assert_eq!(heard(b"4ab\r4\r").0, []);
@@ -509,7 +509,7 @@ fn a_reply_with_line_ends_or_in_eight_bits_is_neither_keys_nor_answers() {
                 decoder.feed(&reply[split..], &mut inputs);
                 decoder.feed(b"x", &mut inputs);
                 let reply = reply.escape_ascii();
-                assert_eq!(inputs, [Input::Key(KeyCode::Char('x').into())], "{reply} cut at {split}");
+                assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())], "{reply} cut at {split}");
             }
         }
     }

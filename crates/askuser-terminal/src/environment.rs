@@ -16,7 +16,7 @@ pub enum Presentation {
 
 /// Whether a terminal has a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Window {
+pub enum WindowKind {
     /// A window with a title, focus events and notifications.
     #[default]
     Titled,
@@ -51,7 +51,7 @@ pub struct Environment {
     /// Whether it rewraps its lines on a resize.
     pub reflows: bool,
     /// Whether it has a window.
-    pub window: Window,
+    pub window: WindowKind,
 }
 
 impl Environment {
@@ -70,7 +70,7 @@ impl Environment {
         // xterm and screen do not rewrap lines; tmux inside them does.
         let keeps_lines = get("TMUX").is_none() && (get("XTERM_VERSION").is_some() || get("STY").is_some());
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
-        let window = if bare { Window::Bare } else { Window::Titled };
+        let window = if bare { WindowKind::Bare } else { WindowKind::Titled };
         Environment { presentation, theme, reflows: !keeps_lines, window }
     }
 }
@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn only_terminals_that_may_have_a_window_are_told_about_it() {
         let check = |term, expected| assert_eq!(read(&[("TERM", term)]).window, expected, "{term}");
-        check("xterm-256color", Window::Titled);
-        check("tmux-256color", Window::Titled);
-        check("linux", Window::Bare);
-        check("vt100", Window::Bare);
-        check("dumb", Window::Bare);
+        check("xterm-256color", WindowKind::Titled);
+        check("tmux-256color", WindowKind::Titled);
+        check("linux", WindowKind::Bare);
+        check("vt100", WindowKind::Bare);
+        check("dumb", WindowKind::Bare);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 //!
 //! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
-use crate::ask::{Store, surface};
-use crate::decode::Input;
+use crate::ask::{StoreAnswer, surface};
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, EscapeKey, SIGINT};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
 use crate::view::{Background, Confirm, Role, Theme, closed_lines, failed_lines, unsent_lines};
-use crate::{Options, Window, editor};
+use crate::{Options, WindowKind, editor};
 use askuser::prompt::{Effect, InputMode};
 use askuser::{AskError, Closed, Context, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
@@ -30,9 +30,9 @@ pub(crate) fn ask(
     context: Option<&Context>,
     options: &Options,
     device: &mut Device,
-    type_ahead: &mut Vec<Input>,
+    type_ahead: &mut Vec<TerminalInput>,
     kept: KeptQuestion<'_>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     device.on_panic(RESTORE_ON_PANIC.to_vec());
     let size = device.size();
@@ -53,7 +53,7 @@ struct InlinePrompt<'a> {
     theme: Theme,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
-    type_ahead: &'a mut Vec<Input>,
+    type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
     /// The row of the frame that the cursor is in.
     cursor_row: u16,
@@ -161,22 +161,22 @@ impl InlinePrompt<'_> {
     /// The row the cursor is in after a resize, where the terminal tells it.
     fn cursor_row(&mut self) -> io::Result<Option<u16>> {
         match self.options.window {
-            Window::Titled => self.device.cursor_row(),
-            Window::Bare => Ok(None),
+            WindowKind::Titled => self.device.cursor_row(),
+            WindowKind::Bare => Ok(None),
         }
     }
 
-    fn take(&mut self, input: Input) -> io::Result<Option<End>> {
+    fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
         if self.session.is_type_ahead(now) {
             self.type_ahead.push(input.clone());
         }
         match input {
-            Input::Key(key) if key == Key::ctrl('z') => {
+            TerminalInput::Key(key) if key == Key::ctrl('z') => {
                 self.suspend()?;
                 Ok(None)
             }
-            Input::Key(key) if key == Key::ctrl('l') => {
+            TerminalInput::Key(key) if key == Key::ctrl('l') => {
                 self.painter.erase();
                 Ok(None)
             }
@@ -290,7 +290,7 @@ impl InlinePrompt<'_> {
 
     // ---- ending ----
 
-    fn close(mut self, ended: io::Result<End>, store: Store<'_>) -> Result<Resolution, AskError> {
+    fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         let end = match ended {
             Ok(end) => end,

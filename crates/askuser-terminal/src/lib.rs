@@ -41,7 +41,7 @@ mod paint;
 mod session;
 mod view;
 
-pub use ask::{Options, Store, ask, ask_request, has_terminal};
+pub use ask::{Options, StoreAnswer, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
 pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};
@@ -49,10 +49,10 @@ pub use console::{Console, ConsoleEvent};
 #[cfg(any(not(unix), feature = "crossterm"))]
 #[cfg_attr(docsrs, doc(cfg(feature = "crossterm")))]
 pub use convert::from_crossterm;
-pub use decode::{Decoder, Focus, Input};
+pub use decode::{Decoder, Focus, TerminalInput};
 pub use device::Waker;
 pub use editor::{EditedText, open_editor};
-pub use environment::{Environment, Presentation, Window};
+pub use environment::{Environment, Presentation, WindowKind};
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{

@@ -4,7 +4,7 @@
 //! `Instant::now()`. It reads no clock, waits for nothing and writes nothing: it turns input into effects and draws into
 //! a buffer.
 
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::editor::EditedText;
 use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines};
 use askuser::prompt::{Effect, Event, PromptOptions};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// ```
 /// use askuser::prompt::Effect;
 /// use askuser::{Context, KeyCode, QuestionSet, Request, RequestKey, Rules};
-/// use askuser_terminal::{Confirm, Input, PromptSession, Theme};
+/// use askuser_terminal::{Confirm, TerminalInput, PromptSession, Theme};
 /// use ratatui_core::{buffer::Buffer, layout::Rect};
 /// use std::time::{Duration, Instant};
 ///
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 /// let (area, start) = (Rect::new(0, 0, 60, 20), Instant::now());
 /// session.render(area, &mut Buffer::empty(area), start);
 /// assert!(session.next_wake().is_some_and(|at| at > start));
-/// let effect = session.handle(Input::Key(KeyCode::Char('2').into()), start + Duration::from_secs(1));
+/// let effect = session.handle(TerminalInput::Key(KeyCode::Char('2').into()), start + Duration::from_secs(1));
 /// let Effect::Finish(outcome) = effect else { panic!("answered") };
 /// let lines = session.closing_lines(&outcome, Confirm::Inline, 60);
 /// assert_eq!(lines[0].to_string(), "✔ Database: SQLite");
@@ -82,11 +82,11 @@ impl PromptSession {
     /// On `Effect::Edit`, call [`open_editor`](crate::open_editor) and pass the result to
     /// [`finish_edit`](PromptSession::finish_edit). The outcome of `Effect::Finish` becomes a resolution with
     /// `outcome.through(Via::Terminal)`.
-    pub fn handle(&mut self, input: Input, now: Instant) -> Effect {
+    pub fn handle(&mut self, input: TerminalInput, now: Instant) -> Effect {
         let event = match input {
-            Input::Key(key) => Event::Key(key),
-            Input::Paste(text) => Event::Paste(text),
-            Input::Focus(_) => Event::Tick,
+            TerminalInput::Key(key) => Event::Key(key),
+            TerminalInput::Paste(text) => Event::Paste(text),
+            TerminalInput::Focus(_) => Event::Tick,
         };
         self.update(event, now)
     }

@@ -17,8 +17,8 @@ fn draw(session: &mut PromptSession, now: Instant) -> String {
     buffer.content.chunks(usize::from(AREA.width)).map(|cells| row(cells) + "\n").collect()
 }
 
-fn key(code: KeyCode) -> Input {
-    Input::Key(Key::plain(code))
+fn key(code: KeyCode) -> TerminalInput {
+    TerminalInput::Key(Key::plain(code))
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn what_the_editor_could_not_do_is_said_and_the_text_is_kept() {
     let now = Instant::now();
     draw(&mut session, now);
     session.handle(key(KeyCode::Char('4')), now);
-    session.handle(Input::Paste("bun".into()), now);
-    let effect = session.handle(Input::Key(Key::ctrl('g')), now);
+    session.handle(TerminalInput::Paste("bun".into()), now);
+    let effect = session.handle(TerminalInput::Key(Key::ctrl('g')), now);
     assert_eq!(effect, Effect::Edit("bun".into()));
     session.finish_edit(Err(io::Error::other("no vi here")), now);
     let screen = draw(&mut session, now);

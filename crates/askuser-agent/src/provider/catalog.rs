@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 /// A built-in provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Provider {
+#[non_exhaustive]
+pub struct ModelProvider {
     /// The part of a model's name before the slash.
     pub name: &'static str,
     /// The protocol it speaks.
@@ -23,6 +24,7 @@ pub struct Provider {
 
 /// Who runs a provider's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hosting {
     /// The provider; its base URL is complete.
     Hosted,
@@ -35,6 +37,7 @@ pub enum Hosting {
 
 /// The HTTP protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Protocol {
     /// Anthropic Messages.
     Anthropic,
@@ -59,13 +62,13 @@ pub fn address_variables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The built-in provider of this name.
-pub fn provider(name: &str) -> Option<&'static Provider> {
+pub fn provider(name: &str) -> Option<&'static ModelProvider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
 
 /// All built-in providers.
-pub const PROVIDERS: &[Provider] = &[
-    Provider {
+pub const PROVIDERS: &[ModelProvider] = &[
+    ModelProvider {
         name: "anthropic",
         protocol: Protocol::Anthropic,
         base_url: "https://api.anthropic.com",
@@ -74,7 +77,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: true,
         hosting: Hosting::Hosted,
     },
-    Provider {
+    ModelProvider {
         name: "openai",
         protocol: Protocol::OpenAiResponses,
         base_url: "https://api.openai.com/v1",
@@ -84,7 +87,7 @@ pub const PROVIDERS: &[Provider] = &[
         hosting: Hosting::Hosted,
     },
     // For servers that have both protocols, and only this one right.
-    Provider {
+    ModelProvider {
         name: "openai-chat",
         protocol: Protocol::OpenAiChat,
         base_url: "https://api.openai.com/v1",
@@ -93,7 +96,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: true,
         hosting: Hosting::Hosted,
     },
-    Provider {
+    ModelProvider {
         name: "gemini",
         protocol: Protocol::Gemini,
         base_url: "https://generativelanguage.googleapis.com",
@@ -102,7 +105,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: true,
         hosting: Hosting::Hosted,
     },
-    Provider {
+    ModelProvider {
         name: "openrouter",
         protocol: Protocol::OpenAiChat,
         base_url: "https://openrouter.ai/api/v1",
@@ -111,7 +114,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: true,
         hosting: Hosting::Hosted,
     },
-    Provider {
+    ModelProvider {
         name: "ollama",
         protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:11434/v1",
@@ -120,7 +123,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: false,
         hosting: Hosting::Local { port: 11434 },
     },
-    Provider {
+    ModelProvider {
         name: "llamacpp",
         protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:8080/v1",
@@ -129,7 +132,7 @@ pub const PROVIDERS: &[Provider] = &[
         needs_key: false,
         hosting: Hosting::Local { port: 8080 },
     },
-    Provider {
+    ModelProvider {
         name: "vllm",
         protocol: Protocol::OpenAiChat,
         base_url: "http://127.0.0.1:8000/v1",

@@ -5,7 +5,7 @@
 //! response, only for the time without data.
 
 use super::api_error::ApiError;
-use super::catalog::{self, Hosting, Provider};
+use super::catalog::{self, Hosting, ModelProvider};
 use super::retry_after;
 use super::target::Target;
 use crate::event::FailureKind;
@@ -206,8 +206,8 @@ impl Endpoint {
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         match unreachable {
             // Nothing listens there, or nobody knows the name: that rarely passes by itself.
-            Some(Unreachable::Refused) if is_loopback(&self.url) => error.retried_at_most(0),
-            Some(_) => error.retried_at_most(1),
+            Some(Unreachable::Refused) if is_loopback(&self.url) => error.with_max_retries(0),
+            Some(_) => error.with_max_retries(1),
             None => error,
         }
     }
@@ -215,7 +215,7 @@ impl Endpoint {
     /// What to do about an address that cannot be reached.
     fn advice(&self, unreachable: Unreachable) -> String {
         let Some(provider) = catalog::provider(self.target.provider) else { return String::new() };
-        let Provider { name, base_url_variable: variable, .. } = provider;
+        let ModelProvider { name, base_url_variable: variable, .. } = provider;
         match (provider.hosting, unreachable) {
             (Hosting::Local { .. }, Unreachable::Refused) => {
                 format!("; is {name} running there? {variable} says where")

@@ -220,7 +220,7 @@ impl GeminiReader {
             "MAX_TOKENS" => Err(self.target.token_limit_reached()),
             // The model has failed, and mostly does not fail twice.
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-                Err(self.target.aborted(FailureKind::Overloaded, why).retried_at_most(MAX_MALFORMED_RETRIES))
+                Err(self.target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
             }
             "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
             // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.

@@ -9,6 +9,7 @@ use crate::event::FailureKind;
 
 /// How much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effort {
     /// As little as possible.
     Low,

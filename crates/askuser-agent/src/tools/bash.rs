@@ -35,10 +35,10 @@ const BUFFER: usize = 16 << 10;
 
 impl Tool for Bash {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/bash.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/bash.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string"},
@@ -50,7 +50,7 @@ impl Tool for Bash {
                 },
                 "required": ["command"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -76,7 +76,7 @@ impl Tool for Bash {
                 Err(rejected) => return Ok(rejected),
             };
             let Ran { result, was_stopped } = run(&call.id, input.command, input.timeout, context).await;
-            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.titled(NAME, input.subtitle())) }
+            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.with_title(NAME, input.subtitle())) }
         })
     }
 }

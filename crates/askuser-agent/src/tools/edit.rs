@@ -23,10 +23,10 @@ const BOM: char = '\u{feff}';
 
 impl Tool for Edit {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/edit.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/edit.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "path": {"type": "string"},
@@ -36,7 +36,7 @@ impl Tool for Edit {
                 },
                 "required": ["path", "old_string", "new_string"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -119,7 +119,7 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
         )));
     };
     let (new_content, count) = replace(text, old, new, occurrences)
-        .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).titled(NAME, shown))?;
+        .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).with_title(NAME, shown))?;
     Ok(Plan { change: Change { path, original: Some(original), new_content }, count })
 }
 

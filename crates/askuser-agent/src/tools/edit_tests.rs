@@ -23,7 +23,7 @@ async fn the_only_match_is_replaced() {
     let (result, after) = edit_text("one\ntwo\nthree\n", "two", "2").await;
     let diff = "--- a/file\n+++ b/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     let expected = ToolResult::ok("Edited file (1 replacement).")
-        .titled("Edit", "file")
+        .with_title("Edit", "file")
         .with_details(json!({"diff": diff, "added": 1, "removed": 1}));
     assert_eq!((result, after.as_str()), (expected, "one\n2\nthree\n"));
 }
@@ -41,7 +41,7 @@ async fn several_matches_are_an_error_that_says_how_many_and_what_to_do() {
     let (result, after) = edit_text("a b a", "a", "c").await;
     let expected = "file was not changed: old_string is in it 2 times, must be there once. Add lines around it until it is \
                     unique, or set replace_all to change every one.";
-    assert_eq!(result, ToolResult::error(expected).titled("Edit", "file"));
+    assert_eq!(result, ToolResult::error(expected).with_title("Edit", "file"));
     assert_eq!(after, "a b a");
 }
 

@@ -60,7 +60,7 @@ impl Tool for ExitPlanMode {
             }
             let subtitle = if mode.is_some() { "approved" } else { "not approved" };
             Ok(ToolResult::ok(says)
-                .titled("ExitPlanMode", subtitle)
+                .with_title("ExitPlanMode", subtitle)
                 .with_details(report::json(&asked.set, &asked.resolution)))
         })
     }

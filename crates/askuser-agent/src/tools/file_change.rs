@@ -205,7 +205,7 @@ impl Change {
     pub(crate) fn result(&self, tool: &str, output: String) -> ToolResult {
         let Diff { text, added, removed, .. } = self.diff();
         ToolResult::ok(output)
-            .titled(tool, self.path.display())
+            .with_title(tool, self.path.display())
             .with_details(json!({"diff": excerpt(text), "added": added, "removed": removed}))
     }
 }

@@ -22,10 +22,10 @@ const NO_MATCHES: &str = "No files match. Ignored files are not searched, hidden
 
 impl Tool for Glob {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/glob.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/glob.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string"},
@@ -33,7 +33,7 @@ impl Tool for Glob {
                 },
                 "required": ["pattern"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -47,7 +47,7 @@ impl Tool for Glob {
                 Err(rejected) => return Ok(rejected),
             };
             let result = blocking::run(context, move |cancel| find(&path, &pattern, cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, text))
+            Ok(result.unwrap_or_else(|error| error).with_title(NAME, text))
         })
     }
 }

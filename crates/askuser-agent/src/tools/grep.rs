@@ -31,10 +31,10 @@ const LINE_BYTES: usize = 8 << 20;
 
 impl Tool for Grep {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/grep.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/grep.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
@@ -52,7 +52,7 @@ impl Tool for Grep {
                 },
                 "required": ["pattern"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -67,7 +67,7 @@ impl Tool for Grep {
             };
             let subtitle = call.input["pattern"].as_str().unwrap_or_default().to_owned();
             let result = blocking::run(context, move |cancel| search.run(cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, subtitle))
+            Ok(result.unwrap_or_else(|error| error).with_title(NAME, subtitle))
         })
     }
 }

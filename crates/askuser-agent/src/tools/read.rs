@@ -29,10 +29,10 @@ const BUFFER: usize = 64 << 10;
 
 impl Tool for Read {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/read.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/read.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "path": {"type": "string"},
@@ -41,7 +41,7 @@ impl Tool for Read {
                 },
                 "required": ["path"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -56,7 +56,7 @@ impl Tool for Read {
             };
             let shown = path.display();
             let result = blocking::run(context, move |cancel| read(&path, range, cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, shown))
+            Ok(result.unwrap_or_else(|error| error).with_title(NAME, shown))
         })
     }
 }

@@ -27,15 +27,15 @@ struct Input<'a> {
 
 impl Tool for Write {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/write.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/write.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
                 "required": ["path", "content"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -90,7 +90,7 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
     if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {
         let shown = path.display();
         let same = format!("{shown} already has exactly this content; nothing was written.");
-        return Err(ToolResult::ok(same).titled(NAME, shown));
+        return Err(ToolResult::ok(same).with_title(NAME, shown));
     }
     Ok(Change { path, original, new_content: content.to_owned() })
 }

@@ -50,7 +50,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
             vec![AgentEvent::ToolResult { id: id.clone(), name: name.clone(), result: result.clone() }]
         }
         Entry::Interrupted => {
-            let error = Failure { kind: FailureKind::Interrupted, message: "interrupted".into() };
+            let error = Failure::new(FailureKind::Interrupted, "interrupted");
             vec![AgentEvent::Error { error }]
         }
         Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],

@@ -153,7 +153,7 @@ async fn a_call_of_another_model_gets_the_placeholder_signature() {
     {
         let server = crate::server::Server::start([CannedResponse::stream(STREAM)]).await;
         let model = crate::conversation::model_at(&format!("gemini/{model}"), &server.url);
-        let request = ModelRequest { system: "", messages: &messages, tools: &[], task: None };
+        let request = ModelRequest::new("", &messages, &[]);
         model.respond(request).collect::<Vec<_>>().await;
         let body = server.request().body;
         let parts = &body["contents"][0]["parts"];

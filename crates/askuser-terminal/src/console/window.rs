@@ -2,7 +2,7 @@
 
 use super::Console;
 use crate::environment::encode;
-use crate::{Presentation, Window};
+use crate::{Presentation, WindowKind};
 use askuser::sanitize;
 
 /// Whether the window's title is still the one it had before.
@@ -25,7 +25,7 @@ impl Console {
 
     /// Sets the window's title, if there is a window.
     pub fn set_title(&mut self, title: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+        if self.window == WindowKind::Titled && self.presentation == Presentation::Screen {
             if self.title == TitleState::Unchanged {
                 self.painter.raw(SAVE_TITLE);
                 self.title = TitleState::Replaced;
@@ -39,7 +39,7 @@ impl Console {
 
     /// Sends a desktop notification through the terminal (OSC 9), if there is a window.
     pub fn notify(&mut self, text: &str) {
-        if self.window == Window::Titled && self.presentation == Presentation::Screen {
+        if self.window == WindowKind::Titled && self.presentation == Presentation::Screen {
             self.command("9", text);
         }
     }

@@ -1,6 +1,6 @@
 //! Control strings (OSC, DCS, APC, PM, SOS): replies of the terminal, which may hold text that others wrote.
 
-use super::{CAN, Decoder, ESC, ETX, Input, Lead, MAX_PARAM_BYTES, SUB, State, replies};
+use super::{CAN, Decoder, ESC, ETX, Lead, MAX_PARAM_BYTES, SUB, State, TerminalInput, replies};
 
 const BEL: u8 = 0x07;
 /// Ends a string, in eight bits.
@@ -29,7 +29,7 @@ pub(super) enum Origin {
 impl Decoder {
     /// All that stands in a string belongs to it, line ends too: text of others may come back in a reply. Only its end, or that
     /// nothing follows for a while, makes keys of what comes next.
-    pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin, out: &mut Vec<Input>) {
+    pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin, out: &mut Vec<TerminalInput>) {
         let ends = match (form, last, byte) {
             (_, ESC, b'\\') | (_, _, BEL) | (Form::Utf8, 0xc2, ST) => true,
             // Behind the first byte of a character it is the second.

@@ -12,7 +12,7 @@ use crossterm::terminal;
 
 use super::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use crate::convert::from_crossterm;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::view::Background;
 use askuser::Closed;
 use askuser::{Key, KeyCode};
@@ -159,7 +159,11 @@ impl Device {
     }
 
     /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        inputs: &mut Vec<TerminalInput>,
+    ) -> io::Result<DeviceEvent> {
         if self.tty_mode == TtyMode::Canonical {
             return read_line(inputs);
         }
@@ -233,7 +237,7 @@ impl Device {
         Ok(())
     }
 
-    fn take(&mut self, event: Event, inputs: &mut Vec<Input>) {
+    fn take(&mut self, event: Event, inputs: &mut Vec<TerminalInput>) {
         match event {
             Event::Resize(..) => self.resized = true,
             event => inputs.extend(from_crossterm(&event)),
@@ -241,7 +245,7 @@ impl Device {
     }
 
     /// Takes all input typed so far.
-    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
         }
@@ -257,13 +261,13 @@ impl Device {
 }
 
 /// The console edits lines only in a blocking read, so a deadline has no effect here.
-fn read_line(inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+fn read_line(inputs: &mut Vec<TerminalInput>) -> io::Result<DeviceEvent> {
     let mut line = String::new();
     if io::stdin().read_line(&mut line)? == 0 {
         return Ok(DeviceEvent::EndOfInput);
     }
     let keys = line.trim_end_matches(['\r', '\n']).chars().map(|c| Key::plain(KeyCode::Char(c)));
-    inputs.extend(keys.chain([Key::ctrl('j')]).map(Input::Key));
+    inputs.extend(keys.chain([Key::ctrl('j')]).map(TerminalInput::Key));
     Ok(DeviceEvent::Input)
 }
 

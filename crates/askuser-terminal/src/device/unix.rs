@@ -21,7 +21,7 @@ use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP};
 use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
 use super::{EscapeKey, TtyMode, WakeSource};
-use crate::decode::{Decoder, Input};
+use crate::decode::{Decoder, TerminalInput};
 use askuser::Closed;
 use queries::Queries;
 
@@ -40,7 +40,7 @@ pub(crate) struct Device {
     decoder: Decoder,
     buffer: Box<[u8]>,
     /// What was typed while a reply of the terminal was awaited.
-    typed_early: Vec<Input>,
+    typed_early: Vec<TerminalInput>,
     queries: Queries,
     escape_key: EscapeKey,
     /// Until when what follows an Esc that was taken at once is read as one sequence with it.

@@ -2,8 +2,8 @@
 
 use super::LinePrompt;
 use crate::Options;
-use crate::ask::{Store, surface};
-use crate::decode::Input;
+use crate::ask::{StoreAnswer, surface};
+use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, SIGINT};
 use crate::environment::encode;
 use crate::inline_prompt::terminal_gone;
@@ -24,7 +24,7 @@ pub(crate) fn ask(
     options: &Options,
     device: &mut Device,
     mut kept: KeptQuestion<'_>,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
     let mut line_prompt = LinePrompt::from_prompt(prompt);
@@ -117,13 +117,13 @@ fn run(
             DeviceEvent::Input => {
                 for input in inputs.drain(..) {
                     match input {
-                        Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                        TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
                             effects.push(line_prompt.submit_line(&std::mem::take(&mut line), started.elapsed()));
                         }
-                        Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
-                        Input::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
-                        Input::Key(_) | Input::Focus(_) => {}
-                        Input::Paste(text) => line.push_str(&text),
+                        TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
+                        TerminalInput::Key(Key { code: KeyCode::Tab, .. }) => line.push(' '),
+                        TerminalInput::Key(_) | TerminalInput::Focus(_) => {}
+                        TerminalInput::Paste(text) => line.push_str(&text),
                     }
                 }
             }

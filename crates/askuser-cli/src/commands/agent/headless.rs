@@ -225,7 +225,7 @@ impl Talk<'_> {
                 Signal::Interrupt => FailureKind::Interrupted,
                 Signal::End => FailureKind::Signal,
             };
-            let error = Broken { kind, message: failure.message.clone() };
+            let error = Broken::new(kind, failure.message.clone());
             self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
         }
         failure

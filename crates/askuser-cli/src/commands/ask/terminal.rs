@@ -6,7 +6,7 @@ use crate::result::{self, print};
 use crate::source;
 use crate::surfaces::{Surfaces, terminal_options};
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
-use askuser_terminal::{Options, Store, ask_request};
+use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
 use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,7 +50,7 @@ pub(crate) fn ask(
     request: &Request,
     settings: &Settings,
     options: &Options,
-    store: Store<'_>,
+    store: StoreAnswer<'_>,
 ) -> Result<Resolution, Failure> {
     let surfaces = Surfaces::of(settings)?;
     let known = match super::decide(&surfaces, request)? {

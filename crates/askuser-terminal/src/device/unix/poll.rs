@@ -1,7 +1,7 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
-use crate::decode::Input;
+use crate::decode::TerminalInput;
 use crate::device::signals::{Signals, TtyState};
 use crate::device::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,7 +19,7 @@ const REPLY_GAP: Duration = Duration::from_secs(1);
 impl Device {
     /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
     /// is taken as well.
-    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<Input>) -> io::Result<()> {
+    pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         match self.tty_mode {
             TtyMode::Raw => {
                 inputs.append(&mut self.typed_early);
@@ -69,7 +69,11 @@ impl Device {
     }
 
     /// Waits for an event, for ever if there is no timeout, and appends what was typed to `inputs`.
-    pub(crate) fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<Input>) -> io::Result<DeviceEvent> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+        inputs: &mut Vec<TerminalInput>,
+    ) -> io::Result<DeviceEvent> {
         let signals = Signals::get()?;
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let before = inputs.len();
@@ -153,7 +157,7 @@ impl Device {
     }
 
     /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
-    pub(super) fn read(&mut self, inputs: &mut Vec<Input>) -> io::Result<Reading> {
+    pub(super) fn read(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<Reading> {
         let before = inputs.len();
         self.escape_until = None;
         self.give_up_replies();

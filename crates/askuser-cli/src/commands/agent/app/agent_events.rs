@@ -187,8 +187,6 @@ impl State {
                     format!("The conversation was summarised: about {before} tokens before, {after} now. {kept}");
                 self.print(Item::Note(Role::Muted, words), out);
             }
-            // A subagent's context is its own.
-            AgentEvent::Context { .. } | AgentEvent::Compacting | AgentEvent::Compacted { .. } => {}
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
                 self.close_text(out);
@@ -208,14 +206,7 @@ impl State {
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
             // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
             // reported by its call's result.
-            AgentEvent::AskUser { .. }
-            | AgentEvent::QuestionEnded { .. }
-            | AgentEvent::Text { .. }
-            | AgentEvent::TextDelta { .. }
-            | AgentEvent::User { .. }
-            | AgentEvent::ThoughtDelta { .. }
-            | AgentEvent::Done { .. }
-            | AgentEvent::Error { .. } => {}
+            _ => {}
         }
     }
 

@@ -108,7 +108,7 @@ fn a_refusal_is_told_once() {
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let refused = ToolResult::error("The user did not allow this.")
-        .titled("Write", "Not allowed")
+        .with_title("Write", "Not allowed")
         .with_details(json!({"permission": {}}));
     let shown = agent_event(&mut state, result("1", "Write", refused), 3);
     let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
@@ -123,7 +123,7 @@ fn a_yes_with_a_note_is_told_as_what_it_came_to() {
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
-        .titled("Write", "Not run yet")
+        .with_title("Write", "Not run yet")
         .with_details(json!({"permission": {}}));
     let shown = agent_event(&mut state, result("1", "Write", noted), 3);
     let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };

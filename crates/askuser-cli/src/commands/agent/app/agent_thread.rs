@@ -263,7 +263,7 @@ fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
 }
 
 fn undone_words(undone: &Undone) -> String {
-    let Undone { path, state, left } = undone;
+    let Undone { path, state, left, .. } = undone;
     let done = match state {
         UndoneState::Restored => format!("{path} is as it was before its last edit."),
         UndoneState::Removed => format!("{path} is gone, as before the agent made it."),

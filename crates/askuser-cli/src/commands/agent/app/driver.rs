@@ -14,7 +14,7 @@ use super::{page_view, view};
 use crate::failure::Failure;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
-use askuser_terminal::{Console, ConsoleEvent, Input, Options, Presentation, Role};
+use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -35,7 +35,7 @@ pub(super) struct Driver {
     notify: bool,
     started: Instant,
     /// Input from before a question was visible: it goes to the draft afterwards.
-    type_ahead: Vec<Input>,
+    type_ahead: Vec<TerminalInput>,
     /// The unfinished line, in line mode.
     line: String,
     /// What is to be printed when the page over the screen is closed.
@@ -198,16 +198,18 @@ impl Driver {
 
     // ---- events ----
 
-    fn take_inputs(&mut self, inputs: &mut Vec<Input>) -> io::Result<Option<End>> {
+    fn take_inputs(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<Option<End>> {
         for input in inputs.drain(..) {
             let event = match (input, self.console.presentation()) {
-                (Input::Key(key), Presentation::Screen) => Event::Key(key),
-                (Input::Paste(text), Presentation::Screen) => Event::Paste(text),
-                (Input::Focus(focus), _) => Event::Focus(focus),
-                (input @ (Input::Key(_) | Input::Paste(_)), Presentation::Line) => match self.push_line_input(input) {
-                    Some(line) => Event::Line(line),
-                    None => continue,
-                },
+                (TerminalInput::Key(key), Presentation::Screen) => Event::Key(key),
+                (TerminalInput::Paste(text), Presentation::Screen) => Event::Paste(text),
+                (TerminalInput::Focus(focus), _) => Event::Focus(focus),
+                (input @ (TerminalInput::Key(_) | TerminalInput::Paste(_)), Presentation::Line) => {
+                    match self.push_line_input(input) {
+                        Some(line) => Event::Line(line),
+                        None => continue,
+                    }
+                }
             };
             if let Some(end) = self.handle(event)? {
                 return Ok(Some(end));
@@ -217,16 +219,16 @@ impl Driver {
     }
 
     /// Adds input to the unfinished line, in line mode; returns the line on Enter.
-    fn push_line_input(&mut self, input: Input) -> Option<String> {
+    fn push_line_input(&mut self, input: TerminalInput) -> Option<String> {
         match input {
-            Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+            TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
                 self.input_prompt_shown = false;
                 return Some(std::mem::take(&mut self.line));
             }
-            Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
-            Input::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
-            Input::Paste(text) => self.line.push_str(&text),
-            Input::Key(_) | Input::Focus(_) => {}
+            TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
+            TerminalInput::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
+            TerminalInput::Paste(text) => self.line.push_str(&text),
+            TerminalInput::Key(_) | TerminalInput::Focus(_) => {}
         }
         None
     }
@@ -245,10 +247,10 @@ impl Driver {
 
     /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
     fn replay_type_ahead(&mut self) -> io::Result<Option<End>> {
-        let is_text = |input: &Input| match input {
-            Input::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
-            Input::Key(_) => false,
-            Input::Paste(_) | Input::Focus(_) => true,
+        let is_text = |input: &TerminalInput| match input {
+            TerminalInput::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
+            TerminalInput::Key(_) => false,
+            TerminalInput::Paste(_) | TerminalInput::Focus(_) => true,
         };
         let mut type_ahead = std::mem::take(&mut self.type_ahead);
         if self.console.presentation() == Presentation::Screen {

@@ -45,7 +45,7 @@ fn working() -> State {
 }
 
 fn error(kind: FailureKind) -> AgentEvent {
-    AgentEvent::Error { error: Failure { kind, message: "no network".into() } }
+    AgentEvent::Error { error: Failure::new(kind, "no network") }
 }
 
 fn waiting(context: Option<&str>) -> Arc<Request> {
@@ -604,7 +604,7 @@ fn a_subagents_thoughts_are_not_shown() {
 fn a_text_that_is_made_again_is_said_not_to_count() {
     let mut state = working();
     agent_event(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
-    let error = Failure { kind: FailureKind::Overloaded, message: "overloaded".into() };
+    let error = Failure::new(FailureKind::Overloaded, "overloaded");
     let effects = agent_event(&mut state, AgentEvent::Retry { error, after_ms: 2_000 }, 2);
     let note = "overloaded; trying again in 2.0s. The unfinished answer above does not count.";
     assert_eq!(printed(&effects).last(), Some(&&Item::Note(Role::Warning, note.into())));
@@ -657,7 +657,7 @@ fn a_conversation_that_is_taken_up_looks_as_it_did() {
     events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
     events.extend(called("2", "Bash", json!({"command": "make"}), failed));
     events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
-    events.push(AgentEvent::Usage { usage: askuser_agent::Usage { input_tokens: 5, output_tokens: 5 } });
+    events.push(AgentEvent::Usage { usage: askuser_agent::Usage::new(5, 5) });
     events.push(AgentEvent::ToolStart { id: "4".into(), name: "Bash".into(), input: json!({}) });
     let expected = [
         "> look",

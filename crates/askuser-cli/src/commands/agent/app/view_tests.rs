@@ -40,7 +40,7 @@ fn busy() -> State {
         event: Box::new(start("3", "Read", json!({"path": "Cargo.lock"}))),
     };
     let events = [
-        AgentEvent::Usage { usage: Usage { input_tokens: 3_120, output_tokens: 245 } },
+        AgentEvent::Usage { usage: Usage::new(3_120, 245) },
         start("1", "Bash", command),
         task,
         AgentEvent::TextDelta {
@@ -218,7 +218,7 @@ fn screens_of_a_model_that_thinks() {
 #[test]
 fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
     let mut state = idle();
-    let usage = Usage { input_tokens: 12_300, output_tokens: 1_200 };
+    let usage = Usage::new(12_300, 1_200);
     state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
     state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
     state.session.price = Some(Price { input: 3.0, output: 15.0 });

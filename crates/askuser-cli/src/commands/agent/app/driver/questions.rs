@@ -10,7 +10,7 @@ use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
 use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
 use askuser_agent::Session;
-use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, Store};
+use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer};
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -76,7 +76,7 @@ impl Driver {
         &mut self,
         request: &Request,
         close: Option<CloseSignal>,
-        store: Store<'_>,
+        store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
         self.close_page();
         let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
