@@ -169,11 +169,11 @@ impl Agent {
         self.resume_until_said(CancellationToken::new())
     }
 
-    /// The same for a person who has something to say. Once `said` is cancelled, no call of the message that was cut off
+    /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
     /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
     /// seen is still asked again.
-    pub fn resume_until_said(&mut self, said: CancellationToken) -> Option<Run<'_>> {
-        self.resume_until(said, CancellationToken::new())
+    pub fn resume_until_said(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
+        self.resume_until(user_returned, CancellationToken::new())
     }
 
     /// Whether a turn was cut off, so that there is something to resume.
@@ -198,17 +198,21 @@ impl Agent {
         self.begin_run(begin, CancellationToken::new(), abort)
     }
 
-    pub(crate) fn resume_until(&mut self, said: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
-        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, said, abort))
+    pub(crate) fn resume_until(
+        &mut self,
+        user_returned: CancellationToken,
+        abort: CancellationToken,
+    ) -> Option<Run<'_>> {
+        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, user_returned, abort))
     }
 
     fn begin_run<'a>(
         &'a mut self,
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-        said: CancellationToken,
+        user_returned: CancellationToken,
         abort: CancellationToken,
     ) -> Run<'a> {
-        Run::new(abort.clone(), |events| turn::drive(self, begin, said, events, abort))
+        Run::new(abort.clone(), |events| turn::drive(self, begin, user_returned, events, abort))
     }
 
     /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.

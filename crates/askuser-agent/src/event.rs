@@ -197,6 +197,10 @@ impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into() }
     }
+
+    pub(crate) fn interrupted() -> Failure {
+        Failure::new(FailureKind::Interrupted, "interrupted")
+    }
 }
 
 /// What kind of failure it is: of a request to a model, or of a turn.

@@ -91,7 +91,6 @@ impl Permissions {
     }
 }
 
-/// What came of asking for permission.
 pub(crate) enum Obtained {
     Allowed,
     /// They were asked, and did not say yes.

@@ -6,7 +6,6 @@
 use crate::tool::{ResultMetadata, ToolResult};
 use serde_json::Value;
 
-/// What stands for a key in a result.
 const BLOT: &str = "[key removed]";
 
 /// Shorter values are no keys, and would blot out ordinary words.
@@ -85,7 +84,6 @@ impl Secrets {
         &self.passed
     }
 
-    /// A result without the keys.
     pub(crate) fn blot(&self, result: ToolResult) -> ToolResult {
         if self.values.is_empty() {
             return result;
@@ -98,7 +96,6 @@ impl Secrets {
         ToolResult { output: self.blot_text(result.output), metadata, ..result }
     }
 
-    /// A text without the keys.
     pub(crate) fn blot_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;

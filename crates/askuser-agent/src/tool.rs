@@ -2,7 +2,7 @@
 
 use crate::asking::Exclusive;
 use crate::command_prefix::Prefixes;
-use crate::event::{AgentEvent, Failure};
+use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
@@ -225,6 +225,12 @@ pub enum Stop {
     Failed(Failure),
 }
 
+impl Stop {
+    pub(crate) fn failed(kind: FailureKind, message: impl Into<String>) -> Stop {
+        Stop::Failed(Failure::new(kind, message))
+    }
+}
+
 /// What a tool gets beside its input.
 #[derive(Clone)]
 pub struct ToolContext {
@@ -245,7 +251,7 @@ pub struct ToolContext {
     pub(crate) halted: HaltedCalls,
     /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
     /// begins any more.
-    pub(crate) said: CancellationToken,
+    pub(crate) user_returned: CancellationToken,
 }
 
 impl ToolContext {

@@ -7,7 +7,7 @@
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
 use crate::tools::{ConfinedPath, Opened, file_change};
-use crate::transcript::{Transcript, TranscriptError, make_private, private};
+use crate::transcript::{Transcript, TranscriptError, private};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -17,7 +17,6 @@ use std::path::PathBuf;
 /// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
 const MAX_KEPT: u64 = 256 << 20;
 
-/// What was replaced in a session.
 pub(crate) struct UndoLog {
     folder: PathBuf,
     max_kept: u64,
@@ -117,7 +116,7 @@ impl UndoLog {
             let most = self.max_kept >> 20;
             return Err(io::Error::other(format!("this session keeps at most {most} MiB of what edits replaced")));
         }
-        make_private(&self.folder)?;
+        regular_file::make_private_folder(&self.folder)?;
         let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
         if let Some(bytes) = before {
             // There may be one that was written just before a crash.

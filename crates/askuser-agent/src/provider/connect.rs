@@ -269,7 +269,6 @@ pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     base
 }
 
-/// The URL of requests for a response.
 fn request_url(base: Url, protocol: Protocol, model: &str) -> Url {
     let mut url = versioned(base, protocol);
     if let Ok(mut path) = url.path_segments_mut() {

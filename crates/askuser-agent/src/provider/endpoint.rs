@@ -24,7 +24,6 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// The longest response that does not stream; the limit of a single event of a stream is the same.
 const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// The body of a successful response.
 pub(super) enum ResponseBody {
     /// Server-sent events.
     Stream(Response),
@@ -32,7 +31,6 @@ pub(super) enum ResponseBody {
     Json(JsonBody),
 }
 
-/// A response that came as one JSON document.
 pub(super) struct JsonBody {
     pub(super) json: String,
     /// The error to report if the JSON turns out not to be a model's response.
@@ -52,7 +50,6 @@ impl From<ModelError> for FailedRequest {
     }
 }
 
-/// Where requests go.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) client: Client,
@@ -62,7 +59,6 @@ pub(super) struct Endpoint {
     pub(super) target: Arc<Target>,
 }
 
-/// An HTTP client for this URL.
 pub(super) fn build_client(
     url: &Url,
     connect_timeout: Duration,
@@ -94,7 +90,6 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Endpoint {
-    /// Sends the request.
     pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, FailedRequest> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
@@ -103,7 +98,6 @@ impl Endpoint {
         Ok(self.read_success(response).await?)
     }
 
-    /// Gets one JSON document.
     pub(super) async fn get_json(&self) -> Result<Value, FailedRequest> {
         let request = self.client.get(self.url.clone()).headers(self.headers.clone());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
@@ -314,7 +308,6 @@ async fn read_api_error(mut response: Response) -> Option<ApiError> {
     None
 }
 
-/// Why the connection failed.
 pub(super) fn transport_error(error: reqwest::Error) -> String {
     if error.is_timeout() && !error.is_connect() {
         return "no data within the idle timeout".into();

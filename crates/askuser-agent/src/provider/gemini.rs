@@ -154,7 +154,6 @@ fn function_response(result: &CallResult, id: Option<&str>) -> Value {
 
 // ---- response ----
 
-/// Reads a response.
 pub(super) struct GeminiReader {
     target: Arc<Target>,
     call_count: usize,

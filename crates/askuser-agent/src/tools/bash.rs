@@ -96,7 +96,6 @@ struct Input<'a> {
     description: Option<&'a str>,
 }
 
-/// The validated input.
 struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
@@ -133,7 +132,6 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     Ok(CommandInput { command, timeout, description })
 }
 
-/// How a command ended.
 enum Exit {
     Exited(ExitStatus),
     /// The same, and its background processes were stopped.
@@ -145,10 +143,8 @@ enum Exit {
     Unsupervised,
 }
 
-/// What came of a command.
 pub(crate) struct Ran {
     pub(crate) result: ToolResult,
-    /// The person stopped it.
     pub(crate) was_stopped: bool,
 }
 

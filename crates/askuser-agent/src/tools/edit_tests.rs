@@ -3,6 +3,7 @@ use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call};
 use proptest::prelude::*;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 fn input(old: &str, new: &str) -> Value {
     json!({"path": "file", "old_string": old, "new_string": new})
@@ -198,7 +199,9 @@ fn edits_at_the_same_time_are_all_made() {
     std::thread::scope(|scope| {
         for n in 0..40 {
             let (test, call) = (&test, call(&Edit::default(), input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || Edit::default().edit(&call, &test.context, &CancellationToken::new()).unwrap());
+            scope.spawn(move || {
+                Edit::default().agreed.apply_now(NAME, plan, &call, &test.context, &CancellationToken::new()).unwrap()
+            });
         }
     });
     assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());

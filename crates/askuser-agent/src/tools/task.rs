@@ -101,7 +101,7 @@ async fn work(
     let abort = context.abort.child_token();
     let run = match finished {
         None => Some(child.run_until(prompt, abort)),
-        Some(_) => child.resume_until(context.said.clone(), abort),
+        Some(_) => child.resume_until(context.user_returned.clone(), abort),
     };
     let Some(mut run) = run else { return Ok(Ok(finished.unwrap_or_default())) };
     let mut ended = Err(Failure::new(FailureKind::Protocol, "it ended without a word"));

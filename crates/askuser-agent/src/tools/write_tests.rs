@@ -2,6 +2,7 @@ use super::*;
 use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use tokio_util::sync::CancellationToken;
 
 async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult {
     test.run(&Write::default(), json!({"path": path, "content": content})).await

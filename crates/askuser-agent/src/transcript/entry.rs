@@ -131,7 +131,6 @@ fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>,
     })
 }
 
-/// A line that cannot be read.
 pub(super) struct BadLine {
     /// Its number, from one.
     pub(super) line: usize,

@@ -33,7 +33,6 @@ const FIRST_WORDS: Duration = Duration::from_millis(100);
 /// How many lines are said about what nobody permitted or answered.
 const MOST_LINES: usize = 5;
 
-/// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     Text,
@@ -137,7 +136,6 @@ struct Tally {
     text: String,
     error: Option<Broken>,
     usage: Usage,
-    /// The questions that have ended.
     questions: Vec<EndedQuestion>,
     /// The calls that still run, by the calls that lead to them and their own ids.
     running: HashMap<Vec<String>, RunningCall>,

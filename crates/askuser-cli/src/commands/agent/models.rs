@@ -22,7 +22,6 @@ pub(crate) struct Models {
     settings: Settings,
 }
 
-/// The models of a provider, the newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
     pub(crate) provider: &'static ModelProvider,

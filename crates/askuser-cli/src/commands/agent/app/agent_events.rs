@@ -13,11 +13,9 @@ use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Lines shown of a failed call's output.
 const FAILURE_LINES: usize = 5;
 /// Lines shown of what the person asked for: the output of a command of their own, what has changed.
 const OWN_LINES: usize = 400;
-/// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
 
 impl State {
@@ -273,7 +271,6 @@ impl State {
         }
     }
 
-    /// Prints what came of a call.
     fn show_result(&mut self, call: &RunningCall, ended: EndedCall, out: &mut Vec<Effect>) {
         let EndedCall { summary, result } = ended;
         if is_shown_by_prompt(&call.name) && result.success {
@@ -313,7 +310,6 @@ impl State {
         }
     }
 
-    /// A running call has written something.
     fn tool_output(&mut self, id: &str, text: &str, task: Option<&str>) {
         let its = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
         if let Some(call) = self.turn.calls.iter_mut().find(its) {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, QuestionEnd};
 use crate::commands::agent::app::tool_calls::CallSummary as Row;
@@ -14,8 +14,13 @@ fn at(millis: u64) -> Duration {
 /// At work, with nobody typing.
 fn working() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let session =
-        Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into(), context: None };
+    let session = SessionInfo {
+        id: "s1".into(),
+        model: "a/b".into(),
+        mode: PermissionMode::Ask,
+        cwd: "/work".into(),
+        context: None,
+    };
     state.update(Event::SessionOpened(session, Vec::new()), at(0));
     state.update(Event::TurnStarted, at(0));
     state

@@ -24,21 +24,17 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
-    /// Resume a turn that was cut off.
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
     /// List or change what is not asked for; with the words after `/permissions`.
     Permissions(String),
-    /// Run a command of the person's own.
     RunCommand(String),
     /// Take back the last edit.
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
-    /// Find out which models there are.
     ListModels,
-    /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
     Compact(Option<String>),
@@ -50,7 +46,7 @@ pub(crate) enum AgentCommand {
 
 /// What the UI shows of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Session {
+pub(crate) struct SessionInfo {
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
@@ -310,8 +306,8 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
     Ok(transcript)
 }
 
-fn about(agent: &Agent) -> Session {
+fn about(agent: &Agent) -> SessionInfo {
     let transcript = agent.transcript();
     let context = (!agent.messages().is_empty()).then(|| agent.context());
-    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
+    SessionInfo { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
 }

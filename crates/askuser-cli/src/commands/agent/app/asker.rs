@@ -89,7 +89,6 @@ impl Questions {
         Ok(waits.then_some(signal))
     }
 
-    /// No question is open any more.
     pub(super) fn closed(&self) {
         self.open.set(None);
     }

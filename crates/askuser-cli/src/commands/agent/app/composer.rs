@@ -21,7 +21,6 @@ pub(crate) struct Composer {
     pub(super) stray_until: Option<Duration>,
 }
 
-/// Whether the path of a file is being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Naming {
     Nothing,

@@ -296,53 +296,33 @@ impl Driver {
         }
         let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
         while let Some(effect) = effects.pop_front() {
-            let event = match effect {
+            match effect {
+                Effect::Print(item) if self.state.pager.is_some() => self.held.push(item),
                 Effect::Print(item) => {
-                    match self.state.pager {
-                        Some(_) => self.held.push(item),
-                        None => {
-                            self.close_page();
-                            self.print(&item);
-                        }
+                    self.close_page();
+                    self.print(&item);
+                }
+                Effect::Command(command) => self.agent_thread.send(command),
+                Effect::SaveHistory(text) => self.save_history(&text),
+                Effect::Announce { header, presence } => self.announce(&header, presence),
+                Effect::ClearAnnouncement if self.notify => self.console.set_title(TITLE),
+                Effect::ClearAnnouncement => {}
+                Effect::Redraw => self.console.clear_live(),
+                Effect::ListFiles => self.list_files(),
+                Effect::Edit(text) => {
+                    let edited = self.edit(&text)?;
+                    effects.extend(self.state.update(Event::Edited(edited), self.now()));
+                }
+                Effect::Ask(request) => {
+                    let closed = match self.ask(&request)? {
+                        Ok(event) => event,
+                        Err(end) => return Ok(Some(end)),
+                    };
+                    let typed = self.drain_typed_lines()?;
+                    for event in typed.into_iter().chain([closed]) {
+                        effects.extend(self.state.update(event, self.now()));
                     }
-                    continue;
                 }
-                Effect::Command(command) => {
-                    self.agent_thread.send(command);
-                    continue;
-                }
-                Effect::SaveHistory(text) => {
-                    self.save_history(&text);
-                    continue;
-                }
-                Effect::Announce { header, presence } => {
-                    self.announce(&header, presence);
-                    continue;
-                }
-                Effect::ClearAnnouncement => {
-                    if self.notify {
-                        self.console.set_title(TITLE);
-                    }
-                    continue;
-                }
-                Effect::Redraw => {
-                    self.console.clear_live();
-                    continue;
-                }
-                Effect::ListFiles => {
-                    self.list_files();
-                    continue;
-                }
-                Effect::Edit(text) => Event::Edited(self.edit(&text)?),
-                Effect::Ask(request) => match self.ask(&request)? {
-                    Ok(event) => {
-                        if let Some(typed) = self.drain_typed_lines()? {
-                            effects.extend(self.state.update(typed, self.now()));
-                        }
-                        event
-                    }
-                    Err(end) => return Ok(Some(end)),
-                },
                 Effect::ChooseSession => {
                     let mut out = Vec::new();
                     match self.choose_session(&mut out) {
@@ -354,7 +334,6 @@ impl Driver {
                     let now = self.now();
                     self.state.send_queued(now, &mut out);
                     effects.extend(out);
-                    continue;
                 }
                 Effect::ChooseModel(offered) => {
                     let mut out = Vec::new();
@@ -364,11 +343,9 @@ impl Driver {
                         Err(end) => return Ok(Some(end)),
                     }
                     effects.extend(out);
-                    continue;
                 }
                 Effect::Quit => return Ok(Some(End::Quit)),
-            };
-            effects.extend(self.state.update(event, self.now()));
+            }
         }
         Ok(None)
     }

@@ -19,7 +19,6 @@ pub(crate) fn text_area((columns, rows): (u16, u16)) -> (usize, usize) {
     (columns, usize::from(rows).saturating_sub(FRAME_ROWS).max(1))
 }
 
-/// The lines of the page.
 pub(crate) fn page(state: &State, pager: &Pager, theme: &Theme, (columns, rows): (u16, u16)) -> Vec<Line<'static>> {
     let columns = usize::from(columns).saturating_sub(1).max(2);
     let muted = theme.style(Role::Muted);

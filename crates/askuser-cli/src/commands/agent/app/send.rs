@@ -136,12 +136,10 @@ impl State {
         self.command(AgentCommand::SetMode(next), out);
     }
 
-    /// Lets another model answer.
     pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
         self.command(AgentCommand::SetModel(name), out);
     }
 
-    /// Switches to another session.
     pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
         if self.session.about.as_ref().is_some_and(|session| session.id == id) {
             return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
@@ -161,7 +159,6 @@ impl State {
     }
 }
 
-/// How full the model's context is, in words.
 fn context_words(context: ContextUse) -> String {
     let ContextUse { tokens, window } = context;
     let tokens = tool_calls::format_count(tokens);

@@ -2,7 +2,7 @@
 //!
 //! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
 
-use super::agent_thread::{AgentCommand, Session};
+use super::agent_thread::{AgentCommand, SessionInfo};
 use super::composer::Composer;
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
@@ -18,7 +18,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The state of the app.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) presentation: Presentation,
@@ -55,7 +54,6 @@ pub(crate) struct Turn {
     pub(crate) calls: Vec<RunningCall>,
     /// A diff that was shown above its permission question, so that the result does not repeat it.
     pub(super) shown_diff: Option<String>,
-    /// Tokens used by this turn.
     pub(crate) usage: Usage,
 }
 
@@ -64,18 +62,16 @@ pub(crate) struct Turn {
 pub(crate) struct QuestionState {
     /// Those not opened yet, in the order of the driver's queue.
     pub(crate) pending: VecDeque<Arc<Request>>,
-    /// What the open question is for.
     pub(super) asked_for: Option<Purpose>,
     /// Whether the person was notified of the first of them.
     pub(super) notified: Notified,
-    /// The total time questions were open.
     pub(super) time_open: Duration,
 }
 
 /// What is known of the session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
-    pub(crate) about: Option<Session>,
+    pub(crate) about: Option<SessionInfo>,
     /// How many messages it has, counting the person's new ones; zero means there is nothing to resume.
     pub(crate) message_count: usize,
     /// How full the model's context is, once anything has been said.
@@ -84,7 +80,6 @@ pub(crate) struct SessionState {
     pub(crate) spent: Usage,
     /// What tokens cost, where the person has said so.
     pub(crate) price: Option<Price>,
-    /// The mode to return to from plan mode.
     pub(super) mode_before_plan: PermissionMode,
 }
 
@@ -97,7 +92,6 @@ pub(super) struct Activity {
     pub(super) last_seen: Option<Duration>,
 }
 
-/// A running turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RunningTurn {
     /// On the clock that stops while a question is open, see [`State::clock`].
@@ -106,7 +100,6 @@ pub(crate) struct RunningTurn {
     pub(crate) work: Work,
 }
 
-/// What a turn is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Conversation,
@@ -127,7 +120,6 @@ pub(crate) enum Stopping {
     Yes,
 }
 
-/// Whether the spinner is animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
     Full,
@@ -140,7 +132,6 @@ pub(super) enum Streamed {
     Parts,
 }
 
-/// When a pending question opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenTrigger {
     /// The draft is empty: once the keyboard has been idle.
@@ -165,11 +156,9 @@ pub(crate) struct Notice {
     pub(crate) until: Option<Duration>,
 }
 
-/// How the last turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnEnd {
     Completed,
-    /// The person stopped it.
     Stopped,
     /// It broke off with an error and can be resumed.
     Failed,
@@ -201,14 +190,12 @@ pub(crate) enum Event {
         rest: String,
     },
     Focus(Focus),
-    /// The external editor was closed.
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
     /// A session was started or resumed; with what has happened in it so far.
-    SessionOpened(Session, Vec<AgentEvent>),
-    /// Another model answers.
-    SessionChanged(Session),
+    SessionOpened(SessionInfo, Vec<AgentEvent>),
+    SessionChanged(SessionInfo),
     /// The files that a message may name.
     Files(Vec<String>),
     /// What was attached to the message, and why something was not.
@@ -231,17 +218,14 @@ pub(crate) enum Event {
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,
     Agent(AgentEvent),
-    /// The agent asks a question.
     QuestionArrived(Arc<Request>),
     /// A question does not wait any more.
     QuestionGone(RequestKey),
     /// The open question was closed, after this time.
     QuestionClosed(QuestionEnd, Duration),
-    /// The agent's thread panicked.
     AgentDied,
 }
 
-/// How a question was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuestionEnd {
     Answered,
@@ -250,7 +234,6 @@ pub(crate) enum QuestionEnd {
     Unanswered,
 }
 
-/// What the driver is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     Print(Item),
@@ -262,18 +245,13 @@ pub(crate) enum Effect {
     },
     /// No question is pending any more.
     ClearAnnouncement,
-    /// Open the first question.
     Ask(Arc<Request>),
     /// Find out which files a message may name.
     ListFiles,
-    /// Append to the input history.
     SaveHistory(String),
-    /// Open the external editor on a text.
     Edit(String),
     Redraw,
-    /// Let the person choose a session.
     ChooseSession,
-    /// Let the person choose one of these models.
     ChooseModel(Offered),
     Quit,
 }
@@ -363,7 +341,6 @@ impl State {
         !self.questions.pending.is_empty() && !self.turn.calls.iter().any(works)
     }
 
-    /// Which frame of the spinner to show.
     pub(crate) fn frame(&self, now: Duration) -> usize {
         match self.motion {
             Motion::Full => (now.as_millis() / FRAME.as_millis()) as usize,
@@ -371,13 +348,11 @@ impl State {
         }
     }
 
-    /// When a pending question opens.
     pub(crate) fn open_trigger(&self) -> OpenTrigger {
         let idle = self.composer.draft.is_blank() && self.pager.is_none();
         if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
     }
 
-    /// Whether a pending question may open now.
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
         match (self.open_trigger(), self.presentation) {
             (OpenTrigger::OnRequest, _) => false,

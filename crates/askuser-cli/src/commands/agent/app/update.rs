@@ -96,17 +96,7 @@ impl State {
                 }
                 self.question_gone(now, &mut out);
             }
-            Event::SessionOpened(..)
-            | Event::Attached { .. }
-            | Event::SessionChanged(_)
-            | Event::Cleared
-            | Event::Told(_)
-            | Event::Diff { .. }
-            | Event::CommandFailed(_)
-            | Event::ModelsListed(_)
-            | Event::TurnStarted
-            | Event::CommandDone
-            | Event::Agent(_) => self.agent_update(event, now, &mut out),
+            event => self.agent_update(event, now, &mut out),
         }
         self.pass_time(now);
         if self.is_quiet(now) {
@@ -118,7 +108,6 @@ impl State {
         out
     }
 
-    /// Drops what has expired.
     fn pass_time(&mut self, now: Duration) {
         if self.quit_armed_until.is_some_and(|until| now >= until) {
             self.quit_armed_until = None;
@@ -149,7 +138,6 @@ impl State {
         }
     }
 
-    /// Announces the first pending question.
     fn announce(&mut self, now: Duration, out: &mut Vec<Effect>) {
         if let Some(waiting) = self.questions.pending.front() {
             let presence = self.presence(now);
@@ -276,7 +264,6 @@ impl State {
         }
     }
 
-    /// Opens the last output.
     pub(super) fn read_outputs(&mut self, out: &mut Vec<Effect>) {
         match (self.outputs.last(), self.presentation) {
             (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
@@ -291,7 +278,6 @@ impl State {
 
     // ---- stopping ----
 
-    /// Stops the turn, if there is one.
     pub(super) fn stop(&mut self, out: &mut Vec<Effect>) {
         if let Some(turn) = &mut self.turn.running
             && turn.stopping == Stopping::No

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, Presence};
 use crate::commands::agent::app::tool_calls::CallStatus;
@@ -12,8 +12,8 @@ fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn session(mode: PermissionMode) -> Session {
-    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
+fn session(mode: PermissionMode) -> SessionInfo {
+    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
 }
 
 /// Ready for the person, with two earlier messages.

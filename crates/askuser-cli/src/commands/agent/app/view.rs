@@ -183,7 +183,6 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-/// Whether the input box has a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     Whole,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Event, Motion, Notice};
 use askuser_agent::AgentEvent;
@@ -7,8 +7,8 @@ use askuser_terminal::Presentation;
 use askuser_terminal::markdown::Stream;
 use serde_json::json;
 
-fn session(mode: PermissionMode) -> Session {
-    Session {
+fn session(mode: PermissionMode) -> SessionInfo {
+    SessionInfo {
         id: "0199-1".into(),
         model: "anthropic/some-model".into(),
         mode,
