@@ -32,7 +32,7 @@ impl Model for Calls {
             ModelEvent::Text("done".into())
         };
         // As providers do.
-        let usage = Usage { input_tokens: 100, output_tokens: 10 };
+        let usage = Usage::new(100, 10);
         Box::pin(stream::iter([Ok(event), Ok(ModelEvent::Usage(usage))]))
     }
 }
@@ -41,7 +41,7 @@ struct Nothing;
 
 impl Tool for Nothing {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition { name: "Nothing".into(), description: "Does nothing".into(), schema: json!({}) }
+        ToolDefinition::new("Nothing", "Does nothing", json!({}))
     }
 
     fn access(&self) -> Access {

@@ -20,7 +20,7 @@ struct Input<'a> {
 impl Tool for Count {
     fn definition(&self) -> ToolDefinition {
         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
-        ToolDefinition { name: "Count".into(), description: "Counts the words of a text".into(), schema }
+        ToolDefinition::new("Count", "Counts the words of a text", schema)
     }
 
     fn access(&self) -> Access {

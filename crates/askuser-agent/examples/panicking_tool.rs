@@ -11,7 +11,7 @@ struct Broken;
 
 impl Tool for Broken {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition { name: "Broken".into(), description: "Panics".into(), schema: json!({"type": "object"}) }
+        ToolDefinition::new("Broken", "Panics", json!({"type": "object"}))
     }
 
     fn access(&self) -> Access {

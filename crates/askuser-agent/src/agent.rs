@@ -1,6 +1,6 @@
 //! An agent: a model, tools, a person to ask, and the conversation so far.
 
-use crate::event_channel::{EventSender, Run};
+use crate::event_channel::Run;
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::own_command;
@@ -21,6 +21,27 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// A model with tools, and a conversation with it.
+///
+/// ```
+/// use askuser_agent::{Agent, AgentEvent, Permissions, PermissionMode, Script, tools};
+/// use futures_util::StreamExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Script::parse(r#"{"turns": [{"text": "Hello."}]}"#)?;
+/// let mut agent = Agent::new(model)
+///     .with_tools(tools::all())
+///     .with_system("Be brief.")
+///     .with_permissions(Permissions::new(PermissionMode::Plan));
+/// let mut turn = agent.run("Hi");
+/// while let Some(event) = turn.next().await {
+///     if let AgentEvent::Text { text } = event {
+///         assert_eq!(text, "Hello.");
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
@@ -56,22 +77,22 @@ impl Agent {
     }
 
     /// Working in this folder.
-    pub fn in_folder(self, cwd: impl Into<PathBuf>) -> Agent {
+    pub fn with_folder(self, cwd: impl Into<PathBuf>) -> Agent {
         self.change(|shared| shared.cwd = cwd.into())
     }
 
     /// Allowed to reach these folders too.
-    pub fn allowing(self, folders: Vec<PathBuf>) -> Agent {
+    pub fn with_allowed_folders(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
     /// Asking before every change in these folders, whatever the mode: what decides about permissions is there.
-    pub fn protecting(self, folders: Vec<PathBuf>) -> Agent {
+    pub fn with_protected_paths(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }
 
     /// Keeping these keys from its tools.
-    pub fn keeping_from_tools(self, secrets: Secrets) -> Agent {
+    pub fn with_secrets(self, secrets: Secrets) -> Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
@@ -80,7 +101,7 @@ impl Agent {
     /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group: `s` if
     /// it had to stop something. Where it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
     /// killed with SIGKILL. Unix only.
-    pub fn supervised_by(self, words: Vec<OsString>) -> Agent {
+    pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }
 
@@ -91,7 +112,9 @@ impl Agent {
 
     /// With these permissions. A record that is taken up in plan mode stays in it.
     pub fn with_permissions(self, permissions: Permissions) -> Agent {
-        self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions))).still_planning()
+        let agent = self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions)));
+        agent.keep_planning();
+        agent
     }
 
     /// Making at most this many requests to the model in a turn.
@@ -110,18 +133,24 @@ impl Agent {
     }
 
     /// Keeping this record, and going on from what stands in it.
-    pub fn with_transcript(self, transcript: Transcript) -> Agent {
-        let history = transcript.history(&[]);
-        Agent { history, left_alone: Vec::new(), ..self.change(|shared| shared.transcript = transcript) }
-            .still_planning()
+    pub fn with_transcript(mut self, transcript: Transcript) -> Agent {
+        self.set_transcript(transcript);
+        self
     }
 
-    /// A plan that was not approved is not approved by coming back. Other modes are for whoever comes back to say.
-    fn still_planning(self) -> Agent {
+    /// Goes on with another record.
+    pub fn set_transcript(&mut self, transcript: Transcript) {
+        self.history = transcript.history(&[]);
+        self.left_alone.clear();
+        Arc::make_mut(&mut self.shared).transcript = transcript;
+        self.keep_planning();
+    }
+
+    /// A plan that was not approved is not approved by coming back. Other modes are for the user who comes back to choose.
+    fn keep_planning(&self) {
         if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
             self.shared.permissions().mode = PermissionMode::Plan;
         }
-        self
     }
 
     fn change(mut self, change: impl FnOnce(&mut Shared)) -> Agent {
@@ -140,20 +169,22 @@ impl Agent {
         self.resume_until_said(CancellationToken::new())
     }
 
-    /// The same for a person who has something to say. Once `said` is cancelled, no call of the message that was cut off
+    /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
     /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
     /// seen is still asked again.
-    pub fn resume_until_said(&mut self, said: CancellationToken) -> Option<Run<'_>> {
-        self.resume_until(said, CancellationToken::new())
+    pub fn resume_until_said(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
+        self.resume_until(user_returned, CancellationToken::new())
+    }
+
+    /// Whether a turn was cut off, so that there is something to resume.
+    pub fn is_cut_off(&self) -> bool {
+        !matches!(self.history.next(), Next::User)
     }
 
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (CancellationToken::new(), command.into());
-        let (sender, events) = EventSender::channel();
-        let taken = sender.taken();
-        let work = own_command::drive(self, command, sender, abort.clone());
-        Run::new(Box::pin(work), events, taken, abort)
+        Run::new(abort.clone(), |events| own_command::drive(self, command, events, abort))
     }
 
     pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
@@ -167,31 +198,27 @@ impl Agent {
         self.begin_run(begin, CancellationToken::new(), abort)
     }
 
-    pub(crate) fn resume_until(&mut self, said: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
-        match self.history.next() {
-            Next::User => None,
-            Next::Model | Next::Calls(_) => Some(self.begin_run(Agent::record_mode_and_model, said, abort)),
-        }
+    pub(crate) fn resume_until(
+        &mut self,
+        user_returned: CancellationToken,
+        abort: CancellationToken,
+    ) -> Option<Run<'_>> {
+        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, user_returned, abort))
     }
 
     fn begin_run<'a>(
         &'a mut self,
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-        said: CancellationToken,
+        user_returned: CancellationToken,
         abort: CancellationToken,
     ) -> Run<'a> {
-        let (sender, events) = EventSender::channel();
-        let taken = sender.taken();
-        let work = turn::drive(self, begin, said, sender, abort.clone());
-        Run::new(Box::pin(work), events, taken, abort)
+        Run::new(abort.clone(), |events| turn::drive(self, begin, user_returned, events, abort))
     }
 
     /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
-        let (events, receiver) = EventSender::channel();
-        let (taken, abort) = (events.taken(), CancellationToken::new());
-        let work = turn::compact(self, wish, events, abort.clone());
-        Run::new(Box::pin(work), receiver, taken, abort)
+        let abort = CancellationToken::new();
+        Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
     }
 
     /// The conversation so far, as the model reads it: where it was summarised, it begins with the summary.
@@ -245,17 +272,12 @@ impl Agent {
         self.shared.permissions().mode
     }
 
-    /// Changes what needs permission from elsewhere, also while it works.
-    pub fn mode_switch(&self) -> ModeSwitch {
-        ModeSwitch { shared: self.shared.clone() }
-    }
-
     /// Changes what needs permission.
     ///
     /// # Errors
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.mode_switch().set(mode)
+        self.shared.set_mode(mode)
     }
 
     /// What has been allowed without asking, to look at and to change, also while a turn runs.
@@ -318,29 +340,6 @@ impl Agent {
                 self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
             }
         }
-        Ok(())
-    }
-}
-
-/// Changes what needs permission while an agent works: the next call minds it. A question that is open stays open.
-#[derive(Clone)]
-pub struct ModeSwitch {
-    shared: Arc<Shared>,
-}
-
-impl ModeSwitch {
-    /// What needs permission now.
-    pub fn mode(&self) -> PermissionMode {
-        self.shared.permissions().mode
-    }
-
-    /// Changes it.
-    ///
-    /// # Errors
-    /// Where the transcript cannot be written; nothing has changed then.
-    pub fn set(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        self.shared.transcript.append(&[], &Entry::Mode { mode })?;
-        self.shared.permissions().mode = mode;
         Ok(())
     }
 }

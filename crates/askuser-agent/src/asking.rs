@@ -101,7 +101,7 @@ impl ToolContext {
             return Ok(());
         }
         let message = "a question still waits for its answer, and nobody can be asked in this run".to_owned();
-        Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
+        Err(Stop::failed(FailureKind::NobodyThere, message))
     }
 }
 
@@ -178,11 +178,11 @@ fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),
         AskError::PutAside(_) => {
             let message = "the question was put aside, and still waits for its answer".to_owned();
-            Err(Stop::Failed(Failure { kind: FailureKind::NobodyThere, message }))
+            Err(Stop::failed(FailureKind::NobodyThere, message))
         }
         AskError::Signal(signal) => {
             let message = format!("ended by signal {signal}");
-            Err(Stop::Failed(Failure { kind: FailureKind::Signal, message }))
+            Err(Stop::failed(FailureKind::Signal, message))
         }
         error => Ok(Resolution::unavailable(error.chain()).into()),
     }
@@ -191,6 +191,6 @@ fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
 impl From<TranscriptError> for Stop {
     fn from(error: TranscriptError) -> Stop {
         let message = format!("the transcript cannot be written, so nothing more is done: {error}");
-        Stop::Failed(Failure { kind: FailureKind::Transcript, message })
+        Stop::failed(FailureKind::Transcript, message)
     }
 }

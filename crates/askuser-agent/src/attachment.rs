@@ -69,7 +69,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn agent(folder: &Path) -> Agent {
-        Agent::new(Script::default()).in_folder(folder)
+        Agent::new(Script::default()).with_folder(folder)
     }
 
     #[test]

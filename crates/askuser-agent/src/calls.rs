@@ -40,13 +40,13 @@ impl From<ToolResult> for Ended {
 pub(crate) async fn run_calls(
     agent: &mut Agent,
     calls: &[ToolCall],
-    said: &CancellationToken,
+    user_returned: &CancellationToken,
     events: &EventSender,
     abort: &CancellationToken,
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let halted = HaltedCalls::recorded(&agent.history, &shared);
-    let context = ToolContext { halted, said: said.clone(), ..shared.context(events, abort) };
+    let context = ToolContext { halted, user_returned: user_returned.clone(), ..shared.context(events, abort) };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
@@ -189,7 +189,7 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
-    let words = if context.said.is_cancelled() {
+    let words = if context.user_returned.is_cancelled() {
         "Not run: the user came back with a message before this had begun. Read it, then decide anew."
     } else if let Some(halt) = shared.halted_above() {
         halt.words_in_a_task()
@@ -253,7 +253,7 @@ impl Shared {
             events: events.clone(),
             exclusive: Exclusive::Free,
             halted: HaltedCalls::default(),
-            said: CancellationToken::new(),
+            user_returned: CancellationToken::new(),
         }
     }
 }

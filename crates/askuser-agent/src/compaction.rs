@@ -17,7 +17,6 @@ use futures_util::StreamExt;
 use std::fmt::Write;
 use tokio_util::sync::CancellationToken;
 
-/// What the model is told when it summarises.
 pub(crate) const INSTRUCTIONS: &str = include_str!("../prompts/agent/compact.txt");
 
 /// How a response of the model begins where the conversation is retold.
@@ -66,7 +65,7 @@ pub(crate) async fn compact(
 ) -> Result<(), Stop> {
     let Some(dropped) = agent.dropped(tail) else {
         let message = "there is nothing yet that a summary would make shorter".to_owned();
-        return Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, message }));
+        return Err(Stop::failed(FailureKind::ContextTooLong, message));
     };
     events.send(AgentEvent::Compacting);
     let before = agent.context();
@@ -187,7 +186,6 @@ async fn summarise(
     }
 }
 
-/// One request for a summary.
 async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<String, ModelError> {
     let (model, messages) = (shared.model(), [Message::User { text }]);
     let request = ModelRequest { system: INSTRUCTIONS, messages: &messages, tools: &[], task: None };

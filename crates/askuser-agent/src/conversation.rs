@@ -1,7 +1,8 @@
 //! An agent in an app: a handle to steer it with, and an owned stream of what happens.
 //!
-//! The two can live in different places, tasks or threads. The agent works while the stream is polled, one turn at a time;
-//! what the handle asks for during a turn waits until it is over, but for [`AgentHandle::stop`].
+//! The two can live in different places, tasks or threads. The agent works while the stream is polled and does one thing at a
+//! time, in the order in which the handle was asked for them. Only [`AgentHandle::stop`] and [`AgentHandle::set_mode`] act
+//! at once.
 
 use crate::agent::Agent;
 use crate::event::AgentEvent;
@@ -9,8 +10,10 @@ use crate::event_channel::{EventSender, Run};
 use crate::message::Message;
 use crate::model::Model;
 use crate::permission::PermissionMode;
+use crate::shared::Shared;
+use crate::transcript::TranscriptError;
+use futures_util::future::{BoxFuture, ready};
 use futures_util::{Stream, StreamExt};
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -24,29 +27,29 @@ pub struct AgentHandle {
     state: Arc<Mutex<State>>,
 }
 
-/// What happens, turn after turn, as a stream that owns its agent.
+/// What happens, turn after turn, as a stream that owns its agent. Dropping it cuts a turn off as a crash would.
 pub struct AgentEvents {
     events: Run<'static>,
 }
 
-enum Command {
-    Say(String),
-    SetMode(PermissionMode),
-    SetModel(Arc<dyn Model>),
-    Clear,
-}
+/// Something to do with the agent between turns; a turn may come of it.
+type Command = Box<dyn for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send>;
 
-/// What the handle can see.
-#[derive(Default)]
+/// What the handle and the agent share.
 struct State {
     messages: Vec<Message>,
-    mode: PermissionMode,
-    turn: Option<CancellationToken>,
+    shared: Arc<Shared>,
+    /// How many commands are not finished.
+    unfinished: usize,
+    /// Stops the turn, or the next one of the commands that wait.
+    stop: CancellationToken,
+    /// Cancelled when the user says something before a turn that was cut off is over.
+    user_returned: CancellationToken,
 }
 
 impl Agent {
-    /// Splits the agent into a handle and the stream of its events. A turn that was cut off is taken up first, up to what had
-    /// not begun if something has been said by the time the stream is polled.
+    /// Splits the agent into a handle and the stream of its events. A turn that was cut off is resumed first, see
+    /// [`AgentHandle::resume`].
     ///
     /// ```
     /// use askuser_agent::{Agent, AgentEvent, Script};
@@ -69,41 +72,74 @@ impl Agent {
     /// ```
     pub fn start(self) -> (AgentHandle, AgentEvents) {
         let (commands, receiver) = unbounded_channel();
-        let state = Arc::new(Mutex::new(State::default()));
-        let (sender, events) = EventSender::channel();
-        let (taken, abort) = (sender.taken(), CancellationToken::new());
-        let work: Pin<Box<dyn Future<Output = ()> + Send>> =
-            Box::pin(Conversation { agent: self, commands: receiver, state: state.clone(), sender }.run());
-        (AgentHandle { commands, state }, AgentEvents { events: Run::new(work, events, taken, abort) })
+        let state = Arc::new(Mutex::new(State {
+            messages: self.messages().to_vec(),
+            shared: self.shared.clone(),
+            unfinished: 0,
+            stop: CancellationToken::new(),
+            user_returned: CancellationToken::new(),
+        }));
+        let handle = AgentHandle { commands, state: state.clone() };
+        handle.resume();
+        let events = Run::new(CancellationToken::new(), |events| converse(self, receiver, state, events));
+        (handle, AgentEvents { events })
     }
 }
 
 impl AgentHandle {
     /// Says something to the agent, now or once the turn is over.
     pub fn say(&self, text: impl Into<String>) {
-        self.send(Command::Say(text.into()));
+        let text = text.into();
+        self.yield_to_user();
+        self.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
     }
 
-    /// Stops the turn in good order; nothing without one.
+    /// Goes on with a turn that was cut off, if one was. Once the user says something, no call of it begins that had not, and
+    /// the model is not asked before it has read their words.
+    pub fn resume(&self) {
+        let user_returned = CancellationToken::new();
+        self.state().user_returned = user_returned.clone();
+        self.queue(|agent| Box::pin(ready(agent.resume_until_said(user_returned))));
+    }
+
+    /// The user is about to say something: what was cut off makes room for it, as in [`AgentHandle::resume`].
+    pub fn yield_to_user(&self) {
+        self.state().user_returned.cancel();
+    }
+
+    /// Stops the turn in good order, or the one that is about to begin; nothing without one.
     pub fn stop(&self) {
-        if let Some(turn) = &self.state().turn {
-            turn.cancel();
+        let state = self.state();
+        if state.unfinished > 0 {
+            state.stop.cancel();
         }
     }
 
-    /// Changes what needs permission, now or once the turn is over.
-    pub fn set_mode(&self, mode: PermissionMode) {
-        self.send(Command::SetMode(mode));
+    /// Whether the turn has been told to stop and is not over yet.
+    pub fn is_stopping(&self) -> bool {
+        self.state().stop.is_cancelled()
+    }
+
+    /// Changes what needs permission, also during a turn: the next call minds it. A question that is open stays open.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing has changed then.
+    pub fn set_mode(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
+        let shared = self.state().shared.clone();
+        shared.set_mode(mode)
+    }
+
+    /// What needs permission.
+    pub fn mode(&self) -> PermissionMode {
+        self.state().shared.permissions().mode
     }
 
     /// Lets another model answer, now or once the turn is over.
     pub fn set_model(&self, model: Arc<dyn Model>) {
-        self.send(Command::SetModel(model));
-    }
-
-    /// Forgets the conversation, now or once the turn is over. It stays in the transcript.
-    pub fn clear(&self) {
-        self.send(Command::Clear);
+        self.queue(|agent| {
+            agent.set_model(model);
+            Box::pin(ready(None))
+        });
     }
 
     /// The conversation as it was at the end of the last turn.
@@ -111,18 +147,25 @@ impl AgentHandle {
         self.state().messages.clone()
     }
 
-    /// What needs permission.
-    pub fn mode(&self) -> PermissionMode {
-        self.state().mode
-    }
-
-    fn send(&self, command: Command) {
+    /// Does something else with the agent, now or once the turn is over. If a turn comes of it, the stream follows that.
+    ///
+    /// ```
+    /// # use askuser_agent::{Agent, Script};
+    /// # use futures_util::StreamExt;
+    /// # let (handle, _events) = Agent::new(Script::default()).start();
+    /// handle.queue(|agent| Box::pin(async { Some(agent.compact(None)) }));
+    /// ```
+    pub fn queue<F>(&self, command: F)
+    where
+        F: for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send + 'static,
+    {
+        self.state().unfinished += 1;
         // Without a stream there is no agent any more.
-        let _ = self.commands.send(command);
+        let _ = self.commands.send(Box::new(command));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -134,79 +177,58 @@ impl Stream for AgentEvents {
     }
 }
 
-struct Conversation {
-    agent: Agent,
-    commands: UnboundedReceiver<Command>,
+async fn converse(
+    mut agent: Agent,
+    mut commands: UnboundedReceiver<Command>,
     state: Arc<Mutex<State>>,
-    sender: EventSender,
-}
-
-impl Conversation {
-    async fn run(mut self) {
-        self.publish();
-        let (sender, state) = (self.sender.clone(), self.state.clone());
-        // Whoever comes back with something to say is heard before anything begins that had not.
-        let mut first = self.commands.try_recv().ok();
-        let said = CancellationToken::new();
-        if matches!(first, Some(Command::Say(_))) {
-            said.cancel();
-        }
-        let end = match self.agent.resume_until_said(said) {
-            Some(run) => follow(run, &sender, &state).await,
-            None => None,
+    events: EventSender,
+) {
+    while let Some(command) = commands.recv().await {
+        let stop = lock(&state).stop.clone();
+        let (was_turn, end) = match command(&mut agent).await {
+            Some(run) => (true, follow(run, &stop, &events).await),
+            None => (false, None),
         };
-        self.publish();
-        end.into_iter().for_each(|event| sender.send(event));
-        while let Some(command) = self.next(&mut first).await {
-            match command {
-                Command::Say(text) => {
-                    let end = follow(self.agent.run(text), &sender, &state).await;
-                    self.publish();
-                    end.into_iter().for_each(|event| sender.send(event));
-                }
-                Command::SetModel(model) => self.agent.set_model(model),
-                Command::SetMode(mode) => match self.agent.set_mode(mode) {
-                    Ok(()) => sender.send(AgentEvent::Mode { mode }),
-                    Err(error) => sender.send(AgentEvent::Notice { message: error.to_string() }),
-                },
-                Command::Clear => {
-                    if let Err(error) = self.agent.clear() {
-                        sender.send(AgentEvent::Notice { message: error.to_string() });
-                    }
-                }
+        {
+            let mut state = lock(&state);
+            (state.messages, state.shared) = (agent.messages().to_vec(), agent.shared.clone());
+            state.unfinished -= 1;
+            if stop.is_cancelled() && (was_turn || state.unfinished == 0) {
+                state.stop = CancellationToken::new();
             }
-            self.publish();
         }
-    }
-
-    async fn next(&mut self, first: &mut Option<Command>) -> Option<Command> {
-        match first.take() {
-            Some(command) => Some(command),
-            None => self.commands.recv().await,
+        if let Some(end) = end {
+            events.send(end);
+            events.wait_until_taken().await;
         }
-    }
-
-    /// Lets the handle see what is true now.
-    fn publish(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.messages, state.mode) = (self.agent.messages().to_vec(), self.agent.mode());
     }
 }
 
-/// Passes on what happens in a turn, at the pace of whoever reads it, up to the event that ends it: that one is returned, so
-/// that the handle sees the whole turn when it is told.
-async fn follow(mut run: Run<'_>, sender: &EventSender, state: &Mutex<State>) -> Option<AgentEvent> {
-    let set_turn = |turn| state.lock().unwrap_or_else(PoisonError::into_inner).turn = turn;
-    set_turn(Some(run.stopper()));
+/// Passes on what happens in a turn, at the pace of the reader, up to the event that ends it: that one is returned, so that
+/// the handle sees the whole turn by the time it is told.
+async fn follow(mut run: Run<'_>, stop: &CancellationToken, events: &EventSender) -> Option<AgentEvent> {
+    let stopper = run.stopper();
     let mut end = None;
-    while let Some(event) = run.next().await {
-        if matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. }) {
-            end = Some(event);
-            continue;
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = stop.cancelled(), if !stopper.is_cancelled() => {
+                stopper.cancel();
+                continue;
+            }
+            event = run.next() => event,
+        };
+        match event {
+            None => return end,
+            Some(event @ (AgentEvent::Done { .. } | AgentEvent::Error { .. })) => end = Some(event),
+            Some(event) => {
+                events.send(event);
+                events.wait_until_taken().await;
+            }
         }
-        sender.send(event);
-        sender.wait_until_taken().await;
     }
-    set_turn(None);
-    end
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,6 +11,7 @@ use std::ops::AddAssign;
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum AgentEvent {
     /// A whole piece of text from the model. Its parts came before, as [`AgentEvent::TextDelta`]s.
     Text {
@@ -141,6 +142,7 @@ pub enum AgentEvent {
 
 /// What came of a question, as [`report::json`](askuser::report::json) writes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct QuestionOutcome {
     /// How it ended.
     #[serde(flatten)]
@@ -182,6 +184,7 @@ impl QuestionOutcome {
 
 /// Why a turn broke off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: FailureKind,
@@ -189,9 +192,21 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
+        Failure { kind, message: message.into() }
+    }
+
+    pub(crate) fn interrupted() -> Failure {
+        Failure::new(FailureKind::Interrupted, "interrupted")
+    }
+}
+
 /// What kind of failure it is: of a request to a model, or of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FailureKind {
     /// The user stopped the turn.
     Interrupted,
@@ -225,11 +240,19 @@ pub enum FailureKind {
 
 /// Tokens, as the provider counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens read, those from a cache included.
     pub input_tokens: u64,
     /// Tokens written.
     pub output_tokens: u64,
+}
+
+impl Usage {
+    /// This many tokens.
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Usage {
+        Usage { input_tokens, output_tokens }
+    }
 }
 
 impl AddAssign for Usage {

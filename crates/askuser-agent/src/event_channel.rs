@@ -1,4 +1,4 @@
-//! From the loop to whoever runs it: a turn as a stream of events.
+//! A turn as a stream of events.
 //!
 //! The turn works while its [`Run`] is polled, and what has happened is taken in before anything else happens: text is on the
 //! screen before a prompt is drawn under it.
@@ -23,13 +23,13 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(
-        work: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
-        events: UnboundedReceiver<AgentEvent>,
-        taken: Arc<Notify>,
-        abort: CancellationToken,
-    ) -> Run<'a> {
-        Run { work: Some(work), events, taken, abort }
+    pub(crate) fn new<F>(abort: CancellationToken, work: impl FnOnce(EventSender) -> F) -> Run<'a>
+    where
+        F: Future<Output = ()> + Send + 'a,
+    {
+        let (sender, events) = EventSender::channel();
+        let taken = sender.taken.clone();
+        Run { work: Some(Box::pin(work(sender))), events, taken, abort }
     }
 
     /// Stops the turn when cancelled, from anywhere.
@@ -76,11 +76,6 @@ impl EventSender {
     pub(crate) fn send(&self, event: AgentEvent) {
         // Without a receiver the run is being dropped.
         let _ = self.sender.send(event);
-    }
-
-    /// Notified whenever the receiver has taken in everything that was sent.
-    pub(crate) fn taken(&self) -> Arc<Notify> {
-        self.taken.clone()
     }
 
     /// Returns once the receiver has taken in what was just sent. Something has to have been sent: nothing else wakes it.

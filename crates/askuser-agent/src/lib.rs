@@ -70,7 +70,7 @@ mod truncated_call;
 mod turn;
 mod undo;
 
-pub use agent::{Agent, ModeSwitch};
+pub use agent::Agent;
 pub use attachment::files_below;
 pub use command_prefix::{PrefixError, Prefixes};
 pub use context::ContextUse;
@@ -86,6 +86,8 @@ pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{Access, Consent, Metadata, Registry, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
+pub use tool::{
+    Access, Consent, Registry, ResultMetadata, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult,
+};
 pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError, Verbatim};
 pub use undo::{FileDiff, UndoError, Undone, UndoneState};

@@ -9,6 +9,34 @@ use std::pin::Pin;
 use std::time::Duration;
 
 /// A language model.
+///
+/// ```
+/// use askuser_agent::{Agent, AgentEvent, Message, Model, ModelEvent, ModelRequest, ResponseStream};
+/// use futures_util::{StreamExt, stream};
+///
+/// /// Says back what it was told last.
+/// struct Echo;
+///
+/// impl Model for Echo {
+///     fn name(&self) -> String {
+///         "echo".into()
+///     }
+///
+///     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
+///         let said = match request.messages.last() {
+///             Some(Message::User { text }) => text.clone(),
+///             _ => "Nothing.".into(),
+///         };
+///         Box::pin(stream::iter([Ok(ModelEvent::Text(said))]))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let events: Vec<AgentEvent> = Agent::new(Echo).run("Hello").collect().await;
+/// assert_eq!(events.last(), Some(&AgentEvent::Done { text: "Hello".into() }));
+/// # }
+/// ```
 pub trait Model: Send + Sync {
     /// Its name, as in `provider/name`.
     fn name(&self) -> String;
@@ -30,6 +58,7 @@ pub trait Model: Send + Sync {
 
 /// A model as a session remembers it. Where it is reached is not kept: keys go only where the user's settings say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RecordedModel {
     /// `provider/name`.
     pub name: String,
@@ -38,11 +67,19 @@ pub struct RecordedModel {
     pub at_custom_address: bool,
 }
 
+impl RecordedModel {
+    /// `provider/name`, at the provider's own address or at one that the user had set.
+    pub fn new(name: impl Into<String>, at_custom_address: bool) -> RecordedModel {
+        RecordedModel { name: name.into(), at_custom_address }
+    }
+}
+
 /// A streamed response.
 pub type ResponseStream<'a> = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send + 'a>>;
 
 /// A request to a model.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ModelRequest<'a> {
     /// The system prompt.
     pub system: &'a str,
@@ -54,8 +91,16 @@ pub struct ModelRequest<'a> {
     pub task: Option<&'a str>,
 }
 
+impl<'a> ModelRequest<'a> {
+    /// A request of the main agent.
+    pub fn new(system: &'a str, messages: &'a [Message], tools: &'a [ToolDefinition]) -> ModelRequest<'a> {
+        ModelRequest { system, messages, tools, task: None }
+    }
+}
+
 /// A part of a streamed response.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ModelEvent {
     /// A text delta.
     Text(String),
@@ -77,6 +122,7 @@ pub enum ModelEvent {
 /// Why a request failed, or its response broke off.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ModelError {
     /// What kind of failure it is.
     pub kind: FailureKind,
@@ -96,8 +142,13 @@ impl ModelError {
         ModelError { kind, message: message.into(), retry_after: None, context_window: None, max_retries: None }
     }
 
+    /// The error, with a retry after this long.
+    pub fn with_retry_after(self, retry_after: Duration) -> ModelError {
+        ModelError { retry_after: Some(retry_after), ..self }
+    }
+
     /// The error, with at most this many retries.
-    pub fn retried_at_most(self, max_retries: u32) -> ModelError {
+    pub fn with_max_retries(self, max_retries: u32) -> ModelError {
         ModelError { max_retries: Some(max_retries), ..self }
     }
 

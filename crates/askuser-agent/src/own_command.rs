@@ -2,7 +2,7 @@
 //! of it with the person's next words.
 
 use crate::agent::Agent;
-use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::event::{AgentEvent, Failure};
 use crate::event_channel::EventSender;
 use crate::tool::Stop;
 use crate::tools::{Ran, run_command};
@@ -24,13 +24,9 @@ pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSende
     events.send(match (kept, was_stopped) {
         (Err(error), _) => match Stop::from(error) {
             Stop::Failed(error) => AgentEvent::Error { error },
-            Stop::Interrupted => interrupted(),
+            Stop::Interrupted => AgentEvent::Error { error: Failure::interrupted() },
         },
-        (Ok(()), true) => interrupted(),
+        (Ok(()), true) => AgentEvent::Error { error: Failure::interrupted() },
         (Ok(()), false) => AgentEvent::Done { text: String::new() },
     });
-}
-
-fn interrupted() -> AgentEvent {
-    AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } }
 }

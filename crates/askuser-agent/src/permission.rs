@@ -69,7 +69,7 @@ impl Permissions {
     }
 
     /// Keeping what is allowed for good here.
-    pub fn keeping(self, allowed: Arc<dyn Allowed>) -> Permissions {
+    pub fn with_allowed(self, allowed: Arc<dyn Allowed>) -> Permissions {
         Permissions { allowed: Some(allowed), ..self }
     }
 
@@ -91,7 +91,6 @@ impl Permissions {
     }
 }
 
-/// What came of asking for permission.
 pub(crate) enum Obtained {
     Allowed,
     /// They were asked, and did not say yes.
@@ -132,7 +131,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     let Some(why) = verdict.refusal() else { return Ok(Obtained::Allowed) };
     let title = if matches!(verdict, Verdict::Conditional { .. }) { "Not run yet" } else { "Not allowed" };
     let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
-    Ok(Obtained::NotAllowed(ToolResult::error(why).titled(&call.name, title).with_details(details)))
+    Ok(Obtained::NotAllowed(ToolResult::error(why).with_title(&call.name, title).with_details(details)))
 }
 
 /// What is asked, and what is offered for good.

@@ -70,7 +70,6 @@ impl AllowedRule {
     }
 }
 
-/// In words.
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         // A command of several lines is shown as one, and not as another command.

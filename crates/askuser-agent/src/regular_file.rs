@@ -1,7 +1,7 @@
 //! Opens the files that we look for ourselves: regular files alone. A pipe would hang us, a device may never end, and both
 //! can stand under a name that a project or another program has made.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -65,6 +65,26 @@ pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {max_bytes} bytes"))),
         false => Ok(bytes),
     }
+}
+
+/// To make a file that only its owner can read.
+pub fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Makes a folder that only its owner can read, with those above it.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 fn regular(kind: FileType) -> io::Result<()> {

@@ -3,10 +3,9 @@
 //! What a tool has printed is in the transcript, and with the next request at the provider. A key that a command encodes
 //! before it prints it is not recognised: withholding it is what protects it.
 
-use crate::tool::{Metadata, ToolResult};
+use crate::tool::{ResultMetadata, ToolResult};
 use serde_json::Value;
 
-/// What stands for a key in a result.
 const BLOT: &str = "[key removed]";
 
 /// Shorter values are no keys, and would blot out ordinary words.
@@ -45,7 +44,7 @@ impl Secrets {
 
     /// These, and the passwords in the addresses (`https://user:password@host`) in these variables. A variable whose address has
     /// none is nothing to hide.
-    pub fn and_in_addresses<'a>(
+    pub fn with_addresses<'a>(
         mut self,
         variables: impl IntoIterator<Item = &'a str>,
         environment: impl Fn(&str) -> Option<String>,
@@ -85,20 +84,18 @@ impl Secrets {
         &self.passed
     }
 
-    /// A result without the keys.
     pub(crate) fn blot(&self, result: ToolResult) -> ToolResult {
         if self.values.is_empty() {
             return result;
         }
         let metadata = result.metadata.map(|metadata| {
-            let Metadata { title, subtitle, details } = *metadata;
+            let ResultMetadata { title, subtitle, details } = *metadata;
             let subtitle = subtitle.map(|subtitle| self.blot_text(subtitle));
-            Box::new(Metadata { title, subtitle, details: details.map(|details| self.blot_json(details)) })
+            Box::new(ResultMetadata { title, subtitle, details: details.map(|details| self.blot_json(details)) })
         });
         ToolResult { output: self.blot_text(result.output), metadata, ..result }
     }
 
-    /// A text without the keys.
     pub(crate) fn blot_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;
@@ -205,10 +202,10 @@ mod tests {
     #[test]
     fn a_key_does_not_reach_the_transcript_in_any_part_of_a_result() {
         let result = ToolResult::ok("x sk-secret-12, sk-secret-1 1")
-            .titled("Bash", "echo sk-secret-1")
+            .with_title("Bash", "echo sk-secret-1")
             .with_details(json!({"diff": ["+ sk-secret-1", 1]}));
         let expected = ToolResult::ok("x [key removed], [key removed] 1")
-            .titled("Bash", "echo [key removed]")
+            .with_title("Bash", "echo [key removed]")
             .with_details(json!({"diff": ["+ [key removed]", 1]}));
         assert_eq!(secrets(&[]).blot(result), expected);
     }
@@ -247,7 +244,7 @@ mod tests {
             _ => None,
         };
         let addresses = ["A_URL", "B_URL", "C_URL", "UNSET"];
-        let secrets = Secrets::none().and_in_addresses(addresses, environment, &["C_URL".to_owned()]);
+        let secrets = Secrets::none().with_addresses(addresses, environment, &["C_URL".to_owned()]);
         assert_eq!(secrets.withheld(), ["A_URL"]);
         let printed =
             ToolResult::ok("http://ada:s3cret-pass@proxy.example s3cret-pass a-whole-token http://proxy.example");

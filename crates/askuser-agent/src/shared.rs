@@ -3,10 +3,10 @@
 use crate::context::Windows;
 use crate::halting::HaltedCalls;
 use crate::model::Model;
-use crate::permission::Permissions;
+use crate::permission::{PermissionMode, Permissions};
 use crate::secrets::Secrets;
 use crate::tool::{Registry, Stop};
-use crate::transcript::{Entry, Transcript};
+use crate::transcript::{Entry, Transcript, TranscriptError};
 use askuser::{Asker, Origin, Purpose, RequestKey};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -88,6 +88,12 @@ impl Shared {
 
     pub(crate) fn permissions(&self) -> MutexGuard<'_, Permissions> {
         self.permissions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_mode(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
+        self.transcript.append(&[], &Entry::Mode { mode })?;
+        self.permissions().mode = mode;
+        Ok(())
     }
 
     pub(crate) fn is_subagent(&self) -> bool {

@@ -92,7 +92,6 @@ pub fn update(path: &Path, update: Update<'_>) -> Result<(), UpdateError> {
     update_in(&Dir::open_ambient_dir(folder, ambient_authority())?, name, update)
 }
 
-/// Changes the file `name` in an open folder.
 pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Result<(), UpdateError> {
     let temporary = match update {
         Update::Create(content) => prepare(folder, content, FilePermissions::Default)?,

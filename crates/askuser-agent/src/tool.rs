@@ -2,7 +2,7 @@
 
 use crate::asking::Exclusive;
 use crate::command_prefix::Prefixes;
-use crate::event::{AgentEvent, Failure};
+use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
@@ -19,6 +19,48 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Something a model can call.
+///
+/// ```
+/// use askuser_agent::{Access, Agent, AgentEvent, Registry, Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult};
+/// use futures_util::StreamExt;
+/// use serde_json::json;
+///
+/// struct Count;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Input<'a> {
+///     text: &'a str,
+/// }
+///
+/// impl Tool for Count {
+///     fn definition(&self) -> ToolDefinition {
+///         let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
+///         ToolDefinition::new("Count", "Counts the words of a text", schema)
+///     }
+///
+///     fn access(&self) -> Access {
+///         Access::Read
+///     }
+///
+///     fn run<'a>(&'a self, call: &'a ToolCall, _: &'a ToolContext) -> Running<'a> {
+///         Box::pin(async move {
+///             Ok(match call.typed_input::<Input>() {
+///                 Ok(input) => ToolResult::ok(input.text.split_whitespace().count().to_string()),
+///                 Err(rejected) => rejected,
+///             })
+///         })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Script::parse(r#"{"turns": [{"calls": [{"name": "Count", "input": {"text": "one two"}}]}, {"text": "Done."}]}"#)?;
+/// let mut agent = Agent::new(model).with_tools(Registry::new().with(Count));
+/// let events: Vec<AgentEvent> = agent.run("How many words?").collect().await;
+/// assert!(events.iter().any(|event| matches!(event, AgentEvent::ToolResult { result, .. } if result.output == "2")));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Tool: Send + Sync {
     /// What models are told about it.
     fn definition(&self) -> ToolDefinition;
@@ -43,18 +85,12 @@ pub trait Tool: Send + Sync {
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let (name, input) = (&call.name, call.input.to_string());
         let whole = format!("Run {name} with this input?\n\n{input}");
-        let (question, context) = if whole.chars().count() <= Limits::DEFAULT.question_chars().max {
-            (whole, None)
+        let (rule, always) = (PermissionRule::Tool(name.clone()), format!("Run {name} in this folder without asking"));
+        Ok(if whole.chars().count() <= Limits::DEFAULT.question_chars().max {
+            Consent::new(whole, rule, always)
         } else {
-            (format!("Run {name} with this input?"), Some(Context::tool_input(input)))
-        };
-        Ok(Consent {
-            question,
-            context,
-            rule: PermissionRule::Tool(call.name.clone()),
-            always: format!("Run {} in this folder without asking", call.name),
-            prefixes: Prefixes::default(),
-            always_ask: false,
+            let question = format!("Run {name} with this input?");
+            Consent::new(question, rule, always).with_context(Context::tool_input(input))
         })
     }
 
@@ -78,6 +114,7 @@ pub enum Access {
 
 /// What a person has to agree to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Consent {
     /// The question, with all that has to be read to answer it.
     pub question: String,
@@ -94,8 +131,22 @@ pub struct Consent {
     pub always_ask: bool,
 }
 
+impl Consent {
+    /// To agree to the question; `always` says in words what the rule would allow from then on.
+    pub fn new(question: impl Into<String>, rule: PermissionRule, always: impl Into<String>) -> Consent {
+        let (question, always) = (question.into(), always.into());
+        Consent { question, context: None, rule, always, prefixes: Prefixes::default(), always_ask: false }
+    }
+
+    /// About this, which is too long for a question.
+    pub fn with_context(self, context: Context) -> Consent {
+        Consent { context: Some(context), ..self }
+    }
+}
+
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ToolDefinition {
     /// What models call it.
     pub name: String,
@@ -105,8 +156,16 @@ pub struct ToolDefinition {
     pub schema: Value,
 }
 
+impl ToolDefinition {
+    /// A tool of this name. `schema` is the JSON Schema of its input.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, schema: Value) -> ToolDefinition {
+        ToolDefinition { name: name.into(), description: description.into(), schema }
+    }
+}
+
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolResult {
     /// Whether it did what it was called for.
     pub success: bool,
@@ -114,12 +173,13 @@ pub struct ToolResult {
     pub output: String,
     /// What people see of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Box<Metadata>>,
+    pub metadata: Option<Box<ResultMetadata>>,
 }
 
 /// What people see of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Metadata {
+#[non_exhaustive]
+pub struct ResultMetadata {
     /// The tool, or what it did.
     pub title: String,
     /// To what: `src/main.rs`, `2 question(s)`.
@@ -142,16 +202,16 @@ impl ToolResult {
     }
 
     /// Says what people see of it.
-    pub fn titled(self, title: impl Into<String>, subtitle: impl Into<String>) -> ToolResult {
+    pub fn with_title(self, title: impl Into<String>, subtitle: impl Into<String>) -> ToolResult {
         let details = self.metadata.and_then(|metadata| metadata.details);
-        let metadata = Metadata { title: title.into(), subtitle: Some(subtitle.into()), details };
+        let metadata = ResultMetadata { title: title.into(), subtitle: Some(subtitle.into()), details };
         ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 
     /// Adds something for machines.
     pub fn with_details(self, details: Value) -> ToolResult {
         let metadata =
-            Metadata { details: Some(details), ..self.metadata.map(|metadata| *metadata).unwrap_or_default() };
+            ResultMetadata { details: Some(details), ..self.metadata.map(|metadata| *metadata).unwrap_or_default() };
         ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 }
@@ -163,6 +223,12 @@ pub enum Stop {
     Interrupted,
     /// It broke off; it can be taken up again where it was.
     Failed(Failure),
+}
+
+impl Stop {
+    pub(crate) fn failed(kind: FailureKind, message: impl Into<String>) -> Stop {
+        Stop::Failed(Failure::new(kind, message))
+    }
 }
 
 /// What a tool gets beside its input.
@@ -185,7 +251,7 @@ pub struct ToolContext {
     pub(crate) halted: HaltedCalls,
     /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
     /// begins any more.
-    pub(crate) said: CancellationToken,
+    pub(crate) user_returned: CancellationToken,
 }
 
 impl ToolContext {

@@ -6,7 +6,6 @@ use crate::tool::ToolResult;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest fact in an error, in characters.
 const MAX_FACT_CHARS: usize = 100;
 
 impl ToolCall {

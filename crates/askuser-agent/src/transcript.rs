@@ -27,10 +27,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A session's record. Clones write to the same one.
+///
+/// ```
+/// use askuser_agent::{Agent, Script, Transcript};
+/// use futures_util::StreamExt;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let transcript = Transcript::create(folder.path(), folder.path())?;
+/// let id = transcript.id();
+/// let model = Script::parse(r#"{"turns": [{"text": "Hello."}]}"#)?;
+/// let mut agent = Agent::new(model.clone()).with_transcript(transcript);
+/// agent.run("Hi").collect::<Vec<_>>().await;
+/// drop(agent);
+/// // Another process goes on where this one was.
+/// let again = Agent::new(model).with_transcript(Transcript::open(folder.path(), &id)?);
+/// assert_eq!(again.messages().len(), 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Transcript(Arc<Mutex<Inner>>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     id: String,
     cwd: PathBuf,
@@ -57,6 +77,7 @@ pub struct Session {
 /// Why a session cannot be kept or taken up.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum TranscriptError {
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
@@ -71,14 +92,7 @@ pub enum TranscriptError {
 impl Transcript {
     /// A record that lasts as long as the process.
     pub fn in_memory() -> Transcript {
-        Transcript::from(Inner {
-            id: new_id(),
-            cwd: PathBuf::new(),
-            file: None,
-            lines: Vec::new(),
-            mode: None,
-            model: None,
-        })
+        Transcript::from(Inner { id: new_id(), ..Inner::default() })
     }
 
     /// Begins a session's transcript in a folder, which is made if need be.
@@ -86,7 +100,8 @@ impl Transcript {
     /// # Errors
     /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
-        make_private(folder).map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
+        regular_file::make_private_folder(folder)
+            .map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
         let id = new_id();
         let path = folder.join(format!("{id}.jsonl"));
         let file = match private().create_new(true).open(&path) {
@@ -98,8 +113,7 @@ impl Transcript {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
         let file = Some((path, file));
-        let inner = Inner { id, cwd: cwd.to_owned(), file, lines: Vec::new(), mode: None, model: None };
-        let transcript = Transcript::from(inner);
+        let transcript = Transcript::from(Inner { id, cwd: cwd.to_owned(), file, ..Inner::default() });
         transcript.append(&[], &entry)?;
         transcript.sync()?;
         // The name has to survive too. Not every system lets a folder be synced; it is the file that counts.
@@ -281,7 +295,6 @@ impl Transcript {
         inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)).filter_map(halt).collect()
     }
 
-    /// The mode that was written last.
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
         self.inner().mode
     }
@@ -366,42 +379,20 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(source) => return Err(TranscriptError::File { path, source }),
     };
-    match take(&file) {
-        Taken::ByUs => Ok((path, file)),
-        Taken::ByAnother => Err(TranscriptError::InUse { id: id.to_owned() }),
-    }
+    if take(&file) { Ok((path, file)) } else { Err(TranscriptError::InUse { id: id.to_owned() }) }
 }
 
 /// What stands in a transcript is nobody else's business.
 pub(crate) fn private() -> fs::OpenOptions {
-    let mut options = File::options();
+    let mut options = regular_file::private();
     options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Who has a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Taken {
-    ByUs,
-    ByAnother,
-}
-
-/// Takes a file for this process, until it is closed. A file system without locks is no reason not to work.
-fn take(file: &File) -> Taken {
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Taken::ByAnother,
-        Ok(()) | Err(TryLockError::Error(_)) => Taken::ByUs,
-    }
+/// Takes a file for this process, until it is closed; `false` if another process has it. A file system without locks is no
+/// reason not to work.
+fn take(file: &File) -> bool {
+    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 fn session(path: &Path) -> Option<Session> {

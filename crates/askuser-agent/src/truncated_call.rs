@@ -1,6 +1,6 @@
 //! A tool call that the output limit cut off: it does not run, and the model is told to do it in parts.
 
-use crate::event::{Failure, FailureKind};
+use crate::event::FailureKind;
 use crate::message::Message;
 use crate::tool::{Stop, ToolResult};
 
@@ -34,7 +34,7 @@ pub(crate) fn check_progress(messages: &[Message]) -> Result<(), Stop> {
         "the model's calls were cut off at the output limit {in_a_row} times in a row; none of them was run: raise \
          max_tokens, or ask for less at a time"
     );
-    Err(Stop::Failed(Failure { kind: FailureKind::Rejected, message }))
+    Err(Stop::failed(FailureKind::Rejected, message))
 }
 
 #[cfg(test)]

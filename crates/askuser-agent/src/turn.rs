@@ -28,12 +28,12 @@ const MAX_PAUSE: Duration = Duration::from_secs(120);
 pub(crate) async fn drive<'a>(
     agent: &'a mut Agent,
     begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-    said: CancellationToken,
+    user_returned: CancellationToken,
     events: EventSender,
     abort: CancellationToken,
 ) {
     let ended = match begin(agent) {
-        Ok(()) => turn(agent, said, &events, &abort).await,
+        Ok(()) => turn(agent, user_returned, &events, &abort).await,
         Err(stop) => Err(stop),
     };
     events.send(last_event(agent, ended));
@@ -46,12 +46,8 @@ pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: Eve
         Ok(()) => AgentEvent::Done { text: String::new() },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
         // Nothing was stopped but the summary.
-        Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
+        Err(Stop::Interrupted) => AgentEvent::Error { error: Failure::interrupted() },
     });
-}
-
-fn interrupted() -> Failure {
-    Failure { kind: FailureKind::Interrupted, message: "interrupted".into() }
 }
 
 fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
@@ -60,7 +56,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
         Err(Stop::Interrupted) => {
             match withdraw_questions(agent).keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
-                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: interrupted() },
+                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: Failure::interrupted() },
                 Err(Stop::Failed(error)) => AgentEvent::Error { error },
             }
         }
@@ -79,10 +75,10 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     agent
 }
 
-/// What was cut off is not begun any more once `said` is cancelled: the person's words come first.
+/// What was cut off is not begun any more once `user_returned` is cancelled: the person's words come first.
 async fn turn(
     agent: &mut Agent,
-    mut said: CancellationToken,
+    mut user_returned: CancellationToken,
     events: &EventSender,
     abort: &CancellationToken,
 ) -> Result<String, Stop> {
@@ -90,14 +86,14 @@ async fn turn(
     loop {
         match agent.history.next() {
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
-            Next::Calls(calls) => run_calls(agent, &calls, &said, events, abort).await?,
-            Next::Model if said.is_cancelled() => return Ok(String::new()),
+            Next::Calls(calls) => run_calls(agent, &calls, &user_returned, events, abort).await?,
+            Next::Model if user_returned.is_cancelled() => return Ok(String::new()),
             Next::Model => {
                 // What was cut off is done. What they say from now on waits for its turn.
-                said = CancellationToken::new();
+                user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
-                    return Err(Stop::Failed(Failure { kind: FailureKind::TooManyRequests, message }));
+                    return Err(Stop::failed(FailureKind::TooManyRequests, message));
                 }
                 requests += 1;
                 compaction::make_room(agent, events, abort).await?;
@@ -120,7 +116,6 @@ struct Response {
     truncated_call: Option<ToolCall>,
 }
 
-/// How an answer ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Completion {
     #[default]
@@ -142,8 +137,8 @@ impl Response {
 
     /// To say nothing at all is an answer to results of tools, but not to a person.
     fn is_no_answer(&self, history: &History) -> bool {
-        let said = self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)));
-        !said && matches!(history.messages.last(), Some(Message::User { .. }))
+        let has_output = self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)));
+        !has_output && matches!(history.messages.last(), Some(Message::User { .. }))
     }
 
     /// The text so far is whole.
@@ -181,7 +176,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 events.send(AgentEvent::Usage { usage: response.usage });
                 if response.is_no_answer(&agent.history) {
                     let message = "the model answered with nothing at all".to_owned();
-                    return Err(Stop::Failed(Failure { kind: FailureKind::Protocol, message }));
+                    return Err(Stop::failed(FailureKind::Protocol, message));
                 }
                 if response.completion == Completion::Truncated {
                     let message = "the answer was cut off at the limit of its length: ask for the rest, or raise \

@@ -7,7 +7,7 @@
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
 use crate::tools::{ConfinedPath, Opened, file_change};
-use crate::transcript::{Transcript, TranscriptError, make_private, private};
+use crate::transcript::{Transcript, TranscriptError, private};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -17,7 +17,6 @@ use std::path::PathBuf;
 /// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
 const MAX_KEPT: u64 = 256 << 20;
 
-/// What was replaced in a session.
 pub(crate) struct UndoLog {
     folder: PathBuf,
     max_kept: u64,
@@ -46,6 +45,7 @@ struct Edit {
 
 /// An edit that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Undone {
     /// The file, as the model knows it.
     pub path: String,
@@ -68,6 +68,7 @@ pub enum UndoneState {
 
 /// The changes of one file in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileDiff {
     /// The file, as the model knows it.
     pub path: String,
@@ -80,6 +81,7 @@ pub struct FileDiff {
 /// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum UndoError {
     #[error("no edit of this session is left to take back; what commands changed cannot be")]
     Nothing,
@@ -114,7 +116,7 @@ impl UndoLog {
             let most = self.max_kept >> 20;
             return Err(io::Error::other(format!("this session keeps at most {most} MiB of what edits replaced")));
         }
-        make_private(&self.folder)?;
+        regular_file::make_private_folder(&self.folder)?;
         let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
         if let Some(bytes) = before {
             // There may be one that was written just before a crash.

@@ -12,7 +12,7 @@ async fn results(folder: &Path, mode: PermissionMode, calls: &[(&str, Value)]) -
     let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
     let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
         .with_tools(tools::all())
-        .in_folder(folder)
+        .with_folder(folder)
         .with_permissions(Permissions::new(mode));
     let mut results = Vec::new();
     let mut run = agent.run("Go");
@@ -94,7 +94,7 @@ async fn a_turn_that_is_stopped_leaves_nothing_running() {
     let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": "echo $$ > pid; sleep 1000"}}]}]});
     let mut agent = Agent::new(Script::parse(&script.to_string()).unwrap())
         .with_tools(tools::all())
-        .in_folder(folder.path())
+        .with_folder(folder.path())
         .with_permissions(Permissions::new(PermissionMode::Allow));
     let mut run = agent.run("Go");
     let stopper = run.stopper();

@@ -22,18 +22,6 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         })
 }
 
-/// Makes a folder that is for this user alone, with those above it.
-///
-/// # Errors
-/// Where it cannot be made.
-pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
 /// Where the inbox is that the settings name.
 ///
 /// # Errors

@@ -69,7 +69,6 @@ fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
     Some(budget.min(max_tokens / 2)).filter(|budget| *budget >= MIN_BUDGET)
 }
 
-/// The least that the protocol accepts.
 const MIN_BUDGET: u32 = 1024;
 
 /// Whether a model with a budget may think now: not while it works with results of calls that it made without thinking.
@@ -146,7 +145,6 @@ fn assistant_content(content: &[Block], target: &Target, options: RequestOptions
 
 // ---- response ----
 
-/// Reads a response.
 pub(super) struct AnthropicReader {
     target: Arc<Target>,
     open_blocks: HashMap<u64, OpenBlock>,

@@ -13,7 +13,6 @@ pub(super) enum Thinking {
     Adaptive,
 }
 
-/// What is known of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ModelFacts {
     /// The most tokens that it may write. The protocol requires a limit.
@@ -21,7 +20,6 @@ pub(super) struct ModelFacts {
     pub(super) thinking: Thinking,
 }
 
-/// What is known of the model of this name.
 pub(super) fn facts(model: &str) -> ModelFacts {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("claude-")) else {
         // Another maker's model that speaks the protocol: a limit that any of them allows.
@@ -38,7 +36,6 @@ pub(super) fn facts(model: &str) -> ModelFacts {
     ModelFacts { max_tokens, thinking }
 }
 
-/// How many tokens a conversation may have.
 pub(super) fn context_window(model: &str) -> Option<u64> {
     let name = model.strip_prefix("claude-")?;
     match version(name) {

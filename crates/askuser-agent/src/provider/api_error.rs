@@ -20,7 +20,6 @@ pub(super) struct ApiError {
     pub(super) codes: Vec<String>,
     /// The field of the request that it is about.
     pub(super) param: Option<String>,
-    /// The provider's message.
     pub(super) message: String,
     /// How long the provider asks to wait before a retry.
     pub(super) retry_after: Option<Duration>,
@@ -104,7 +103,6 @@ impl ApiError {
         error_limits::context_window(&self.message).filter(|_| self.kind() == FailureKind::ContextTooLong)
     }
 
-    /// What kind of failure it is.
     pub(super) fn kind(&self) -> FailureKind {
         let message = self.message.to_lowercase();
         let mentions = |patterns: &[&str]| patterns.iter().any(|pattern| message.contains(pattern));

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 /// A built-in provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Provider {
+#[non_exhaustive]
+pub struct ModelProvider {
     /// The part of a model's name before the slash.
     pub name: &'static str,
     /// The protocol it speaks.
@@ -23,6 +24,7 @@ pub struct Provider {
 
 /// Who runs a provider's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Hosting {
     /// The provider; its base URL is complete.
     Hosted,
@@ -35,6 +37,7 @@ pub enum Hosting {
 
 /// The HTTP protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Protocol {
     /// Anthropic Messages.
     Anthropic,
@@ -59,83 +62,42 @@ pub fn address_variables() -> impl Iterator<Item = &'static str> {
 }
 
 /// The built-in provider of this name.
-pub fn provider(name: &str) -> Option<&'static Provider> {
+pub fn provider(name: &str) -> Option<&'static ModelProvider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
 
 /// All built-in providers.
-pub const PROVIDERS: &[Provider] = &[
-    Provider {
-        name: "anthropic",
-        protocol: Protocol::Anthropic,
-        base_url: "https://api.anthropic.com",
-        base_url_variable: "ANTHROPIC_BASE_URL",
-        key_variables: &["ANTHROPIC_API_KEY"],
-        needs_key: true,
-        hosting: Hosting::Hosted,
-    },
-    Provider {
-        name: "openai",
-        protocol: Protocol::OpenAiResponses,
-        base_url: "https://api.openai.com/v1",
-        base_url_variable: "OPENAI_BASE_URL",
-        key_variables: &["OPENAI_API_KEY"],
-        needs_key: true,
-        hosting: Hosting::Hosted,
-    },
+#[rustfmt::skip]
+pub const PROVIDERS: &[ModelProvider] = &[
+    hosted("anthropic", Protocol::Anthropic, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", &["ANTHROPIC_API_KEY"]),
+    hosted("openai", Protocol::OpenAiResponses, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
     // For servers that have both protocols, and only this one right.
-    Provider {
-        name: "openai-chat",
-        protocol: Protocol::OpenAiChat,
-        base_url: "https://api.openai.com/v1",
-        base_url_variable: "OPENAI_BASE_URL",
-        key_variables: &["OPENAI_API_KEY"],
-        needs_key: true,
-        hosting: Hosting::Hosted,
-    },
-    Provider {
-        name: "gemini",
-        protocol: Protocol::Gemini,
-        base_url: "https://generativelanguage.googleapis.com",
-        base_url_variable: "GOOGLE_GEMINI_BASE_URL",
-        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        needs_key: true,
-        hosting: Hosting::Hosted,
-    },
-    Provider {
-        name: "openrouter",
-        protocol: Protocol::OpenAiChat,
-        base_url: "https://openrouter.ai/api/v1",
-        base_url_variable: "OPENROUTER_BASE_URL",
-        key_variables: &["OPENROUTER_API_KEY"],
-        needs_key: true,
-        hosting: Hosting::Hosted,
-    },
-    Provider {
-        name: "ollama",
-        protocol: Protocol::OpenAiChat,
-        base_url: "http://127.0.0.1:11434/v1",
-        base_url_variable: "OLLAMA_HOST",
-        key_variables: &["OLLAMA_API_KEY"],
-        needs_key: false,
-        hosting: Hosting::Local { port: 11434 },
-    },
-    Provider {
-        name: "llamacpp",
-        protocol: Protocol::OpenAiChat,
-        base_url: "http://127.0.0.1:8080/v1",
-        base_url_variable: "LLAMACPP_BASE_URL",
-        key_variables: &["LLAMA_API_KEY"],
-        needs_key: false,
-        hosting: Hosting::Local { port: 8080 },
-    },
-    Provider {
-        name: "vllm",
-        protocol: Protocol::OpenAiChat,
-        base_url: "http://127.0.0.1:8000/v1",
-        base_url_variable: "VLLM_BASE_URL",
-        key_variables: &["VLLM_API_KEY"],
-        needs_key: false,
-        hosting: Hosting::Local { port: 8000 },
-    },
+    hosted("openai-chat", Protocol::OpenAiChat, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
+    hosted("gemini", Protocol::Gemini, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    hosted("openrouter", Protocol::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", &["OPENROUTER_API_KEY"]),
+    local("ollama", 11434, "http://127.0.0.1:11434/v1", "OLLAMA_HOST", &["OLLAMA_API_KEY"]),
+    local("llamacpp", 8080, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", &["LLAMA_API_KEY"]),
+    local("vllm", 8000, "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", &["VLLM_API_KEY"]),
 ];
+
+const fn hosted(
+    name: &'static str,
+    protocol: Protocol,
+    base_url: &'static str,
+    base_url_variable: &'static str,
+    key_variables: &'static [&'static str],
+) -> ModelProvider {
+    let hosting = Hosting::Hosted;
+    ModelProvider { name, protocol, base_url, base_url_variable, key_variables, needs_key: true, hosting }
+}
+
+const fn local(
+    name: &'static str,
+    port: u16,
+    base_url: &'static str,
+    base_url_variable: &'static str,
+    key_variables: &'static [&'static str],
+) -> ModelProvider {
+    let (protocol, hosting) = (Protocol::OpenAiChat, Hosting::Local { port });
+    ModelProvider { name, protocol, base_url, base_url_variable, key_variables, needs_key: false, hosting }
+}

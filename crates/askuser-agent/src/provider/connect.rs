@@ -1,7 +1,7 @@
 //! Connects a model given as `provider/name`: looks the provider up, takes key and base URL from the environment, and
 //! builds the HTTP endpoint. An API key comes from an environment variable only, and appears in no error.
 
-use super::catalog::{self, Hosting, PROVIDERS, Protocol, Provider};
+use super::catalog::{self, Hosting, ModelProvider, PROVIDERS, Protocol};
 use super::endpoint::{self, Endpoint};
 use super::http_model::HttpModel;
 use super::request_options::{Effort, RequestOptions};
@@ -14,11 +14,12 @@ use std::time::Duration;
 
 /// How to reach a provider.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ProviderConfig<'a> {
     /// The base URL; overrides the provider's variable. With a custom base URL no API key is required.
     pub base_url: Option<String>,
     /// Looks up an environment variable.
-    pub environment: &'a dyn Fn(&str) -> Option<String>,
+    pub environment: &'a (dyn Fn(&str) -> Option<String> + Sync),
     /// The output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for providers
     /// that require a limit.
     pub max_tokens: Option<u32>,
@@ -32,7 +33,7 @@ pub struct ProviderConfig<'a> {
 
 impl<'a> ProviderConfig<'a> {
     /// The defaults, with this environment.
-    pub fn new(environment: &'a dyn Fn(&str) -> Option<String>) -> ProviderConfig<'a> {
+    pub fn new(environment: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> ProviderConfig<'a> {
         ProviderConfig {
             base_url: None,
             environment,
@@ -43,6 +44,26 @@ impl<'a> ProviderConfig<'a> {
         }
     }
 
+    /// With this base URL, if any.
+    pub fn with_base_url(self, base_url: Option<String>) -> ProviderConfig<'a> {
+        ProviderConfig { base_url, ..self }
+    }
+
+    /// With this output limit, in tokens.
+    pub fn with_max_tokens(self, max_tokens: Option<u32>) -> ProviderConfig<'a> {
+        ProviderConfig { max_tokens, ..self }
+    }
+
+    /// Thinking this much.
+    pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
+        ProviderConfig { effort, ..self }
+    }
+
+    /// Waiting this long to connect, and this long for data.
+    pub fn with_timeouts(self, connect_timeout: Duration, idle_timeout: Duration) -> ProviderConfig<'a> {
+        ProviderConfig { connect_timeout, idle_timeout, ..self }
+    }
+
     fn variable(&self, name: &str) -> Option<String> {
         (self.environment)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
@@ -50,6 +71,7 @@ impl<'a> ProviderConfig<'a> {
 
 /// Why a model cannot be connected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// There is no provider of this name.
     #[error("there is no provider {name:?}; write provider/name, with one of: {}", provider_names())]
@@ -144,17 +166,17 @@ impl Connection {
 }
 
 /// Finds out how to reach a provider. Sends nothing yet.
-pub(super) fn reach(provider: &Provider, config: &ProviderConfig<'_>) -> Result<Connection, ConnectError> {
+pub(super) fn reach(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Connection, ConnectError> {
     let (base, is_custom) = base_url(provider, config)?;
     let key = key(provider, config, is_custom)?;
     let client = endpoint::build_client(&base, config.connect_timeout, config.idle_timeout)
         .map_err(|error| ConnectError::NoClient { why: endpoint::error_chain(&error) })?;
     let headers = headers(provider.protocol, key.as_ref())?;
-    let Provider { name, key_variables, .. } = *provider;
+    let ModelProvider { name, key_variables, .. } = *provider;
     Ok(Connection { provider: name, base, is_custom, client, headers, key, key_variables })
 }
 
-fn key(provider: &Provider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {
+fn key(provider: &ModelProvider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {
     let keys = provider.key_variables.iter().find_map(|variable| Some((*variable, config.variable(variable)?)));
     match (keys, provider.key_variables.first()) {
         (Some((variable, secret)), _) => Ok(Some(ApiKey { variable, secret })),
@@ -186,7 +208,7 @@ fn headers(protocol: Protocol, key: Option<&ApiKey>) -> Result<HeaderMap, Connec
 }
 
 /// The base URL, and whether the user set it.
-fn base_url(provider: &Provider, config: &ProviderConfig<'_>) -> Result<(Url, bool), ConnectError> {
+fn base_url(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<(Url, bool), ConnectError> {
     let variable = provider.base_url_variable;
     let (written, variable) = match &config.base_url {
         Some(given) => (Some(given.trim().to_owned()), None),
@@ -247,7 +269,6 @@ pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     base
 }
 
-/// The URL of requests for a response.
 fn request_url(base: Url, protocol: Protocol, model: &str) -> Url {
     let mut url = versioned(base, protocol);
     if let Ok(mut path) = url.path_segments_mut() {

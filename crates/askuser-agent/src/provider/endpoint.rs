@@ -5,7 +5,7 @@
 //! response, only for the time without data.
 
 use super::api_error::ApiError;
-use super::catalog::{self, Hosting, Provider};
+use super::catalog::{self, Hosting, ModelProvider};
 use super::retry_after;
 use super::target::Target;
 use crate::event::FailureKind;
@@ -24,7 +24,6 @@ const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// The longest response that does not stream; the limit of a single event of a stream is the same.
 const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// The body of a successful response.
 pub(super) enum ResponseBody {
     /// Server-sent events.
     Stream(Response),
@@ -32,7 +31,6 @@ pub(super) enum ResponseBody {
     Json(JsonBody),
 }
 
-/// A response that came as one JSON document.
 pub(super) struct JsonBody {
     pub(super) json: String,
     /// The error to report if the JSON turns out not to be a model's response.
@@ -52,7 +50,6 @@ impl From<ModelError> for FailedRequest {
     }
 }
 
-/// Where requests go.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) client: Client,
@@ -62,7 +59,6 @@ pub(super) struct Endpoint {
     pub(super) target: Arc<Target>,
 }
 
-/// An HTTP client for this URL.
 pub(super) fn build_client(
     url: &Url,
     connect_timeout: Duration,
@@ -94,7 +90,6 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Endpoint {
-    /// Sends the request.
     pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, FailedRequest> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
@@ -103,7 +98,6 @@ impl Endpoint {
         Ok(self.read_success(response).await?)
     }
 
-    /// Gets one JSON document.
     pub(super) async fn get_json(&self) -> Result<Value, FailedRequest> {
         let request = self.client.get(self.url.clone()).headers(self.headers.clone());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
@@ -206,8 +200,8 @@ impl Endpoint {
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         match unreachable {
             // Nothing listens there, or nobody knows the name: that rarely passes by itself.
-            Some(Unreachable::Refused) if is_loopback(&self.url) => error.retried_at_most(0),
-            Some(_) => error.retried_at_most(1),
+            Some(Unreachable::Refused) if is_loopback(&self.url) => error.with_max_retries(0),
+            Some(_) => error.with_max_retries(1),
             None => error,
         }
     }
@@ -215,7 +209,7 @@ impl Endpoint {
     /// What to do about an address that cannot be reached.
     fn advice(&self, unreachable: Unreachable) -> String {
         let Some(provider) = catalog::provider(self.target.provider) else { return String::new() };
-        let Provider { name, base_url_variable: variable, .. } = provider;
+        let ModelProvider { name, base_url_variable: variable, .. } = provider;
         match (provider.hosting, unreachable) {
             (Hosting::Local { .. }, Unreachable::Refused) => {
                 format!("; is {name} running there? {variable} says where")
@@ -314,7 +308,6 @@ async fn read_api_error(mut response: Response) -> Option<ApiError> {
     None
 }
 
-/// Why the connection failed.
 pub(super) fn transport_error(error: reqwest::Error) -> String {
     if error.is_timeout() && !error.is_connect() {
         return "no data within the idle timeout".into();

@@ -1,6 +1,5 @@
 //! The limits that an error message names: providers tell them in words only.
 
-/// How many tokens a conversation may have.
 pub(super) fn context_window(message: &str) -> Option<u64> {
     let message = message.to_lowercase();
     let too_long = ["prompt is too long", "exceed context limit"];

@@ -4,7 +4,6 @@
 //! Tool calls are not streamed in parts, and often have no id.
 
 use super::api_error::ApiError;
-use super::gemini_schema;
 use super::json::{str_field, u64_field};
 use super::protocol::{Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, safe_name};
 use super::request_options::{Effort, RequestOptions, Requested};
@@ -71,9 +70,9 @@ fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
 fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name, "description": tool.description});
     // Gemini rejects an object schema without properties, but accepts a function without parameters.
-    let parameters = gemini_schema::reduce(&tool.schema);
-    if parameters["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-        declaration["parameters"] = parameters;
+    if tool.schema["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
+        // Takes JSON Schema as it is; the older field `parameters` knows some of its keywords and rejects the others.
+        declaration["parametersJsonSchema"] = tool.schema.clone();
     }
     declaration
 }
@@ -155,7 +154,6 @@ fn function_response(result: &CallResult, id: Option<&str>) -> Value {
 
 // ---- response ----
 
-/// Reads a response.
 pub(super) struct GeminiReader {
     target: Arc<Target>,
     call_count: usize,
@@ -221,7 +219,7 @@ impl GeminiReader {
             "MAX_TOKENS" => Err(self.target.token_limit_reached()),
             // The model has failed, and mostly does not fail twice.
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-                Err(self.target.aborted(FailureKind::Overloaded, why).retried_at_most(MAX_MALFORMED_RETRIES))
+                Err(self.target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
             }
             "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
             // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.

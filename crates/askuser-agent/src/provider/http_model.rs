@@ -15,7 +15,6 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A model reached over HTTP.
 pub(super) struct HttpModel {
     protocol: Protocol,
     endpoint: Endpoint,

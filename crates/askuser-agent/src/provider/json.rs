@@ -8,7 +8,6 @@ pub(super) fn str_field<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// A non-negative integer field.
 pub(super) fn u64_field(value: &Value, key: &str) -> Option<u64> {
     value.get(key)?.as_u64()
 }

@@ -16,7 +16,6 @@ mod context_windows;
 mod endpoint;
 mod error_limits;
 mod gemini;
-mod gemini_schema;
 mod http_model;
 mod json;
 mod model_list;
@@ -28,7 +27,7 @@ mod retry_after;
 mod sse;
 mod target;
 
-pub use catalog::{Hosting, PROVIDERS, Protocol, Provider, address_variables, key_variables, provider};
+pub use catalog::{Hosting, ModelProvider, PROVIDERS, Protocol, address_variables, key_variables, provider};
 pub use connect::{ConnectError, ProviderConfig, connect};
 pub use model_list::{ListError, ModelInfo, default_model, list_models};
 pub use request_options::Effort;

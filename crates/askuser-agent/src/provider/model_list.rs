@@ -3,7 +3,7 @@
 //! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the list
 //! tells, and the newest come first.
 
-use super::catalog::{Hosting, Protocol, Provider};
+use super::catalog::{Hosting, ModelProvider, Protocol};
 use super::connect::{self, ConnectError, ProviderConfig};
 use super::endpoint::FailedRequest;
 use super::json::{array_field, str_field, u64_field};
@@ -26,6 +26,7 @@ pub struct ModelInfo {
 
 /// Why there is no list of models.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ListError {
     /// The provider cannot be asked.
     #[error(transparent)]
@@ -39,7 +40,7 @@ pub enum ListError {
 ///
 /// # Errors
 /// If its API key is missing, the base URL cannot be used, or the request fails.
-pub async fn list_models(provider: &Provider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
+pub async fn list_models(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
     let connection = connect::reach(provider, config)?;
     let endpoint = connection.endpoint("", |base| list_url(base, provider.protocol));
     let list = endpoint.get_json().await.map_err(|failed| match failed {
@@ -69,7 +70,7 @@ fn list_url(base: Url, protocol: Protocol) -> Url {
     url
 }
 
-fn read(provider: &Provider, list: &Value) -> Vec<ModelInfo> {
+fn read(provider: &ModelProvider, list: &Value) -> Vec<ModelInfo> {
     let mut models: Vec<(Reverse<Age>, ModelInfo)> = match provider.protocol {
         Protocol::Gemini => array_field(list, "models").filter_map(gemini_model).collect(),
         _ => array_field(list, "data").filter_map(|model| other_model(provider, model)).collect(),
@@ -101,7 +102,7 @@ fn version(name: &str) -> u64 {
     (number * 100.0) as u64
 }
 
-fn other_model(provider: &Provider, model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
+fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
     let name = str_field(model, "id")?;
     if !writes_text(provider, name, model) {
         return None;
@@ -125,7 +126,7 @@ fn other_model(provider: &Provider, model: &Value) -> Option<(Reverse<Age>, Mode
 }
 
 /// Whether a model can hold a conversation with tools, as far as the list tells.
-fn writes_text(provider: &Provider, name: &str, model: &Value) -> bool {
+fn writes_text(provider: &ModelProvider, name: &str, model: &Value) -> bool {
     match provider.name {
         "openai" | "openai-chat" => !OTHER_KINDS.iter().any(|kind| name.contains(kind)),
         "openrouter" => {
@@ -156,7 +157,7 @@ const OTHER_KINDS: &[&str] = &[
 
 /// The model to take where nobody has chosen one, of a list with the newest first: the provider's own alias for its current
 /// model, or the newest of its usual kind. The first one if there is neither.
-pub fn default_model<'a>(provider: &Provider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
+pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
     let kinds: &[fn(&str) -> bool] = match provider.name {
         "anthropic" => &[|name| name.contains("sonnet"), |name| !name.contains("haiku")],
         "openai" | "openai-chat" => &[is_plain_gpt, |name| name.starts_with("gpt-")],

@@ -100,7 +100,6 @@ fn tool_call(call: &ToolCall, provider: &str) -> Value {
 
 // ---- response ----
 
-/// Reads a response.
 pub(super) struct ChatReader {
     target: Arc<Target>,
     calls: Vec<PartialCall>,
@@ -121,7 +120,6 @@ enum Shape {
     Deltas,
 }
 
-/// A tool call that is being streamed.
 #[derive(Default)]
 struct PartialCall {
     index: Option<u64>,
@@ -242,7 +240,6 @@ impl ChatReader {
     }
 }
 
-/// Whether a delta has any content.
 fn has_content(delta: &Value) -> bool {
     let has = |key: &str| delta[key].as_array().is_some_and(|parts| !parts.is_empty());
     has("tool_calls")

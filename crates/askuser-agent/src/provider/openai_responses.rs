@@ -108,7 +108,6 @@ fn reasoning_item(value: &Value) -> Option<Value> {
 
 // ---- response ----
 
-/// Reads a response.
 pub(super) struct ResponsesReader {
     target: Arc<Target>,
     /// The output items that have been passed on, by their index.

@@ -7,7 +7,6 @@ use crate::message::ToolCall;
 use crate::model::{ModelError, ModelEvent};
 use serde_json::{Map, Value, json};
 
-/// Reads one response of a protocol, event by event.
 pub(super) trait ResponseReader: Send {
     /// Reads an event and appends what it contains to `output`.
     fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError>;
@@ -23,7 +22,6 @@ pub(super) enum Flow {
     Done,
 }
 
-/// How a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completion {
     Complete,

@@ -9,6 +9,7 @@ use crate::event::FailureKind;
 
 /// How much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effort {
     /// As little as possible.
     Low,
@@ -29,10 +30,8 @@ impl Effort {
     }
 }
 
-/// How a request is made, besides the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestOptions {
-    /// The output limit, in tokens.
     pub(super) max_tokens: Option<u32>,
     /// `None` leaves it to the provider.
     pub(super) effort: Option<Effort>,
@@ -87,7 +86,6 @@ impl RequestOptions {
 /// A response in less room than this is not worth it.
 const MIN_RESPONSE_TOKENS: u32 = 4096;
 
-/// Something optional that a model does not accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RejectedOption {
     Effort,

@@ -3,7 +3,6 @@
 use reqwest::header::HeaderMap;
 use std::time::{Duration, SystemTime};
 
-/// The delay in the response headers.
 pub(super) fn from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(pause) = text("retry-after-ms").and_then(|ms| seconds(ms, 1000.0)) {

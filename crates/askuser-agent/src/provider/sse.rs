@@ -6,7 +6,6 @@
 /// The longest line and event. The longest that providers send are tool calls that write a file.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SseEvent {
     /// The `event` field; empty if there is none.
@@ -24,7 +23,6 @@ pub(super) enum SseError {
     NotUtf8,
 }
 
-/// The parser's state between two chunks.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     line: Vec<u8>,

@@ -10,20 +10,15 @@ use std::fmt::{self, Debug, Display, Formatter};
 /// The longest text of a provider's that goes into an error message, in characters.
 const MAX_QUOTED_CHARS: usize = 500;
 
-/// The provider and model that a request goes to.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// The provider's name.
     pub(super) provider: &'static str,
-    /// The model's name, without the provider.
     pub(super) model: String,
     /// Host of the endpoint, with the port if the URL has one.
     pub(super) host: String,
     /// Whether the user set the endpoint's address.
     pub(super) is_custom: bool,
-    /// The environment variables that may hold the API key.
     pub(super) key_variables: &'static [&'static str],
-    /// The API key that is used.
     pub(super) key: Option<ApiKey>,
 }
 
@@ -41,7 +36,6 @@ impl Debug for ApiKey {
 }
 
 impl Target {
-    /// The model error for an error that the API reported.
     pub(super) fn model_error(&self, error: &ApiError) -> ModelError {
         let Target { provider, model, host, .. } = self;
         let detail = self.redact(&error.message);
@@ -79,7 +73,6 @@ impl Target {
         }
     }
 
-    /// The response does not follow the protocol.
     pub(super) fn protocol_error(&self, why: impl Display) -> ModelError {
         let message = format!("cannot read the response of {}: {}", self.provider, self.redact(&why.to_string()));
         ModelError::new(FailureKind::Protocol, message)
@@ -99,7 +92,6 @@ impl Target {
         ModelError::new(FailureKind::Rejected, message)
     }
 
-    /// The connection ended before the response did.
     pub(super) fn interrupted(&self, why: &str) -> ModelError {
         let message = format!("the response of {} was interrupted: {}", self.provider, self.redact(why));
         ModelError::new(FailureKind::Network, message)

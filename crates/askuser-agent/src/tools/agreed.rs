@@ -1,12 +1,15 @@
-//! What a person saw when they were asked, by call: the change of a file that was this then. They agreed to that and to
-//! nothing else, wherever in the file it has changed since.
+//! What Write and Edit share: a person sees a change of a file and agrees to that and to nothing else, wherever in the file
+//! it has changed since.
 
-use super::file_change;
+use super::blocking;
+use super::file_change::{self, Change};
+use crate::message::ToolCall;
 use crate::shared_file::Original;
-use crate::tool::ToolResult;
-use askuser::RequestKey;
+use crate::tool::{Consent, Stop, ToolContext, ToolResult};
+use askuser::{Purpose, RequestKey};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio_util::sync::CancellationToken;
 
 /// Older ones are dropped: so many calls never wait for permission at the same time, and each may hold a file.
 const MAX_CALLS: usize = 16;
@@ -19,8 +22,51 @@ pub(super) struct Agreed(Arc<Mutex<VecDeque<(RequestKey, Shown)>>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shown(Option<Vec<u8>>);
 
+/// The change that a call makes, of a file that is still what was shown, if something was.
+pub(super) type Plan = fn(&ToolCall, &ToolContext, Option<&Shown>) -> Result<Change, ToolResult>;
+
 impl Agreed {
-    pub(super) fn remember(&self, call: RequestKey, original: Option<&Original>) {
+    /// What the person has to agree to.
+    pub(super) fn consent(
+        &self,
+        tool: &str,
+        plan: Plan,
+        call: &ToolCall,
+        context: &ToolContext,
+    ) -> Result<Consent, ToolResult> {
+        let change = plan(call, context, None)?;
+        self.remember(context.shared.key(&call.id, Purpose::Permission), change.original.as_ref());
+        change.consent(tool, context)
+    }
+
+    pub(super) async fn apply(
+        &self,
+        tool: &'static str,
+        plan: Plan,
+        call: &ToolCall,
+        context: &ToolContext,
+    ) -> Result<ToolResult, Stop> {
+        let (agreed, call, own_context) = (self.clone(), call.clone(), context.clone());
+        let work = move |cancel: &CancellationToken| agreed.apply_now(tool, plan, &call, &own_context, cancel);
+        Ok(blocking::run(context, work).await?.flatten().unwrap_or_else(|rejected| rejected))
+    }
+
+    pub(super) fn apply_now(
+        &self,
+        tool: &str,
+        plan: Plan,
+        call: &ToolCall,
+        context: &ToolContext,
+        cancel: &CancellationToken,
+    ) -> Result<ToolResult, ToolResult> {
+        let _lock = file_change::change_lock();
+        let shown = self.take(&context.shared.key(&call.id, Purpose::Permission));
+        let change = plan(call, context, shown.as_ref())?;
+        change.apply(context, cancel)?;
+        Ok(change.result(tool))
+    }
+
+    fn remember(&self, call: RequestKey, original: Option<&Original>) {
         let shown = Shown(original.map(|original| original.bytes.clone()));
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.retain(|(other, _)| *other != call);
@@ -31,7 +77,7 @@ impl Agreed {
     }
 
     /// Takes what was shown; `None` if nobody was asked.
-    pub(super) fn take(&self, call: &RequestKey) -> Option<Shown> {
+    fn take(&self, call: &RequestKey) -> Option<Shown> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = calls.iter().position(|(other, _)| other == call)?;
         calls.remove(index).map(|(_, shown)| shown)

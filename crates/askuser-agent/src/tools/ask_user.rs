@@ -45,14 +45,16 @@ impl Tool for AskUserQuestion {
             let set = match asked.unwrap_or_else(|| self.read(call, context)) {
                 Ok(set) => set,
                 Err(violations) => {
-                    return Ok(ToolResult::error(report::rejection(&violations)).titled(tool::NAME, "invalid input"));
+                    return Ok(
+                        ToolResult::error(report::rejection(&violations)).with_title(tool::NAME, "invalid input")
+                    );
                 }
             };
             let outcome = context.ask(&call.id, set.clone(), None).await?;
             let count = set.questions().len();
             let subtitle = format!("{count} question{}", if count == 1 { "" } else { "s" });
             Ok(ToolResult::ok(report::prose(&set, &outcome))
-                .titled(tool::NAME, subtitle)
+                .with_title(tool::NAME, subtitle)
                 .with_details(report::json(&set, &outcome)))
         })
     }

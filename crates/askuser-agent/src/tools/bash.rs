@@ -35,10 +35,10 @@ const BUFFER: usize = 16 << 10;
 
 impl Tool for Bash {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/bash.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/bash.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string"},
@@ -50,7 +50,7 @@ impl Tool for Bash {
                 },
                 "required": ["command"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -76,7 +76,7 @@ impl Tool for Bash {
                 Err(rejected) => return Ok(rejected),
             };
             let Ran { result, was_stopped } = run(&call.id, input.command, input.timeout, context).await;
-            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.titled(NAME, input.subtitle())) }
+            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.with_title(NAME, input.subtitle())) }
         })
     }
 }
@@ -96,7 +96,6 @@ struct Input<'a> {
     description: Option<&'a str>,
 }
 
-/// The validated input.
 struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
@@ -133,7 +132,6 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     Ok(CommandInput { command, timeout, description })
 }
 
-/// How a command ended.
 enum Exit {
     Exited(ExitStatus),
     /// The same, and its background processes were stopped.
@@ -145,10 +143,8 @@ enum Exit {
     Unsupervised,
 }
 
-/// What came of a command.
 pub(crate) struct Ran {
     pub(crate) result: ToolResult,
-    /// The person stopped it.
     pub(crate) was_stopped: bool,
 }
 

@@ -41,7 +41,7 @@ async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
 async fn output_is_what_both_streams_had_in_order() {
     let result = bash(&TestFolder::new(), "echo one; echo two >&2; echo three").await;
     let expected = ToolResult::ok("one\ntwo\nthree")
-        .titled("Bash", "echo one; echo two >&2; echo three")
+        .with_title("Bash", "echo one; echo two >&2; echo three")
         .with_details(json!({"exit_code": 0}));
     assert_eq!(result, expected);
 }

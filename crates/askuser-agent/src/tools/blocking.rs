@@ -7,7 +7,6 @@ use std::io::{self, Read};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The time limit.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// How long cancelled work may take to end. Only a hanging file system takes longer.
 const GRACE: Duration = Duration::from_secs(5);
@@ -22,6 +21,21 @@ pub(crate) async fn run<T: Send + 'static>(
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
 ) -> Result<Result<T, ToolResult>, Stop> {
     run_within(context, TIME_LIMIT, GRACE, work).await
+}
+
+/// The same for the input of a tool and its subtitle, unless that was rejected.
+pub(crate) async fn run_parsed<T: Send + 'static>(
+    tool: &str,
+    context: &ToolContext,
+    parsed: Result<(T, String), ToolResult>,
+    work: impl FnOnce(T, &CancellationToken) -> ToolResult + Send + 'static,
+) -> Result<ToolResult, Stop> {
+    let (input, subtitle) = match parsed {
+        Ok(parsed) => parsed,
+        Err(rejected) => return Ok(rejected),
+    };
+    let result = run(context, move |cancel| work(input, cancel)).await?;
+    Ok(result.unwrap_or_else(|failed| failed).with_title(tool, subtitle))
 }
 
 async fn run_within<T: Send + 'static>(

@@ -20,15 +20,12 @@ const MAX_LINKS: usize = 40;
 /// A path inside a folder that the agent may use. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConfinedPath {
-    /// The folder it is confined to, resolved.
     pub(crate) root: PathBuf,
     /// Relative to `root`, without links and dots; empty for the root itself.
     pub(crate) relative: PathBuf,
-    /// Which of the allowed folders `root` is.
     pub(crate) root_kind: RootKind,
 }
 
-/// Which of the allowed folders a path is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RootKind {
@@ -38,7 +35,6 @@ pub(crate) enum RootKind {
     Added,
 }
 
-/// What to do about parent folders that do not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingFolders {
     Fail,
@@ -46,7 +42,6 @@ pub(crate) enum MissingFolders {
 }
 
 impl ConfinedPath {
-    /// Resolves `given`, the `path` of a call.
     pub(crate) fn resolve(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
         if given.is_empty() {
             return Err(call.invalid_input("path", "empty", "must name a file or folder"));
@@ -74,7 +69,6 @@ impl ConfinedPath {
         Err(outside_error(given, &cwd.join(given), &real, context))
     }
 
-    /// The absolute path.
     pub(crate) fn absolute(&self) -> PathBuf {
         if self.relative.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.relative) }
     }
@@ -131,7 +125,6 @@ impl ConfinedPath {
         ConfinedPath { root: cwd.to_owned(), relative: relative.into(), root_kind: RootKind::Cwd }
     }
 
-    /// Opens what is there now.
     pub(crate) fn open(&self) -> io::Result<Opened> {
         match self.open_parent(MissingFolders::Fail) {
             Ok((folder, Some(name))) => folder.open(&name),
@@ -142,7 +135,6 @@ impl ConfinedPath {
     }
 }
 
-/// An error result about a path.
 pub(crate) fn path_error(shown: &str, what: &str, error: &io::Error) -> ToolResult {
     ToolResult::error(format!("{shown}: {what}: {error}"))
 }

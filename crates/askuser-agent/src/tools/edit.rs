@@ -2,15 +2,12 @@
 //! mark, which models do not see, are adapted to the file.
 
 use super::agreed::{Agreed, Shown};
-use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 /// Replaces a string in a file.
 #[derive(Clone, Debug, Default)]
@@ -23,10 +20,10 @@ const BOM: char = '\u{feff}';
 
 impl Tool for Edit {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/edit.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/edit.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "path": {"type": "string"},
@@ -36,7 +33,7 @@ impl Tool for Edit {
                 },
                 "required": ["path", "old_string", "new_string"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -44,36 +41,11 @@ impl Tool for Edit {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let plan = plan(call, context, None)?;
-        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), plan.change.original.as_ref());
-        plan.change.consent(NAME, context)
+        self.agreed.consent(NAME, plan, call, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move {
-            let (tool, own_call, own_context) = (self.clone(), call.clone(), context.clone());
-            let work = move |cancel: &CancellationToken| {
-                tool.edit(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
-            };
-            Ok(blocking::run(context, work).await?.unwrap_or_else(|error| error))
-        })
-    }
-}
-
-impl Edit {
-    fn edit(
-        &self,
-        call: &ToolCall,
-        context: &ToolContext,
-        cancel: &CancellationToken,
-    ) -> Result<ToolResult, ToolResult> {
-        let _lock = file_change::change_lock();
-        let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
-        let Plan { change, count, .. } = plan(call, context, agreed.as_ref())?;
-        let shown = change.path.display();
-        change.apply(context, cancel)?;
-        let output = format!("Edited {shown} ({count} replacement{}).", s(count));
-        Ok(change.result(NAME, output))
+        Box::pin(self.agreed.apply(NAME, plan, call, context))
     }
 }
 
@@ -85,13 +57,7 @@ struct Input<'a> {
     replace_all: Option<bool>,
 }
 
-struct Plan {
-    change: Change,
-    count: usize,
-}
-
-/// The change that a call makes, of a file that is still what was shown, if something was.
-fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Plan, ToolResult> {
+fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Change, ToolResult> {
     let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
@@ -119,11 +85,11 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
         )));
     };
     let (new_content, count) = replace(text, old, new, occurrences)
-        .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).titled(NAME, shown))?;
-    Ok(Plan { change: Change { path, original: Some(original), new_content }, count })
+        .map_err(|error| ToolResult::error(format!("{shown} was not changed: {error}")).with_title(NAME, &shown))?;
+    let done = format!("Edited {shown} ({count} replacement{}).", s(count));
+    Ok(Change { path, original: Some(original), new_content, done })
 }
 
-/// Which occurrences are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occurrences {
     /// One, which must be the only one.
@@ -131,7 +97,6 @@ enum Occurrences {
     All,
 }
 
-/// Why an edit cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum EditError {
     #[error(
@@ -208,7 +173,6 @@ fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     }
 }
 
-/// The line endings of a text.
 enum LineEndings {
     Lf,
     Crlf,

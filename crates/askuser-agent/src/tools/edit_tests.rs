@@ -3,6 +3,7 @@ use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call};
 use proptest::prelude::*;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 fn input(old: &str, new: &str) -> Value {
     json!({"path": "file", "old_string": old, "new_string": new})
@@ -23,7 +24,7 @@ async fn the_only_match_is_replaced() {
     let (result, after) = edit_text("one\ntwo\nthree\n", "two", "2").await;
     let diff = "--- a/file\n+++ b/file\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
     let expected = ToolResult::ok("Edited file (1 replacement).")
-        .titled("Edit", "file")
+        .with_title("Edit", "file")
         .with_details(json!({"diff": diff, "added": 1, "removed": 1}));
     assert_eq!((result, after.as_str()), (expected, "one\n2\nthree\n"));
 }
@@ -41,7 +42,7 @@ async fn several_matches_are_an_error_that_says_how_many_and_what_to_do() {
     let (result, after) = edit_text("a b a", "a", "c").await;
     let expected = "file was not changed: old_string is in it 2 times, must be there once. Add lines around it until it is \
                     unique, or set replace_all to change every one.";
-    assert_eq!(result, ToolResult::error(expected).titled("Edit", "file"));
+    assert_eq!(result, ToolResult::error(expected).with_title("Edit", "file"));
     assert_eq!(after, "a b a");
 }
 
@@ -198,7 +199,9 @@ fn edits_at_the_same_time_are_all_made() {
     std::thread::scope(|scope| {
         for n in 0..40 {
             let (test, call) = (&test, call(&Edit::default(), input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || Edit::default().edit(&call, &test.context, &CancellationToken::new()).unwrap());
+            scope.spawn(move || {
+                Edit::default().agreed.apply_now(NAME, plan, &call, &test.context, &CancellationToken::new()).unwrap()
+            });
         }
     });
     assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());

@@ -5,7 +5,6 @@ use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-use crate::transcript::Entry;
 use askuser::input::QuestionInput;
 use askuser::permission::{MayPermit, Verdict, verdict};
 use askuser::{Context, Purpose, QuestionSet, Rules, report};
@@ -26,15 +25,13 @@ const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: "ExitPlanMode".into(),
-            description: include_str!("../../prompts/tools/exit-plan-mode.txt").trim_ascii_end().into(),
-            schema: json!({
-                "type": "object",
-                "properties": {"plan": {"type": "string", "description": "The plan, in Markdown"}},
-                "required": ["plan"],
-            }),
-        }
+        let schema = json!({
+            "type": "object",
+            "properties": {"plan": {"type": "string", "description": "The plan, in Markdown"}},
+            "required": ["plan"],
+        });
+        let description = include_str!("../../prompts/tools/exit-plan-mode.txt").trim_ascii_end();
+        ToolDefinition::new("ExitPlanMode", description, schema)
     }
 
     fn access(&self) -> Access {
@@ -54,13 +51,12 @@ impl Tool for ExitPlanMode {
             let asked = context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::prose(plan))).await?;
             let (mode, says) = outcome(&asked);
             if let Some(mode) = mode {
-                context.shared.append(&Entry::Mode { mode })?;
-                context.shared.permissions().mode = mode;
+                context.shared.set_mode(mode)?;
                 context.emit(AgentEvent::Mode { mode });
             }
             let subtitle = if mode.is_some() { "approved" } else { "not approved" };
             Ok(ToolResult::ok(says)
-                .titled("ExitPlanMode", subtitle)
+                .with_title("ExitPlanMode", subtitle)
                 .with_details(report::json(&asked.set, &asked.resolution)))
         })
     }

@@ -23,9 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The longest text in a call, in bytes.
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
-/// The largest file that can be changed, in bytes.
 pub(crate) const MAX_FILE: u64 = 10_000_000;
 /// The longest diff that a person is shown whole, in bytes. A longer one is nothing that anybody can agree to.
 const MAX_DIFF: usize = 4_000_000;
@@ -34,21 +32,20 @@ const MAX_EXCERPT: usize = 100_000;
 /// After this time the diff is less minimal, but still correct.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A change that can be applied.
 pub(crate) struct Change {
     pub(crate) path: ConfinedPath,
     pub(crate) original: Option<Original>,
     pub(crate) new_content: String,
+    /// What the model reads once it is made.
+    pub(crate) done: String,
 }
 
-/// A unified diff.
 pub(crate) struct Diff {
     pub(crate) text: String,
     added: usize,
     removed: usize,
 }
 
-/// The path of the file to change.
 pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
     if given.ends_with('/') {
         return Err(call.invalid_input("path", "ends with /", "must name a file"));
@@ -62,7 +59,6 @@ pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -
     Ok(path)
 }
 
-/// Reads the file, if it exists.
 pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> {
     let shown = path.display();
     let (file, metadata) = match path.open() {
@@ -201,11 +197,10 @@ impl Change {
         Ok(Consent { question, context, rule, always, prefixes, always_ask })
     }
 
-    /// The result of the change.
-    pub(crate) fn result(&self, tool: &str, output: String) -> ToolResult {
+    pub(crate) fn result(&self, tool: &str) -> ToolResult {
         let Diff { text, added, removed, .. } = self.diff();
-        ToolResult::ok(output)
-            .titled(tool, self.path.display())
+        ToolResult::ok(&self.done)
+            .with_title(tool, self.path.display())
             .with_details(json!({"diff": excerpt(text), "added": added, "removed": removed}))
     }
 }

@@ -38,7 +38,7 @@ impl TestFolder {
             events,
             exclusive: Exclusive::Free,
             halted: HaltedCalls::default(),
-            said: CancellationToken::new(),
+            user_returned: CancellationToken::new(),
         };
         TestFolder { context, outer, events: receiver }
     }

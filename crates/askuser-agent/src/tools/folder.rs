@@ -13,7 +13,6 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What is at a name in a folder, opened.
 #[derive(Debug)]
 pub(crate) enum Opened {
     File(File, Metadata),
@@ -23,14 +22,12 @@ pub(crate) enum Opened {
     Missing,
 }
 
-/// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) is_folder: bool,
 }
 
-/// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder(Dir);
 
@@ -40,7 +37,6 @@ impl Folder {
         Dir::open_ambient_dir(path, ambient_authority()).map(Folder)
     }
 
-    /// Opens a folder in it.
     pub(crate) fn open_folder(&self, name: &OsStr) -> io::Result<Folder> {
         self.0.open_dir_nofollow(name).map(Folder)
     }
@@ -53,7 +49,6 @@ impl Folder {
         }
     }
 
-    /// Opens what is at `name`.
     pub(crate) fn open(&self, name: &OsStr) -> io::Result<Opened> {
         let metadata = match self.0.symlink_metadata(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Opened::Missing),

@@ -22,10 +22,10 @@ const NO_MATCHES: &str = "No files match. Ignored files are not searched, hidden
 
 impl Tool for Glob {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/glob.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/glob.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string"},
@@ -33,7 +33,7 @@ impl Tool for Glob {
                 },
                 "required": ["pattern"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -41,14 +41,8 @@ impl Tool for Glob {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move {
-            let (path, pattern, text) = match parse(call, context) {
-                Ok(parsed) => parsed,
-                Err(rejected) => return Ok(rejected),
-            };
-            let result = blocking::run(context, move |cancel| find(&path, &pattern, cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, text))
-        })
+        let work = |(path, pattern): (ConfinedPath, Pattern), cancel: &CancellationToken| find(&path, &pattern, cancel);
+        Box::pin(blocking::run_parsed(NAME, context, parse(call, context), work))
     }
 }
 
@@ -58,10 +52,10 @@ struct Input<'a> {
     path: Option<&'a str>,
 }
 
-fn parse<'a>(call: &'a ToolCall, context: &ToolContext) -> Result<(ConfinedPath, Pattern, &'a str), ToolResult> {
+fn parse(call: &ToolCall, context: &ToolContext) -> Result<((ConfinedPath, Pattern), String), ToolResult> {
     let Input { pattern: text, path } = call.typed_input()?;
     let pattern = Pattern::parse(text).map_err(|why| call.invalid_input("pattern", text, &why))?;
-    Ok((ConfinedPath::resolve(call, path.unwrap_or("."), context)?, pattern, text))
+    Ok(((ConfinedPath::resolve(call, path.unwrap_or("."), context)?, pattern), text.to_owned()))
 }
 
 fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> ToolResult {

@@ -26,15 +26,14 @@ const MAX_MATCHES: usize = 200;
 const MAX_CHARS: usize = 50_000;
 const MAX_CONTEXT: u64 = 20;
 const LINE_CHARS: usize = 500;
-/// The longest line that is searched.
 const LINE_BYTES: usize = 8 << 20;
 
 impl Tool for Grep {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/grep.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/grep.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
@@ -52,7 +51,7 @@ impl Tool for Grep {
                 },
                 "required": ["pattern"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -60,19 +59,12 @@ impl Tool for Grep {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move {
-            let search = match parse(call, context) {
-                Ok(search) => search,
-                Err(rejected) => return Ok(rejected),
-            };
-            let subtitle = call.input["pattern"].as_str().unwrap_or_default().to_owned();
-            let result = blocking::run(context, move |cancel| search.run(cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, subtitle))
-        })
+        let subtitle = call.input["pattern"].as_str().unwrap_or_default().to_owned();
+        let parsed = parse(call, context).map(|search| (search, subtitle));
+        Box::pin(blocking::run_parsed(NAME, context, parsed, |search, cancel| search.run(cancel)))
     }
 }
 
-/// What is reported of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
@@ -185,7 +177,6 @@ impl Opener<'_> {
     }
 }
 
-/// The matches in one file.
 struct Matches {
     mode: OutputMode,
     budget: Budget,
@@ -197,7 +188,6 @@ struct Matches {
     truncated: bool,
 }
 
-/// What still fits into the output.
 #[derive(Clone, Copy)]
 struct Budget {
     matches: usize,
@@ -270,7 +260,6 @@ impl Sink for Matches {
     }
 }
 
-/// The matches in all files.
 struct Report {
     mode: OutputMode,
     output: String,

@@ -19,8 +19,8 @@ fn test() -> TestFolder {
 
 #[tokio::test]
 async fn matching_lines_are_shown_by_file_with_numbers() {
-    let expected =
-        ToolResult::ok("a.rs\n1:fn one() {}\n2:fn two() {}\n\nsrc/b.rs\n3:fn three() {}\n").titled("Grep", r"^fn \w+");
+    let expected = ToolResult::ok("a.rs\n1:fn one() {}\n2:fn two() {}\n\nsrc/b.rs\n3:fn three() {}\n")
+        .with_title("Grep", r"^fn \w+");
     assert_eq!(test().run(&Grep, json!({"pattern": r"^fn \w+"})).await, expected);
 }
 

@@ -28,7 +28,6 @@ impl HeadTail {
         }
     }
 
-    /// Appends a piece.
     pub(crate) fn push(&mut self, text: &str) {
         let mut chars = text.chars();
         while self.head_chars < self.max_head {

@@ -22,7 +22,6 @@ pub(crate) struct IgnoreRules {
     folders: Vec<FolderRules>,
 }
 
-/// The rules of one folder.
 struct FolderRules {
     folder: PathBuf,
     bytes: u64,

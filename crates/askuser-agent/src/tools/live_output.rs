@@ -9,12 +9,10 @@ use tokio::time::Instant;
 
 /// The shortest time between two pieces.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// The longest piece, in bytes.
 const MAX_PIECE: usize = 64 << 10;
 /// Stands for what was left out before the end of a flood, in a line of its own.
 const LEFT_OUT: &str = "\n…\n";
 
-/// Tells of the output of one call.
 pub(crate) struct LiveOutput<'a> {
     context: &'a ToolContext,
     call: &'a str,

@@ -57,7 +57,6 @@ pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
 }
 
-/// The plural `s` of a noun.
 fn s(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

@@ -26,7 +26,6 @@ const GRACE: Duration = Duration::from_secs(1);
 const DROP_GRACE: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A command and its descendants.
 pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
@@ -120,21 +119,18 @@ impl ProcessGroup {
         if cfg!(unix) { self.child.inner_mut() } else { &mut *self.child }
     }
 
-    /// Waits until no process of the group is left.
     pub(crate) async fn wait_all(&mut self) {
         while self.is_alive() {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Whether any process of the group is left.
     pub(crate) fn is_alive(&mut self) -> bool {
         // Until it is waited for, the shell itself is a member of the group.
         let shell_runs = matches!(self.leader().try_wait(), Ok(None));
         shell_runs || self.has_members()
     }
 
-    /// Stops the group: SIGTERM, then SIGKILL.
     pub(crate) async fn stop(&mut self) {
         self.terminate();
         if tokio::time::timeout(GRACE, self.wait_all()).await.is_err() {

@@ -29,10 +29,10 @@ const BUFFER: usize = 64 << 10;
 
 impl Tool for Read {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/read.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/read.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "path": {"type": "string"},
@@ -41,7 +41,7 @@ impl Tool for Read {
                 },
                 "required": ["path"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -49,15 +49,12 @@ impl Tool for Read {
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move {
-            let (path, range) = match parse(call, context) {
-                Ok(parsed) => parsed,
-                Err(rejected) => return Ok(rejected),
-            };
+        let parsed = parse(call, context).map(|(path, range)| {
             let shown = path.display();
-            let result = blocking::run(context, move |cancel| read(&path, range, cancel)).await?;
-            Ok(result.unwrap_or_else(|error| error).titled(NAME, shown))
-        })
+            ((path, range), shown)
+        });
+        let work = |(path, range): (ConfinedPath, LineRange), cancel: &CancellationToken| read(&path, range, cancel);
+        Box::pin(blocking::run_parsed(NAME, context, parsed, work))
     }
 }
 
@@ -68,7 +65,6 @@ struct Input<'a> {
     limit: Option<u64>,
 }
 
-/// The lines to show.
 #[derive(Clone, Copy)]
 struct LineRange {
     first: u64,
@@ -190,7 +186,6 @@ impl Page {
         }
     }
 
-    /// Adds a line, or a part of one.
     fn add(&mut self, piece: &[u8]) {
         self.line_bytes += piece.len() as u64;
         if self.is_wanted() {

@@ -15,7 +15,7 @@ async fn read_file(content: impl AsRef<[u8]>) -> String {
 #[tokio::test]
 async fn lines_are_numbered() {
     let test = TestFolder::new().with_file("src/a.txt", "one\n\tzwei\n\nvier");
-    let expected = ToolResult::ok("1\tone\n2\t\tzwei\n3\t\n4\tvier\n").titled("Read", "src/a.txt");
+    let expected = ToolResult::ok("1\tone\n2\t\tzwei\n3\t\n4\tvier\n").with_title("Read", "src/a.txt");
     assert_eq!(test.run(&Read, json!({"path": "src/a.txt"})).await, expected);
 }
 
@@ -96,7 +96,7 @@ async fn crlf_and_the_byte_order_mark_are_not_shown() {
 async fn an_offset_beyond_the_end_is_an_error_that_says_where_the_end_is() {
     let test = TestFolder::new().with_file("file", "a\nb\n");
     let result = test.run(&Read, json!({"path": "file", "offset": 3})).await;
-    assert_eq!(result, ToolResult::error("offset: 3, but file has 2 lines").titled("Read", "file"));
+    assert_eq!(result, ToolResult::error("offset: 3, but file has 2 lines").with_title("Read", "file"));
 }
 
 #[tokio::test]

@@ -44,7 +44,6 @@ pub(crate) fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
         || sensitive_links::lead_to(path)
 }
 
-/// Whether it is there and can be run.
 fn is_executable(file: &Path) -> bool {
     #[cfg(unix)]
     return file.symlink_metadata().is_ok_and(|metadata| {
@@ -55,7 +54,6 @@ fn is_executable(file: &Path) -> bool {
     return file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
 }
 
-/// Whether its folder is one that shells look for programs in.
 fn is_where_programs_are_found(file: &Path) -> bool {
     let Some(folder) = file.parent() else { return false };
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -28,10 +28,10 @@ const CUT_OFF: &str = "The session was cut off while this task was at work, and 
 
 impl Tool for Task {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/task.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/task.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {
                     "description": {"type": "string", "maxLength": MOST_CHARS, "description": "What it is about, in 2-5 words"},
@@ -39,7 +39,7 @@ impl Tool for Task {
                 },
                 "required": ["description", "prompt"],
             }),
-        }
+        )
     }
 
     /// It does nothing itself; what its agent does needs the same permissions as ever.
@@ -71,7 +71,7 @@ impl Tool for Task {
             for words in context.halted.words_of(&call.id) {
                 result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
             }
-            Ok(result.titled(NAME, description))
+            Ok(result.with_title(NAME, description))
         })
     }
 }
@@ -101,10 +101,10 @@ async fn work(
     let abort = context.abort.child_token();
     let run = match finished {
         None => Some(child.run_until(prompt, abort)),
-        Some(_) => child.resume_until(context.said.clone(), abort),
+        Some(_) => child.resume_until(context.user_returned.clone(), abort),
     };
     let Some(mut run) = run else { return Ok(Ok(finished.unwrap_or_default())) };
-    let mut ended = Err(Failure { kind: FailureKind::Protocol, message: "it ended without a word".into() });
+    let mut ended = Err(Failure::new(FailureKind::Protocol, "it ended without a word"));
     while let Some(event) = run.next().await {
         match &event {
             AgentEvent::Done { text } => ended = Ok(text.clone()),

@@ -1,15 +1,12 @@
 //! Write: creates a file, or replaces its whole content.
 
 use super::agreed::{Agreed, Shown};
-use super::blocking;
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 /// Writes a file.
 #[derive(Clone, Debug, Default)]
@@ -27,15 +24,15 @@ struct Input<'a> {
 
 impl Tool for Write {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition {
-            name: NAME.into(),
-            description: include_str!("../../prompts/tools/write.txt").trim_ascii_end().into(),
-            schema: json!({
+        ToolDefinition::new(
+            NAME,
+            include_str!("../../prompts/tools/write.txt").trim_ascii_end(),
+            json!({
                 "type": "object",
                 "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
                 "required": ["path", "content"],
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
@@ -43,41 +40,14 @@ impl Tool for Write {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let change = plan(call, context, None)?;
-        self.agreed.remember(context.shared.key(&call.id, Purpose::Permission), change.original.as_ref());
-        change.consent(NAME, context)
+        self.agreed.consent(NAME, plan, call, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(async move {
-            let (tool, own_call, own_context) = (self.clone(), call.clone(), context.clone());
-            let work = move |cancel: &CancellationToken| {
-                tool.write(&own_call, &own_context, cancel).unwrap_or_else(|rejected| rejected)
-            };
-            Ok(blocking::run(context, work).await?.unwrap_or_else(|error| error))
-        })
+        Box::pin(self.agreed.apply(NAME, plan, call, context))
     }
 }
 
-impl Write {
-    fn write(
-        &self,
-        call: &ToolCall,
-        context: &ToolContext,
-        cancel: &CancellationToken,
-    ) -> Result<ToolResult, ToolResult> {
-        let _lock = file_change::change_lock();
-        let agreed = self.agreed.take(&context.shared.key(&call.id, Purpose::Permission));
-        let change = plan(call, context, agreed.as_ref())?;
-        let shown = change.path.display();
-        change.apply(context, cancel)?;
-        let lines = change.new_content.lines().count();
-        let did = if change.original.is_some() { "Replaced" } else { "Created" };
-        Ok(change.result(NAME, format!("{did} {shown} ({lines} line{}).", s(lines))))
-    }
-}
-
-/// The change that a call makes, of a file that is still what was shown, if something was.
 fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Change, ToolResult> {
     let Input { path, content } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
@@ -90,9 +60,12 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
     if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {
         let shown = path.display();
         let same = format!("{shown} already has exactly this content; nothing was written.");
-        return Err(ToolResult::ok(same).titled(NAME, shown));
+        return Err(ToolResult::ok(same).with_title(NAME, shown));
     }
-    Ok(Change { path, original, new_content: content.to_owned() })
+    let (shown, lines) = (path.display(), content.lines().count());
+    let did = if original.is_some() { "Replaced" } else { "Created" };
+    let done = format!("{did} {shown} ({lines} line{}).", s(lines));
+    Ok(Change { path, original, new_content: content.to_owned(), done })
 }
 
 #[cfg(all(test, unix))]

@@ -2,6 +2,7 @@ use super::*;
 use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call, write};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use tokio_util::sync::CancellationToken;
 
 async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult {
     test.run(&Write::default(), json!({"path": path, "content": content})).await
@@ -20,7 +21,7 @@ async fn a_new_file_is_written_with_its_folders() {
     let test = TestFolder::new();
     let diff = "--- /dev/null\n+++ b/src/deep/main.rs\n@@ -0,0 +1,2 @@\n+fn main() {\n+}\n";
     let expected = ToolResult::ok("Created src/deep/main.rs (2 lines).")
-        .titled("Write", "src/deep/main.rs")
+        .with_title("Write", "src/deep/main.rs")
         .with_details(json!({"diff": diff, "added": 2, "removed": 0}));
     assert_eq!(write_file(&test, "src/deep/main.rs", "fn main() {\n}\n").await, expected);
     assert_eq!(test.text("src/deep/main.rs"), "fn main() {\n}\n");
@@ -130,7 +131,7 @@ async fn nobody_is_asked_about_what_is_there_already() {
     let test = TestFolder::new().with_file("file", "same");
     let result = test.consent(&Write::default(), json!({"path": "file", "content": "same"}));
     let expected = "file already has exactly this content; nothing was written.";
-    assert_eq!(result, Err(ToolResult::ok(expected).titled("Write", "file")));
+    assert_eq!(result, Err(ToolResult::ok(expected).with_title("Write", "file")));
 }
 
 #[tokio::test]

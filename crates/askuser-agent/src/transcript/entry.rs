@@ -14,6 +14,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum Entry {
     /// The first line.
     Session { id: String, cwd: PathBuf, version: String },
@@ -130,7 +131,6 @@ fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>,
     })
 }
 
-/// A line that cannot be read.
 pub(super) struct BadLine {
     /// Its number, from one.
     pub(super) line: usize,

@@ -39,7 +39,6 @@ pub(crate) struct History {
     uncounted: usize,
 }
 
-/// What comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
     /// It is the person's turn.
@@ -57,7 +56,6 @@ struct GivenUp {
     no_effect: &'static str,
 }
 
-/// The person stopped it.
 const INTERRUPTED: GivenUp = GivenUp {
     begun: "The user interrupted this before it had finished.",
     no_effect: "The user interrupted before this had any effect: nothing was asked or changed by it.",
@@ -177,12 +175,10 @@ impl History {
         self.summary.is_some()
     }
 
-    /// Whether the person did not allow a call.
     pub(crate) fn was_refused(&self, call: &str) -> bool {
         self.refused.contains(call)
     }
 
-    /// Whether the person stopped it.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::HashSet;
 
-/// A question as it was recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedQuestion {
     /// What was asked; unknown where the questions of an old session cannot be read any more.
@@ -30,7 +29,6 @@ struct OldOutcome {
 }
 
 impl RecordedQuestion {
-    /// The last question of a call for a purpose.
     pub(super) fn find(lines: &[Line], tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
         let mut found: Option<RecordedQuestion> = None;
         for line in lines.iter().filter(|line| line.tasks == tasks) {

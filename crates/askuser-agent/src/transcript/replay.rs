@@ -1,7 +1,7 @@
 //! A session as the events it had: for a front end that comes back to it, and for whoever looks for one.
 
 use super::{Entry, Line, Transcript, entry};
-use crate::event::{AgentEvent, Failure, FailureKind};
+use crate::event::{AgentEvent, Failure};
 use crate::message::Block;
 use crate::regular_file::{self, Links};
 use std::path::Path;
@@ -50,7 +50,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
             vec![AgentEvent::ToolResult { id: id.clone(), name: name.clone(), result: result.clone() }]
         }
         Entry::Interrupted => {
-            let error = Failure { kind: FailureKind::Interrupted, message: "interrupted".into() };
+            let error = Failure::interrupted();
             vec![AgentEvent::Error { error }]
         }
         Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],

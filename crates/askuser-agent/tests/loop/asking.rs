@@ -323,7 +323,7 @@ async fn a_turn_ends_even_if_a_tool_keeps_its_context() {
     struct Keeps(std::sync::Mutex<Vec<askuser_agent::ToolContext>>);
     impl askuser_agent::Tool for Keeps {
         fn definition(&self) -> askuser_agent::ToolDefinition {
-            askuser_agent::ToolDefinition { name: "Keep".into(), description: "Keeps".into(), schema: json!({}) }
+            askuser_agent::ToolDefinition::new("Keep", "Keeps", json!({}))
         }
         fn access(&self) -> askuser_agent::Access {
             askuser_agent::Access::Read
@@ -344,8 +344,9 @@ async fn a_turn_ends_even_if_a_tool_keeps_its_context() {
 
 #[tokio::test]
 async fn what_requests_cost_adds_up() {
-    let usage =
-        |input_tokens, output_tokens| Some(Ok(ModelEvent::Usage(askuser_agent::Usage { input_tokens, output_tokens })));
+    let usage = |input_tokens, output_tokens| {
+        Some(Ok(ModelEvent::Usage(askuser_agent::Usage::new(input_tokens, output_tokens))))
+    };
     let answers =
         vec![vec![usage(1, 0), calls("a", "Look", json!({})), usage(10, 2)], vec![says("done"), usage(20, 3)]];
     let log = Log::default();
@@ -356,7 +357,7 @@ async fn what_requests_cost_adds_up() {
             sum += usage;
         }
     }
-    assert_eq!(sum, askuser_agent::Usage { input_tokens: 30, output_tokens: 5 });
+    assert_eq!(sum, askuser_agent::Usage::new(30, 5));
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ impl Small {
             }
             _ => ModelEvent::Text("done".into()),
         };
-        let usage = Usage { input_tokens: tokens as u64, output_tokens: 1 };
+        let usage = Usage::new(tokens as u64, 1);
         vec![Ok(event), Ok(ModelEvent::Usage(usage))]
     }
 }
@@ -149,7 +149,7 @@ mod long {
     impl Tool for Long {
         fn definition(&self) -> ToolDefinition {
             let schema = json!({"type": "object"});
-            ToolDefinition { name: "Long".into(), description: "For tests".into(), schema }
+            ToolDefinition::new("Long", "For tests", schema)
         }
 
         fn access(&self) -> Access {

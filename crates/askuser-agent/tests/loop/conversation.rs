@@ -57,24 +57,58 @@ async fn another_model_answers_once_it_is_set() {
 }
 
 #[tokio::test]
-async fn the_mode_is_changed_and_seen_from_elsewhere() {
-    let agent = Agent::new(script(json!({"turns": []})));
-    let switch = agent.mode_switch();
-    for mode in [PermissionMode::Plan, PermissionMode::Allow, PermissionMode::Ask] {
-        switch.set(mode).unwrap();
-        assert_eq!((switch.mode(), agent.mode()), (mode, mode));
-    }
-}
-
-#[tokio::test]
-async fn the_mode_is_changed_and_seen_from_the_handle() {
+async fn the_mode_is_changed_and_seen_from_the_handle_at_once() {
     let (handle, mut events) = Agent::new(script(json!({"turns": []}))).start();
-    handle.set_mode(PermissionMode::Plan);
-    assert_eq!(events.next().await, Some(AgentEvent::Mode { mode: PermissionMode::Plan }));
+    for mode in [PermissionMode::Allow, PermissionMode::Ask, PermissionMode::Plan] {
+        handle.set_mode(mode).unwrap();
+        assert_eq!(handle.mode(), mode);
+    }
     drop(handle.clone());
     handle.say("hi");
     assert!(events.next().await.is_some());
     assert_eq!(handle.mode(), PermissionMode::Plan);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_before_it_begins_asks_no_model_and_the_next_one_does() {
+    let model = script(json!({"turns": [{"text": "One."}]}));
+    let (handle, mut events) = Agent::new(model).start();
+    handle.say("first");
+    handle.stop();
+    assert!(handle.is_stopping());
+    handle.say("second");
+    let mut ends = Vec::new();
+    while ends.len() < 2 {
+        match events.next().await.unwrap() {
+            AgentEvent::Error { error } => ends.push(error.message),
+            AgentEvent::Done { text } => ends.push(text),
+            _ => {}
+        }
+        assert!(!handle.is_stopping() || ends.is_empty());
+    }
+    assert_eq!(ends, ["interrupted", "One."]);
+    handle.stop();
+    assert!(!handle.is_stopping(), "nothing is left to stop");
+}
+
+#[tokio::test]
+async fn a_command_runs_after_what_came_before_it_was_taken_in() {
+    let model = script(json!({"turns": [{"text": "One."}]}));
+    let (handle, mut events) = Agent::new(model).start();
+    let log = Log::default();
+    handle.say("first");
+    let told = log.clone();
+    handle.queue(move |agent| {
+        told.add(format!("{} messages", agent.messages().len()));
+        Box::pin(async { None })
+    });
+    drop(handle);
+    while let Some(event) = events.next().await {
+        if let AgentEvent::Done { text } = event {
+            log.add(text);
+        }
+    }
+    assert_eq!(log.lines(), ["One.", "2 messages"]);
 }
 
 #[tokio::test]

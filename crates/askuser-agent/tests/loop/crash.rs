@@ -63,7 +63,7 @@ struct Does(&'static str, Access, Log);
 
 impl Tool for Does {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition { name: self.0.into(), description: "For tests".into(), schema: json!({"type": "object"}) }
+        ToolDefinition::new(self.0, "For tests", json!({"type": "object"}))
     }
 
     fn access(&self) -> Access {

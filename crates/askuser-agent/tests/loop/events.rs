@@ -124,7 +124,7 @@ async fn a_providers_key_in_an_answer_is_in_no_event() {
     let mut agent = Agent::new(calling([json!([ask("Which?")])]))
         .with_tools(tools::talking())
         .with_asker(Person::new([other("the one of sk-secret-1")]))
-        .keeping_from_tools(secrets);
+        .with_secrets(secrets);
     let events = json!(told(&mut agent).await).to_string();
     assert_eq!((events.matches("sk-secret-1").count(), events.matches("the one of [key removed]").count()), (0, 3));
 }

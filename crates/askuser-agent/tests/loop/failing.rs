@@ -51,10 +51,7 @@ async fn a_failure_that_will_not_pass_breaks_the_turn_off_and_it_can_be_resumed(
 
 #[tokio::test]
 async fn a_longer_wait_than_anybody_has_patience_for_breaks_the_turn_off() {
-    let error = ModelError {
-        retry_after: Some(Duration::from_secs(86_400)),
-        ..ModelError::new(FailureKind::RateLimited, "tomorrow")
-    };
+    let error = ModelError::new(FailureKind::RateLimited, "tomorrow").with_retry_after(Duration::from_secs(86_400));
     let mut agent = Agent::new(Played::new(vec![vec![Some(Err(error))]]));
     assert_eq!(short(&collect(agent.run("go")).await), ["broke RateLimited"]);
 }
@@ -146,7 +143,7 @@ struct Panics;
 
 impl Tool for Panics {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition { name: "Panics".into(), description: String::new(), schema: json!({}) }
+        ToolDefinition::new("Panics", String::new(), json!({}))
     }
 
     fn access(&self) -> Access {
@@ -180,7 +177,7 @@ fn cut_off(id: &str, written: &str) -> Part {
 #[tokio::test]
 async fn a_call_cut_off_at_the_output_limit_does_not_run_and_the_model_is_told() {
     let log = Log::default();
-    let used = Some(Ok(ModelEvent::Usage(Usage { input_tokens: 1, output_tokens: 8192 })));
+    let used = Some(Ok(ModelEvent::Usage(Usage::new(1, 8192))));
     let answers = vec![vec![used, calls("a", "Look", json!({})), cut_off("a", "{}")], vec![says("In parts, then.")]];
     let (model, requests) = watched(Played::new(answers));
     let mut agent =
@@ -206,7 +203,7 @@ async fn calls_cut_off_again_and_again_break_the_turn_off() {
 
 #[tokio::test]
 async fn some_failures_are_tried_again_less_often_than_others() {
-    let refused = |n| Some(Err(ModelError::new(FailureKind::Network, "refused").retried_at_most(n)));
+    let refused = |n| Some(Err(ModelError::new(FailureKind::Network, "refused").with_max_retries(n)));
     for (most, expected) in [(0, vec!["broke Network"]), (1, vec!["retry Network", "broke Network"])] {
         let answers = vec![vec![refused(most)], vec![refused(most)], vec![says("ok")]];
         let mut agent = Agent::new(Played::new(answers)).with_retries(5, Duration::ZERO);

@@ -58,7 +58,7 @@ impl OldSession {
         let mut agent = Agent::new(model)
             .with_tools(tools::all())
             .with_asker(person.clone())
-            .in_folder(self.work())
+            .with_folder(self.work())
             .with_transcript(transcript);
         let events = collect(agent.resume().expect("something is open")).await;
         assert_eq!(last_words(&events), "done", "{events:?}");

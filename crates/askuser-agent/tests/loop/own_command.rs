@@ -67,7 +67,7 @@ async fn a_command_that_is_stopped_keeps_what_it_wrote() {
 async fn it_gets_no_keys_and_shows_none() {
     let environment = |_: &str| Some("sk-secret-1".to_owned());
     let secrets = Secrets::in_variables(["PATH_OF_A_KEY"], environment, &[]);
-    let mut agent = agent().keeping_from_tools(secrets);
+    let mut agent = agent().with_secrets(secrets);
     collect(agent.run_command("echo ${PATH_OF_A_KEY-none} sk-secret-1")).await;
     finish(&mut agent, "go").await;
     assert!(texts(&agent)[0].ends_with("\n\nnone [key removed]"), "{:?}", texts(&agent));

@@ -93,7 +93,7 @@ async fn a_note_beside_always_keeps_no_rule_and_the_model_may_call_again() {
     let mut agent = Agent::new(calling([act(), act(), act()]))
         .with_tools(registry(&log))
         .with_asker(person.clone())
-        .with_permissions(Permissions::default().keeping(kept.clone()));
+        .with_permissions(Permissions::default().with_allowed(kept.clone()));
     let mut run = agent.run("go");
     until(&mut run, &person.log(), "replied Run Act with this input?").await;
     assert!(kept.0.lock().unwrap().is_empty());
@@ -172,7 +172,7 @@ async fn allowed_always_is_kept_for_the_next_agent() {
     let kept = Arc::new(Kept::default());
     let log = Log::default();
     for replies in [vec![pick("Always allow in this folder")], vec![]] {
-        let permissions = Permissions::default().keeping(kept.clone());
+        let permissions = Permissions::default().with_allowed(kept.clone());
         let mut agent = Agent::new(calling([act()]))
             .with_tools(registry(&log))
             .with_asker(Person::new(replies))
@@ -201,7 +201,7 @@ async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
         }
     }
     let log = Log::default();
-    let permissions = Permissions::default().keeping(Arc::new(Full));
+    let permissions = Permissions::default().with_allowed(Arc::new(Full));
     let mut agent = Agent::new(calling([act(), act()]))
         .with_tools(registry(&log))
         .with_asker(Person::new([pick("Always allow in this folder")]))
@@ -244,7 +244,7 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
     let (sessions, file) = (folder.path().join("sessions"), folder.path().join("a.txt"));
     let make = |transcript, person: &Arc<Person>| {
         let write = json!([{"name": "Write", "input": {"path": "a.txt", "content": "new\n"}}]);
-        let agent = Agent::new(calling([write])).with_tools(tools::all()).in_folder(folder.path());
+        let agent = Agent::new(calling([write])).with_tools(tools::all()).with_folder(folder.path());
         agent.with_asker(person.clone()).with_transcript(transcript)
     };
     std::fs::write(&file, "one\n").unwrap();
@@ -277,7 +277,7 @@ async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
         let mut agent = Agent::new(calling([act(), act()]))
             .with_tools(registry(&log))
             .with_asker(person.clone())
-            .with_permissions(Permissions::new(PermissionMode::AcceptEdits).keeping(kept.clone()));
+            .with_permissions(Permissions::new(PermissionMode::AcceptEdits).with_allowed(kept.clone()));
         finish(&mut agent, "go").await;
         assert_eq!(person.asked().len(), usize::from(!allowed_before));
         assert_eq!(log.count("end Act it"), 2);
@@ -313,8 +313,8 @@ async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_
             .with_tools(tools::all())
             .with_asker(person.clone())
             .with_permissions(Permissions::new(PermissionMode::Allow))
-            .protecting(vec!["/protected".into()])
-            .in_folder(folder.path().to_owned());
+            .with_protected_paths(vec!["/protected".into()])
+            .with_folder(folder.path().to_owned());
         finish(&mut agent, "go").await;
         let asked = person.asked();
         assert!(!asked.is_empty(), "{command} ran without asking");
@@ -335,7 +335,7 @@ async fn a_prefix_that_was_allowed_lets_plain_commands_through_and_no_others() {
     let mut agent = Agent::new(commands(["ls -a", "ls -l .", "ls; true"]))
         .with_tools(tools::all())
         .with_asker(person.clone())
-        .with_permissions(Permissions::default().keeping(kept.clone()));
+        .with_permissions(Permissions::default().with_allowed(kept.clone()));
     finish(&mut agent, "go").await;
     let text = |request: &askuser::Request| request.set().questions()[0].text().to_owned();
     let asked: Vec<String> = person.asked().iter().map(text).collect();
@@ -353,7 +353,7 @@ async fn a_prefix_is_offered_as_the_rule_it_is_and_only_where_it_makes_sense() {
     let mut agent = Agent::new(commands(["git diff --stat", "rm -r x"]))
         .with_tools(tools::all())
         .with_asker(person.clone())
-        .in_folder(folder.path().to_owned());
+        .with_folder(folder.path().to_owned());
     finish(&mut agent, "go").await;
     let asked = person.asked();
     let expected = ["Allow once", "Always allow in this folder", "Always allow git diff *", "Don't run it"];
@@ -368,7 +368,7 @@ async fn an_exact_command_with_a_star_does_not_become_a_prefix() {
     let mut agent = Agent::new(commands(["ls *", "ls -l"]))
         .with_tools(tools::all())
         .with_asker(person.clone())
-        .with_permissions(Permissions::default().keeping(kept.clone()));
+        .with_permissions(Permissions::default().with_allowed(kept.clone()));
     finish(&mut agent, "go").await;
     assert_eq!(person.asked().len(), 2);
 }
@@ -380,7 +380,7 @@ async fn a_rule_that_was_taken_back_is_asked_for_again() {
     let mut agent = Agent::new(commands(["ls -a"]))
         .with_tools(tools::all())
         .with_asker(person.clone())
-        .with_permissions(Permissions::default().keeping(kept.clone()));
+        .with_permissions(Permissions::default().with_allowed(kept.clone()));
     finish(&mut agent, "go").await;
     let rules = agent.permission_rules();
     let listed = rules.list().unwrap();

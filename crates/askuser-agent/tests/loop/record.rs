@@ -433,7 +433,7 @@ mod full {
 
     impl askuser_agent::Tool for Filling {
         fn definition(&self) -> askuser_agent::ToolDefinition {
-            askuser_agent::ToolDefinition { name: "Fill".into(), description: "Fills".into(), schema: json!({}) }
+            askuser_agent::ToolDefinition::new("Fill", "Fills", json!({}))
         }
 
         fn access(&self) -> askuser_agent::Access {
@@ -493,7 +493,7 @@ mod full {
         struct FillsUp(Arc<File>, Log);
         impl askuser_agent::Tool for FillsUp {
             fn definition(&self) -> askuser_agent::ToolDefinition {
-                askuser_agent::ToolDefinition { name: "Act".into(), description: "Acts".into(), schema: json!({}) }
+                askuser_agent::ToolDefinition::new("Act", "Acts", json!({}))
             }
             fn access(&self) -> askuser_agent::Access {
                 askuser_agent::Access::Act
@@ -504,14 +504,7 @@ mod full {
                 _: &askuser_agent::ToolContext,
             ) -> Result<askuser_agent::Consent, askuser_agent::ToolResult> {
                 fill(&self.0);
-                Ok(askuser_agent::Consent {
-                    question: "Act?".into(),
-                    context: None,
-                    always: call.name.clone(),
-                    rule: askuser_agent::PermissionRule::Edits,
-                    prefixes: Default::default(),
-                    always_ask: false,
-                })
+                Ok(askuser_agent::Consent::new("Act?", askuser_agent::PermissionRule::Edits, &call.name))
             }
             fn run<'a>(
                 &'a self,

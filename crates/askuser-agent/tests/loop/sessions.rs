@@ -127,11 +127,11 @@ fn a_front_end_that_comes_back_sees_the_conversation_since_it_began_anew() {
         AgentEvent::User { text: "go".into() },
         AgentEvent::Text { text: "I look.".into() },
         AgentEvent::ToolStart { id: id(), name: name(), input: json!({"at": "a"}) },
-        AgentEvent::Usage { usage: Usage { input_tokens: 1, output_tokens: 2 } },
+        AgentEvent::Usage { usage: Usage::new(1, 2) },
         AgentEvent::ToolResult { id: id(), name: name(), result: looked },
         AgentEvent::Notice { message: "[The user did something.]".into() },
         AgentEvent::Compacted { before_tokens: 9, after_tokens: 2, left_out: 0 },
-        AgentEvent::Error { error: Failure { kind: FailureKind::Interrupted, message: "interrupted".into() } },
+        AgentEvent::Error { error: Failure::new(FailureKind::Interrupted, "interrupted") },
     ];
     assert_eq!(Transcript::open(folder.path(), "a").unwrap().replay(), expected);
 }
@@ -141,7 +141,7 @@ fn a_session_is_found_by_what_was_said_and_answered_in_it_and_by_nothing_else() 
     let folder = tempdir().unwrap();
     let call = json!({"type": "call", "id": "1", "name": "Look", "input": {"at": "an input"}});
     let answered =
-        ToolResult::ok("Selected: Öl").titled("Question", "1 question(s)").with_details(json!({"answers": []}));
+        ToolResult::ok("Selected: Öl").with_title("Question", "1 question(s)").with_details(json!({"answers": []}));
     let path = write_session(
         folder.path(),
         "a",
@@ -150,7 +150,7 @@ fn a_session_is_found_by_what_was_said_and_answered_in_it_and_by_nothing_else() 
             json!({"type": "aside", "text": "a command of mine"}),
             assistant(json!([call, {"type": "text", "text": "My view."}])),
             result("1", &ToolResult::ok("the output of a tool")),
-            result("1", &ToolResult::ok("titled output").titled("Look", "it")),
+            result("1", &ToolResult::ok("titled output").with_title("Look", "it")),
             result("2", &answered),
             json!({"type": "compacted", "summary": "in short", "verbatim": [], "kept": 0, "budget": 1, "before_tokens": 9,
                    "after_tokens": 2}),
@@ -270,7 +270,7 @@ impl Model for Provided {
     }
 
     fn recorded(&self) -> Option<RecordedModel> {
-        Some(RecordedModel { name: self.0.into(), at_custom_address: false })
+        Some(RecordedModel::new(self.0, false))
     }
 
     fn respond<'a>(&'a self, _: ModelRequest<'a>) -> ResponseStream<'a> {

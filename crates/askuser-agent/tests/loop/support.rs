@@ -302,7 +302,7 @@ pub(crate) fn acts(log: &Log) -> Own {
 
 impl Tool for Own {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition { name: self.name.into(), description: "For tests".into(), schema: json!({"type": "object"}) }
+        ToolDefinition::new(self.name, "For tests", json!({"type": "object"}))
     }
 
     fn access(&self) -> Access {
@@ -352,11 +352,6 @@ pub(crate) fn last_words(events: &[AgentEvent]) -> String {
 /// Events in few words.
 pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
     let short = |event: &AgentEvent| match event {
-        AgentEvent::TextDelta { .. }
-        | AgentEvent::ThoughtDelta { .. }
-        | AgentEvent::ToolOutput { .. }
-        | AgentEvent::Context { .. }
-        | AgentEvent::Usage { .. } => None,
         AgentEvent::User { text } => Some(format!("user {text}")),
         AgentEvent::Compacting => Some("compacting".into()),
         AgentEvent::Compacted { .. } => Some("compacted".into()),
@@ -377,6 +372,7 @@ pub(crate) fn short(events: &[AgentEvent]) -> Vec<String> {
         AgentEvent::Task { id, description, event } => {
             self::short(std::slice::from_ref(event)).pop().map(|event| format!("{id} '{description}': {event}"))
         }
+        _ => None,
     };
     events.iter().filter_map(short).collect()
 }

@@ -37,7 +37,7 @@ fn answered() -> Vec<AgentEvent> {
     vec![
         AgentEvent::TextDelta { text: "Done.".into() },
         AgentEvent::Text { text: "Done.".into() },
-        AgentEvent::Usage { usage: Usage { input_tokens: 3, output_tokens: 2 } },
+        AgentEvent::Usage { usage: Usage::new(3, 2) },
         AgentEvent::Done { text: "Done.".into() },
     ]
 }
@@ -49,10 +49,7 @@ async fn a_request_to_an_overloaded_provider_is_retried() {
         "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
     );
     let (events, requests) = run(vec![overloaded, CannedResponse::stream(STREAM)]).await;
-    let error = Failure {
-        kind: FailureKind::Overloaded,
-        message: "anthropic is overloaded or has failed (529): Overloaded".into(),
-    };
+    let error = Failure::new(FailureKind::Overloaded, "anthropic is overloaded or has failed (529): Overloaded");
     assert!(matches!(&events[0], AgentEvent::Retry { error: events, .. } if *events == error), "{events:?}");
     assert_eq!((&events[1..], requests), (&*answered(), 2));
 }
@@ -61,10 +58,7 @@ async fn a_request_to_an_overloaded_provider_is_retried() {
 async fn a_retry_waits_as_long_as_the_provider_asks() {
     let limited = CannedResponse::new("429 Too Many Requests", "retry-after: 0\r\n", "");
     let (events, requests) = run(vec![limited, CannedResponse::stream(STREAM)]).await;
-    let error = Failure {
-        kind: FailureKind::RateLimited,
-        message: "anthropic rate limit reached (429): Too Many Requests".into(),
-    };
+    let error = Failure::new(FailureKind::RateLimited, "anthropic rate limit reached (429): Too Many Requests");
     let mut expected = vec![AgentEvent::Retry { error, after_ms: 0 }];
     expected.extend(answered());
     assert_eq!((events, requests), (expected, 2));
@@ -86,10 +80,7 @@ async fn a_rejected_key_is_not_retried() {
         "{\"error\":{\"type\":\"authentication_error\",\"message\":\"invalid x-api-key\"}}",
     );
     let (events, requests) = run(vec![refused, CannedResponse::stream(STREAM)]).await;
-    let error = Failure {
-        kind: FailureKind::Key,
-        message: "the key in ANTHROPIC_API_KEY was rejected (401): invalid x-api-key".into(),
-    };
+    let error = Failure::new(FailureKind::Key, "the key in ANTHROPIC_API_KEY was rejected (401): invalid x-api-key");
     assert_eq!((events, requests), (vec![AgentEvent::Error { error }], 1));
 }
 

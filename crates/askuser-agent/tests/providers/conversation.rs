@@ -15,7 +15,7 @@ pub(crate) const SYSTEM: &str = "Be brief. Ask when in doubt.";
 /// A model at this address, with a key.
 pub(crate) fn model_at(spec: &str, url: &str) -> Arc<dyn Model> {
     let environment = |name: &str| name.ends_with("_API_KEY").then(|| SECRET.to_owned());
-    let config = ProviderConfig { base_url: Some(url.to_owned()), ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment).with_base_url(Some(url.to_owned()));
     connect(spec, &config).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -29,11 +29,7 @@ pub(crate) fn question_schema() -> Value {
 }
 
 pub(crate) fn tools() -> Vec<ToolDefinition> {
-    let definition = |name: &str, description: &str, schema| ToolDefinition {
-        name: name.into(),
-        description: description.into(),
-        schema,
-    };
+    let definition = |name: &str, description: &str, schema| ToolDefinition::new(name, description, schema);
     vec![
         definition("AskUserQuestion", "Asks.", question_schema()),
         definition("Now", "Tells the time.", json!({"type": "object", "properties": {}})),
@@ -90,7 +86,7 @@ pub(crate) fn messages() -> Vec<Message> {
 /// Asks with the whole conversation.
 pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
     let (messages, tools) = (messages(), tools());
-    let request = ModelRequest { system: SYSTEM, messages: &messages, tools: &tools, task: None };
+    let request = ModelRequest::new(SYSTEM, &messages, &tools);
     let mut response = model.respond(request);
     let (mut events, mut error) = (Vec::new(), None);
     while let Some(next) = response.next().await {
@@ -157,5 +153,5 @@ pub(crate) fn text(text: &str) -> ModelEvent {
 }
 
 pub(crate) fn usage(input_tokens: u64, output_tokens: u64) -> ModelEvent {
-    ModelEvent::Usage(askuser_agent::Usage { input_tokens, output_tokens })
+    ModelEvent::Usage(askuser_agent::Usage::new(input_tokens, output_tokens))
 }

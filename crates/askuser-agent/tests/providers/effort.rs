@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 async fn sent(spec: &str, effort: Option<Effort>, responses: Vec<CannedResponse>) -> Vec<Value> {
     let server = Server::start(responses).await;
     let environment = |_: &str| None;
-    let config = ProviderConfig { base_url: Some(server.url.clone()), effort, ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment).with_base_url(Some(server.url.clone())).with_effort(effort);
     let model = connect(spec, &config).unwrap_or_else(|error| panic!("{error}"));
     ask(&*model).await;
     server.requests().into_iter().map(|request| request.body).collect()
@@ -90,9 +90,9 @@ async fn a_model_does_not_begin_to_think_between_a_call_and_its_result() {
     let server = Server::start([CannedResponse::stream("")]).await;
     let environment = |_: &str| None;
     let (base_url, effort) = (Some(server.url.clone()), Some(Effort::High));
-    let config = ProviderConfig { base_url, effort, ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment).with_base_url(base_url).with_effort(effort);
     let model = connect("anthropic/claude-sonnet-4-5", &config).unwrap_or_else(|error| panic!("{error}"));
-    model.respond(ModelRequest { system: "", messages: &messages, tools: &[], task: None }).collect::<Vec<_>>().await;
+    model.respond(ModelRequest::new("", &messages, &[])).collect::<Vec<_>>().await;
     check(&server.request().body, &[("/thinking", Value::Null)]);
 }
 

@@ -73,13 +73,8 @@ async fn gemini_sends_the_retry_delay_in_the_body() {
     let body = r#"{"error":{"code":429,"message":"Quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"41s"}]}}"#;
     assert_eq!(
         error("gemini/m", CannedResponse::json("429 Too Many Requests", body)).await,
-        ModelError {
-            kind: FailureKind::RateLimited,
-            message: "gemini rate limit reached (429): Quota.".into(),
-            retry_after: Some(Duration::from_secs(41)),
-            context_window: None,
-            max_retries: None,
-        }
+        ModelError::new(FailureKind::RateLimited, "gemini rate limit reached (429): Quota.")
+            .with_retry_after(Duration::from_secs(41))
     );
 }
 
@@ -189,8 +184,9 @@ async fn an_idle_timeout_is_a_network_failure() {
         let server = Server::start([response]).await;
         let environment = |_: &str| None;
         let base_url = Some(server.url.clone());
-        let config =
-            ProviderConfig { base_url, idle_timeout: Duration::from_millis(50), ..ProviderConfig::new(&environment) };
+        let config = ProviderConfig::new(&environment)
+            .with_base_url(base_url)
+            .with_timeouts(Duration::from_secs(30), Duration::from_millis(50));
         let model = connect("ollama/m", &config).unwrap_or_else(|error| panic!("{error}"));
         let error = ask(&*model).await.1.unwrap();
         assert_eq!(error.kind, FailureKind::Network);
@@ -240,7 +236,7 @@ async fn dropping_the_response_closes_the_connection() {
         let _ = stream.read_to_end(&mut asked).await;
     };
     let client = async {
-        let request = ModelRequest { system: "", messages: &[], tools: &[], task: None };
+        let request = ModelRequest::new("", &[], &[]);
         let mut response = model.respond(request);
         let first = response.next().await;
         drop(response);

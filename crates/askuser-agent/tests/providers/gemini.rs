@@ -1,5 +1,6 @@
 use crate::conversation::{
-    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, read, text, usage,
+    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read, text,
+    usage,
 };
 use crate::server::CannedResponse;
 use askuser_agent::{Block, FailureKind, ModelEvent};
@@ -61,15 +62,7 @@ async fn the_request_has_the_whole_conversation() {
             "generationConfig": {"thinkingConfig": {"includeThoughts": true}},
             "systemInstruction": {"parts": [{"text": SYSTEM}]},
             "tools": [{"functionDeclarations": [
-                {
-                    "name": "AskUserQuestion",
-                    "description": "Asks.",
-                    "parameters": {
-                        "type": "object",
-                        "properties": {"questions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {"type": "object"}}},
-                        "required": ["questions"],
-                    },
-                },
+                {"name": "AskUserQuestion", "description": "Asks.", "parametersJsonSchema": question_schema()},
                 {"name": "Now", "description": "Tells the time."},
             ]}],
         })
@@ -160,7 +153,7 @@ async fn a_call_of_another_model_gets_the_placeholder_signature() {
     {
         let server = crate::server::Server::start([CannedResponse::stream(STREAM)]).await;
         let model = crate::conversation::model_at(&format!("gemini/{model}"), &server.url);
-        let request = ModelRequest { system: "", messages: &messages, tools: &[], task: None };
+        let request = ModelRequest::new("", &messages, &[]);
         model.respond(request).collect::<Vec<_>>().await;
         let body = server.request().body;
         let parts = &body["contents"][0]["parts"];

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 async fn ask(name: &str, response: CannedResponse) -> (Result<Vec<ModelInfo>, ListError>, Request) {
     let server = Server::start([response]).await;
     let environment = |name: &str| name.ends_with("_API_KEY").then(|| SECRET.to_owned());
-    let config = ProviderConfig { base_url: Some(server.url.clone()), ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment).with_base_url(Some(server.url.clone()));
     let listed = list_models(provider::provider(name).unwrap(), &config).await;
     (listed, server.request())
 }

@@ -103,7 +103,7 @@ async fn the_token_limit_has_the_name_that_the_server_knows() {
         let server = Server::start([CannedResponse::stream(STREAM)]).await;
         let environment = |_: &str| None;
         let base_url = Some(server.url.clone());
-        let config = ProviderConfig { base_url, max_tokens: Some(77), ..ProviderConfig::new(&environment) };
+        let config = ProviderConfig::new(&environment).with_base_url(base_url).with_max_tokens(Some(77));
         let model = connect(&format!("{provider}/m"), &config).unwrap_or_else(|error| panic!("{error}"));
         ask(&*model).await;
         let request = server.request();
@@ -414,12 +414,15 @@ async fn a_filtered_response_is_an_error() {
 #[tokio::test]
 async fn an_error_in_the_stream_is_an_error() {
     for failure in [
-        json!({"error": {"code": 502, "message": "Provider disconnected"}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
-        json!({"choices": [{"delta": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "Provider disconnected"}}]}),
+        json!({"error": {"code": 502, "message": "ModelProvider disconnected"}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]}),
+        json!({"choices": [{"delta": {"content": ""}, "finish_reason": "error", "error": {"code": 502, "message": "ModelProvider disconnected"}}]}),
     ] {
         assert_eq!(
             fail("openrouter/a/b", &format!("data: {failure}\n\n")).await,
-            (FailureKind::Overloaded, "openrouter is overloaded or has failed (502): Provider disconnected".into())
+            (
+                FailureKind::Overloaded,
+                "openrouter is overloaded or has failed (502): ModelProvider disconnected".into()
+            )
         );
     }
 }

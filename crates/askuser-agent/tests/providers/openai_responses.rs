@@ -161,8 +161,10 @@ async fn limit_and_effort_are_sent() {
     let server = Server::start([CannedResponse::stream(STREAM)]).await;
     let environment = |_: &str| None;
     let (base_url, max_tokens) = (Some(server.url.clone()), Some(77));
-    let config =
-        ProviderConfig { base_url, max_tokens, effort: Some(Effort::Low), ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment)
+        .with_base_url(base_url)
+        .with_max_tokens(max_tokens)
+        .with_effort(Some(Effort::Low));
     let model = connect(SPEC, &config).unwrap_or_else(|error| panic!("{error}"));
     ask(&*model).await;
     let request = server.request();
@@ -303,7 +305,7 @@ async fn what_a_model_does_not_accept_is_left_out_from_then_on() {
     .await;
     let environment = |_: &str| None;
     let base_url = Some(server.url.clone());
-    let config = ProviderConfig { base_url, effort: Some(Effort::High), ..ProviderConfig::new(&environment) };
+    let config = ProviderConfig::new(&environment).with_base_url(base_url).with_effort(Some(Effort::High));
     let model = connect(SPEC, &config).unwrap_or_else(|error| panic!("{error}"));
     for _ in 0..2 {
         assert_eq!(ask(&*model).await.1, None);

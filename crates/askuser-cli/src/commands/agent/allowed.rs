@@ -8,7 +8,6 @@ use askuser_agent::{Allowed, AllowedRule, PermissionRule, Scope};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,16 +61,16 @@ impl File {
             Err(error) => Err(io::Error::other(format!("{} cannot be read: {error}", self.file.display()))),
         }
     }
-}
 
-impl File {
     /// Changes the file, unless it cannot be read.
     fn change(&self, change: impl FnOnce(&mut Rules)) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
-            private_folder(folder)?;
+            regular_file::make_private_folder(folder)?;
         }
         // Another session may be changing it at this moment. Where there are no locks, that is a risk to take.
-        let lock = private_file(&self.file.with_extension("lock"))?;
+        let mut options = regular_file::private();
+        options.write(true).create(true).truncate(true);
+        let lock = regular_file::open_with(&mut options, &self.file.with_extension("lock"), Links::Follow)?;
         let _ = lock.lock();
         let mut rules = self.read()?;
         change(&mut rules);
@@ -161,25 +160,10 @@ impl Allowed for File {
     }
 }
 
-fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    regular_file::open_with(&mut options, path, Links::Follow)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn command(command: &str) -> PermissionRule {
         PermissionRule::Command(command.into())

@@ -11,17 +11,18 @@ use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
 use askuser::{Asker, Purpose, RequestKey, Status, sanitize};
-use askuser_agent::{Agent, AgentEvent, Failure as Broken, FailureKind, PermissionMode, QuestionOutcome, Run, Usage};
+use askuser_agent::{
+    Agent, AgentEvent, AgentEvents, AgentHandle, Failure as Broken, FailureKind, PermissionMode, QuestionOutcome, Usage,
+};
 use clap::ArgMatches;
 use futures_util::StreamExt;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io::{self, BufReader, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio_util::sync::CancellationToken;
 
 /// How long a turn that broke off waits for its last lines to be taken.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -32,7 +33,6 @@ const FIRST_WORDS: Duration = Duration::from_millis(100);
 /// How many lines are said about what nobody permitted or answered.
 const MOST_LINES: usize = 5;
 
-/// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     Text,
@@ -136,7 +136,6 @@ struct Tally {
     text: String,
     error: Option<Broken>,
     usage: Usage,
-    /// The questions that have ended.
     questions: Vec<EndedQuestion>,
     /// The calls that still run, by the calls that lead to them and their own ids.
     running: HashMap<Vec<String>, RunningCall>,
@@ -157,52 +156,50 @@ struct RunningCall {
 }
 
 async fn converse(
-    mut agent: Agent,
+    agent: Agent,
     wanted: Wanted,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &Lines,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
-    let one_turn = wanted.prompt.is_some();
-    let said = VecDeque::from_iter(wanted.prompt);
+    let (cwd, replay, is_cut_off) = (agent.transcript().cwd(), agent.transcript().replay(), agent.is_cut_off());
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
-    let heard = CancellationToken::new();
-    if !said.is_empty() {
-        heard.cancel();
-    }
-    let mut talk = Talk { output, said, heard, requests, lines, signals, tally };
+    let (handle, events) = agent.start();
+    let turns_left = usize::from(is_cut_off) + usize::from(wanted.prompt.is_some());
+    let mut talk = Talk { output, handle, events, turns_left, requests, lines, signals, tally };
     if output == Output::Stream {
-        let cwd = agent.transcript().cwd();
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
-        for event in agent.transcript().replay() {
+        for event in replay {
             talk.emit(&json!({"type": "replay", "event": event})).await?;
         }
-    }
-    // What was cut off comes first, but nothing of it begins that had not before they said something.
-    if let Some(run) = agent.resume_until_said(talk.heard.clone()) {
-        talk.listen_first(&run.stopper()).await?;
-        talk.follow(run).await?;
-    } else if talk.said.is_empty() && output != Output::Stream {
+    } else if turns_left == 0 {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
     }
-    // To say something else would give up a question that still waits for its answer.
-    if talk.tally.waits_for_somebody() {
-        return talk.tally.finish(output, &session, &model);
+    let one_turn = wanted.prompt.is_some();
+    match wanted.prompt {
+        Some(prompt) => talk.handle.say(prompt),
+        None if is_cut_off => talk.listen_first().await?,
+        None => {}
     }
-    while let Some(text) = talk.next(one_turn).await? {
-        talk.follow(agent.run(text)).await?;
+    let mut resumes = is_cut_off;
+    while talk.goes_on(one_turn) {
+        let has_ended = talk.next().await?;
+        // To say something else would give up a question that still waits for its answer.
+        if has_ended && std::mem::take(&mut resumes) && talk.tally.waits_for_somebody() {
+            break;
+        }
     }
     talk.tally.finish(output, &session, &model)
 }
 
-/// A conversation with whoever is at the other end of the streams.
+/// A conversation with the other end of the streams.
 struct Talk<'a> {
     output: Output,
-    /// What is still to be said to the model.
-    said: VecDeque<String>,
-    /// Cancelled once anything has been said.
-    heard: CancellationToken,
+    handle: AgentHandle,
+    events: AgentEvents,
+    /// How many turns run or wait.
+    turns_left: usize,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,
     signals: &'a mut Signals,
@@ -210,7 +207,7 @@ struct Talk<'a> {
 }
 
 impl Talk<'_> {
-    /// Prints a line. Whoever does not read it can be told to end like any other.
+    /// Prints a line. A reader that is stuck does not keep a signal from ending the process.
     async fn emit(&mut self, line: &Value) -> Result<(), Failure> {
         tokio::select! {
             signal = self.signals.next() => Err(self.ended_by(signal)),
@@ -226,90 +223,73 @@ impl Talk<'_> {
                 Signal::Interrupt => FailureKind::Interrupted,
                 Signal::End => FailureKind::Signal,
             };
-            let error = Broken { kind, message: failure.message.clone() };
+            let error = Broken::new(kind, failure.message.clone());
             self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
         }
         failure
     }
 
     /// Gives a front end that takes a session up the time to say something before anything of it goes on.
-    async fn listen_first(&mut self, stopper: &CancellationToken) -> Result<(), Failure> {
-        if self.heard.is_cancelled() || self.requests.is_none() {
-            return Ok(());
-        }
-        tokio::select! {
-            biased;
-            signal = self.signals.next() => return Err(self.ended_by(signal)),
-            request = next_request(&mut self.requests) => self.take(request, stopper),
-            () = tokio::time::sleep(FIRST_WORDS) => {}
+    async fn listen_first(&mut self) -> Result<(), Failure> {
+        if self.requests.is_some() {
+            tokio::select! {
+                biased;
+                signal = self.signals.next() => return Err(self.ended_by(signal)),
+                request = next_request(&mut self.requests) => self.take_request(request),
+                () = tokio::time::sleep(FIRST_WORDS) => {}
+            }
         }
         Ok(())
     }
 
-    /// Takes in what a front end wants while a turn is under way.
-    fn take(&mut self, request: Option<FrontEndRequest>, stopper: &CancellationToken) {
+    /// Whether anything is left to do. With `-p` one turn is all, and what a front end says meanwhile.
+    fn goes_on(&self, one_turn: bool) -> bool {
+        self.turns_left > 0 || (self.requests.is_some() && !one_turn)
+    }
+
+    /// Takes in what happens next, on either side; whether a turn has ended by it.
+    async fn next(&mut self) -> Result<bool, Failure> {
+        let event = tokio::select! {
+            biased;
+            signal = self.signals.next() => {
+                if signal == Signal::Interrupt && self.turns_left > 0 && !self.handle.is_stopping() {
+                    self.handle.stop();
+                    return Ok(false);
+                }
+                // Nothing is recorded: the session can be taken up where it was.
+                return Err(self.ended_by(signal));
+            }
+            request = next_request(&mut self.requests) => {
+                self.take_request(request);
+                return Ok(false);
+            }
+            event = self.events.next() => event,
+        };
+        let Some(event) = event else { return Ok(false) };
+        match &event {
+            event if self.output == Output::Stream => self.emit(&json!(event)).await?,
+            // The caller should know what takes so long.
+            AgentEvent::Retry { error, after_ms } => {
+                let seconds = after_ms.div_ceil(1000);
+                failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
+            }
+            AgentEvent::Notice { message } => failure::notice("askuser", message),
+            _ => {}
+        }
+        let has_ended = matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. });
+        self.turns_left -= usize::from(has_ended);
+        self.tally.take(event, &mut Vec::new());
+        Ok(has_ended)
+    }
+
+    fn take_request(&mut self, request: Option<FrontEndRequest>) {
         match request {
-            Some(FrontEndRequest::Interrupt) => stopper.cancel(),
+            Some(FrontEndRequest::Interrupt) => self.handle.stop(),
             Some(FrontEndRequest::Say(text)) => {
-                self.said.push_back(text);
-                self.heard.cancel();
+                self.turns_left += 1;
+                self.handle.say(text);
             }
             None => self.requests = None,
-        }
-    }
-
-    /// What to say next. With `-p` one turn is all.
-    async fn next(&mut self, one_turn: bool) -> Result<Option<String>, Failure> {
-        loop {
-            if let Some(text) = self.said.pop_front() {
-                return Ok(Some(text));
-            }
-            let Some(requests) = self.requests.as_mut().filter(|_| !one_turn) else { return Ok(None) };
-            tokio::select! {
-                biased;
-                signal = self.signals.next() => return Err(self.ended_by(signal)),
-                request = requests.recv() => match request {
-                    Some(FrontEndRequest::Say(text)) => return Ok(Some(text)),
-                    // Nothing runs.
-                    Some(FrontEndRequest::Interrupt) => {}
-                    None => return Ok(None),
-                },
-            }
-        }
-    }
-
-    /// Follows a turn to its end.
-    async fn follow(&mut self, mut run: Run<'_>) -> Result<(), Failure> {
-        let stopper = run.stopper();
-        loop {
-            let event = tokio::select! {
-                biased;
-                signal = self.signals.next() => {
-                    if signal == Signal::Interrupt && !stopper.is_cancelled() {
-                        stopper.cancel();
-                        continue;
-                    }
-                    // Nothing is recorded: the session can be taken up where it was.
-                    return Err(self.ended_by(signal));
-                }
-                request = next_request(&mut self.requests) => {
-                    self.take(request, &stopper);
-                    continue;
-                }
-                event = run.next() => event,
-            };
-            let Some(event) = event else { return Ok(()) };
-            match &event {
-                event if self.output == Output::Stream => self.emit(&json!(event)).await?,
-                // Whoever waits should know for what.
-                AgentEvent::Retry { error, after_ms } => {
-                    let seconds = after_ms.div_ceil(1000);
-                    failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
-                }
-                AgentEvent::Notice { message } => failure::notice("askuser", message),
-                _ => {}
-            }
-            self.tally.take(event, &mut Vec::new());
         }
     }
 }

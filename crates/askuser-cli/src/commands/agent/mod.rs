@@ -79,21 +79,21 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     let cwd = transcript.cwd();
     let permissions = Permissions::new(mode(&args, &settings));
     let permissions = match allowed::here(&cwd) {
-        Some(allowed) => permissions.keeping(allowed),
+        Some(allowed) => permissions.with_allowed(allowed),
         None => permissions,
     };
     let mut agent = Agent::new(model)
         .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(Limits::DEFAULT, &settings) }))
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
-        .allowing(folders)
-        .protecting(session::protected().into_iter().chain(store::files(&settings)).collect())
-        .keeping_from_tools(secrets(&settings.pass_env))
-        .supervised_by(supervisor())
+        .with_allowed_folders(folders)
+        .with_protected_paths(session::protected().into_iter().chain(store::files(&settings)).collect())
+        .with_secrets(secrets(&settings.pass_env))
+        .with_supervisor(supervisor())
         .with_deadline(settings.timeout)
         .with_context_window(settings.context_window)
         .with_origin(store::origin("askuser agent").with_folder(cwd.display().to_string()))
-        .in_folder(cwd)
+        .with_folder(cwd)
         .with_transcript(transcript);
     if let Some(max) = args.get_one::<u32>("max-requests") {
         agent = agent.with_max_requests(*max);
@@ -134,7 +134,7 @@ fn supervisor() -> Vec<OsString> {
 /// The keys of all providers, whichever is used, and the passwords in their addresses.
 fn secrets(passed: &[String]) -> Secrets {
     let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
-    Secrets::in_variables(provider::key_variables(), environment::variable, passed).and_in_addresses(
+    Secrets::in_variables(provider::key_variables(), environment::variable, passed).with_addresses(
         addresses,
         environment::variable,
         passed,

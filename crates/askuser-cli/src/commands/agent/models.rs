@@ -6,7 +6,7 @@ use crate::environment;
 use crate::failure::{self, Failure, exit};
 use crate::json::harmless;
 use crate::result::write;
-use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, Provider, ProviderConfig};
+use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, ModelProvider, ProviderConfig};
 use askuser_agent::{Model, RecordedModel};
 use clap::ArgMatches;
 use serde_json::json;
@@ -22,10 +22,9 @@ pub(crate) struct Models {
     settings: Settings,
 }
 
-/// The models of a provider, the newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Offered {
-    pub(crate) provider: &'static Provider,
+    pub(crate) provider: &'static ModelProvider,
     pub(crate) models: Vec<ModelInfo>,
 }
 
@@ -43,7 +42,7 @@ impl Models {
             }
             return Ok(model);
         }
-        let with_key: Vec<(&Provider, &str)> = providers_with_key().collect();
+        let with_key: Vec<(&ModelProvider, &str)> = providers_with_key().collect();
         if let Some(base_url) = &self.settings.base_url {
             return Err(needs_model(
                 base_url,
@@ -69,7 +68,7 @@ impl Models {
     /// The model that answered before in a session. Its address is not kept with the session: where one was set then and
     /// none is now, it is not looked for elsewhere.
     pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
-        let RecordedModel { name, at_custom_address } = before;
+        let RecordedModel { name, at_custom_address, .. } = before;
         let model = self.connect_by_name(name).map_err(|failure| {
             let message = format!("{name} answered before in this session: {}", failure.message);
             Failure { message, ..failure }.hint("--model chooses another")
@@ -103,12 +102,10 @@ impl Models {
             config::Effort::Medium => Effort::Medium,
             config::Effort::High => Effort::High,
         });
-        let config = ProviderConfig {
-            base_url: self.base_url(provider_of(name))?,
-            max_tokens: self.settings.max_tokens,
-            effort,
-            ..ProviderConfig::new(&environment::variable)
-        };
+        let config = ProviderConfig::new(&environment::variable)
+            .with_base_url(self.base_url(provider_of(name))?)
+            .with_max_tokens(self.settings.max_tokens)
+            .with_effort(effort);
         provider::connect(name, &config).map_err(Failure::new)
     }
 
@@ -121,13 +118,10 @@ impl Models {
     }
 
     /// What a provider offers, the newest first.
-    pub(crate) async fn list(&self, provider: &Provider) -> Result<Vec<ModelInfo>, Failure> {
-        let config = ProviderConfig {
-            base_url: self.base_url(provider.name)?,
-            connect_timeout: LIST_TIMEOUT,
-            idle_timeout: LIST_TIMEOUT,
-            ..ProviderConfig::new(&environment::variable)
-        };
+    pub(crate) async fn list(&self, provider: &ModelProvider) -> Result<Vec<ModelInfo>, Failure> {
+        let config = ProviderConfig::new(&environment::variable)
+            .with_base_url(self.base_url(provider.name)?)
+            .with_timeouts(LIST_TIMEOUT, LIST_TIMEOUT);
         provider::list_models(provider, &config).await.map_err(|error| {
             Failure::new(format!("cannot tell which models {} has: {error}", provider.name))
                 .hint(format!("a model's whole name needs no list: --model {}/NAME", provider.name))
@@ -150,7 +144,7 @@ fn provider_of(name: &str) -> &str {
 }
 
 /// The hosted providers whose key is in the environment, with its variable, in the order of the table.
-fn providers_with_key() -> impl Iterator<Item = (&'static Provider, &'static str)> {
+fn providers_with_key() -> impl Iterator<Item = (&'static ModelProvider, &'static str)> {
     let is_set = |variable: &&&str| environment::variable(variable).is_some_and(|value| !value.trim().is_empty());
     let mut seen = Vec::new();
     provider::PROVIDERS.iter().filter(|provider| provider.needs_key).filter_map(move |provider| {
@@ -196,7 +190,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
         let fault = format!("base_url (from {origin}) needs a provider: it does not say which one is reached there");
         return Err(Failure::new(fault).hint("name it: askuser agent models PROVIDER"));
     }
-    let providers: Vec<&Provider> = match named {
+    let providers: Vec<&ModelProvider> = match named {
         Some(name) => {
             let unknown = || Failure::new(ConnectError::UnknownProvider { name: name.to_owned() });
             vec![provider::provider(provider_of(name)).ok_or_else(unknown)?]
@@ -226,7 +220,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
 }
 
 /// A line for each model: `anthropic/claude-sonnet-4-6  Claude Sonnet 4.6, 200000 tokens (default)`.
-fn show(provider: &Provider, models: &[ModelInfo], as_json: bool) -> String {
+fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String {
     let default = provider::default_model(provider, models);
     let full_name = |model: &ModelInfo| format!("{}/{}", provider.name, askuser::sanitize::line(&model.name));
     let width = models.iter().map(|model| full_name(model).chars().count()).max().unwrap_or(0);

@@ -11,7 +11,7 @@ use crate::surfaces::terminal_options;
 use askuser::prompt::Occasion;
 use askuser::store::{Change, Cursor, Filter, Handle, QuestionId, State, StoreError, StoredQuestion, Watched};
 use askuser::{Key, KeyCode, sanitize};
-use askuser_terminal::{Console, ConsoleEvent, Focus, TerminalInput as Input, Waker};
+use askuser_terminal::{Console, ConsoleEvent, Focus, TerminalInput, Waker};
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
@@ -218,8 +218,8 @@ fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option
         let mut next = Next::Stay;
         for input in inputs.drain(..) {
             match input {
-                Input::Focus(Focus::Gained) if focus.is_none() => focus = done(store.show_list()).ok(),
-                Input::Focus(Focus::Lost) => focus = None,
+                TerminalInput::Focus(Focus::Gained) if focus.is_none() => focus = done(store.show_list()).ok(),
+                TerminalInput::Focus(Focus::Lost) => focus = None,
                 _ => {}
             }
             next = list.take(input, store);
@@ -249,12 +249,12 @@ impl Wake for WakeConsole {
 }
 
 impl List {
-    fn take(&mut self, input: Input, store: &Handle) -> Next {
+    fn take(&mut self, input: TerminalInput, store: &Handle) -> Next {
         self.notice = None;
         let withdrawing = self.withdrawing.take();
         let key = match input {
-            Input::Key(key) => key,
-            Input::Paste(text) if self.is_filtering => {
+            TerminalInput::Key(key) => key,
+            TerminalInput::Paste(text) if self.is_filtering => {
                 self.type_filter(&sanitize::line(&text));
                 return Next::Stay;
             }

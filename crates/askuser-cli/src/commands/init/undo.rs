@@ -2,7 +2,6 @@
 //! table was there before.
 
 use crate::failure::{Failure, reason};
-use crate::state_folder::make_private_folder;
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
 use serde::{Deserialize, Serialize};
@@ -96,11 +95,9 @@ impl LockedChanges {
     pub(super) fn wait_for(state_folder: &Path) -> Result<LockedChanges, Failure> {
         let path = state_folder.join("setup.lock");
         let lock = || -> io::Result<std::fs::File> {
-            make_private_folder(state_folder)?;
-            let mut options = std::fs::OpenOptions::new();
+            regular_file::make_private_folder(state_folder)?;
+            let mut options = regular_file::private();
             options.write(true).create(true).truncate(false);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             let file = regular_file::open_with(&mut options, &path, Links::Refuse)?;
             file.lock()?;
             Ok(file)

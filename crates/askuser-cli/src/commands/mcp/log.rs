@@ -4,8 +4,9 @@
 //! never what was asked or said; what the protocol's crate has to say, with every message in it, begins with `debug`.
 
 use crate::failure::{Failure, reason};
+use askuser_agent::regular_file;
 use clap::ArgMatches;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -38,9 +39,6 @@ pub(super) fn start(args: &ArgMatches) -> Result<(), Failure> {
 
 /// For this user alone: from `debug` on it has answers.
 fn open(path: &Path) -> Result<File, Failure> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| Failure::new(format!("cannot write {}: {}", path.display(), reason(&error))))
+    let opened = regular_file::private().append(true).create(true).open(path);
+    opened.map_err(|error| Failure::new(format!("cannot write {}: {}", path.display(), reason(&error))))
 }

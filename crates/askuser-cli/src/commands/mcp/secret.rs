@@ -1,7 +1,7 @@
 //! Secrets of this user's that outlive a process: made once, in a file that no other user can read or replace.
 
 use crate::failure::{Failure, reason};
-use crate::state_folder::{check_state_folder, for_this_user_alone, make_private_folder, state_folder};
+use crate::state_folder::{check_state_folder, for_this_user_alone, state_folder};
 use askuser_agent::regular_file::{self, Links};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -52,14 +52,10 @@ fn make(path: &Path) -> io::Result<()> {
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let mut ours = path.as_os_str().to_owned();
     ours.push(format!(".{}", std::process::id()));
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     if let Some(folder) = path.parent() {
-        make_private_folder(folder)?;
+        regular_file::make_private_folder(folder)?;
     }
-    let mut file = options.open(&ours)?;
+    let mut file = regular_file::private().write(true).create(true).truncate(true).open(&ours)?;
     let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     file.write_all(secret.as_bytes())?;
     file.sync_all()?;

@@ -3,7 +3,7 @@
 use super::model_choice;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
-use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd};
+use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd, Work};
 use super::tool_calls::{
     self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
@@ -13,29 +13,27 @@ use askuser_terminal::{Presentation, Role};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Lines shown of a failed call's output.
 const FAILURE_LINES: usize = 5;
 /// Lines shown of what the person asked for: the output of a command of their own, what has changed.
 const OWN_LINES: usize = 400;
-/// Lines shown of a diff.
 const DIFF_LINES: usize = 40;
 
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
         match event {
             Event::SessionOpened(session, events) => {
-                self.session = Some(session.clone());
-                self.context = session.context;
-                self.turn_end = TurnEnd::Completed;
+                self.session.about = Some(session.clone());
+                self.session.context = session.context;
+                self.turn.end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
-                    self.mode_before_plan = session.mode;
+                    self.session.mode_before_plan = session.mode;
                 }
                 self.print(Item::Header(session), out);
                 self.recall(events, out);
             }
             Event::SessionChanged(session) => {
-                let before = self.session.replace(session.clone());
-                self.context = session.context;
+                let before = self.session.about.replace(session.clone());
+                self.session.context = session.context;
                 if before.as_ref().is_none_or(|before| before.model != session.model) {
                     self.print(Item::Note(Role::Muted, format!("The model is {} now.", session.model)), out);
                 }
@@ -44,8 +42,8 @@ impl State {
                 }
             }
             Event::Cleared => {
-                self.context = None;
-                self.turn_end = TurnEnd::Completed;
+                self.session.context = None;
+                self.turn.end = TurnEnd::Completed;
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
             Event::Attached { files, refused } => {
@@ -76,12 +74,12 @@ impl State {
             Event::ModelsListed(offered) => {
                 self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
                 // Whoever has gone on writing or reading is not interrupted.
-                if self.draft.is_blank() && self.pager.is_none() {
+                if self.composer.draft.is_blank() && self.pager.is_none() {
                     out.push(Effect::ChooseModel(offered));
                 }
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
-            Event::TurnStarted if self.turn.is_none() => self.begin_turn(now),
+            Event::TurnStarted if self.turn.running.is_none() => self.begin_turn(Work::Conversation, now),
             Event::CommandDone => self.command_done(now, out),
             Event::Agent(event) => self.agent_event(event, None, now, out),
             _ => {}
@@ -90,13 +88,13 @@ impl State {
 
     /// A command is finished: queued messages are sent, or go back to the draft if the turn was stopped or failed.
     fn command_done(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.pending_commands = self.pending_commands.saturating_sub(1);
-        if self.pending_commands > 0 {
+        self.turn.pending_commands = self.turn.pending_commands.saturating_sub(1);
+        if self.turn.pending_commands > 0 {
             return;
         }
         self.end_thought(now, out);
-        let turn = self.turn.take();
-        for call in std::mem::take(&mut self.calls) {
+        let turn = self.turn.running.take();
+        for call in std::mem::take(&mut self.turn.calls) {
             if call.ended.is_some() {
                 self.show_ended(call, out);
             } else if let Some(output) = call.output {
@@ -105,11 +103,11 @@ impl State {
                 self.outputs.end(output, Heading::Call(summary), "");
             }
         }
-        match self.turn_end {
+        match self.turn.end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
-                let waiting: Vec<String> = self.queue.drain(..).collect();
+                let waiting: Vec<String> = self.composer.queue.drain(..).collect();
                 // If they do not fit together with the draft, they are still in the history.
-                if !waiting.is_empty() && self.draft.put_back(&waiting.join("\n")) == Fit::Refused {
+                if !waiting.is_empty() && self.composer.draft.put_back(&waiting.join("\n")) == Fit::Refused {
                     self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
                 }
             }
@@ -121,9 +119,9 @@ impl State {
 
     /// Sends queued messages until one starts a command. /resume stops here too: the rest is for the session to be chosen.
     pub(crate) fn send_queued(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        while self.pending_commands == 0
+        while self.turn.pending_commands == 0
             && !out.contains(&Effect::ChooseSession)
-            && let Some(text) = self.queue.pop_front()
+            && let Some(text) = self.composer.queue.pop_front()
         {
             // It was typed some time ago, so it is shown again.
             if self.presentation == Presentation::Line {
@@ -141,17 +139,17 @@ impl State {
             // A subagent's thoughts are for nobody but itself.
             AgentEvent::ThoughtDelta { text } if task.is_none() => self.think(&text, now),
             AgentEvent::TextDelta { text } if task.is_none() => {
-                self.streamed = Streamed::Parts;
-                let mut rows = self.stream.push(&text);
+                self.turn.streamed = Streamed::Parts;
+                let mut rows = self.turn.stream.push(&text);
                 // A long paragraph is printed before its end has come.
-                rows.extend(self.stream.take_stable_rows(self.text_columns));
+                rows.extend(self.turn.stream.take_stable_rows(self.turn.text_columns));
                 if !rows.is_empty() {
                     self.print(Item::ModelText(rows), out);
                 }
             }
             AgentEvent::Text { text } if task.is_none() => {
-                if self.streamed == Streamed::Nothing {
-                    let rows = self.stream.push(&text);
+                if self.turn.streamed == Streamed::Nothing {
+                    let rows = self.turn.stream.push(&text);
                     if !rows.is_empty() {
                         self.print(Item::ModelText(rows), out);
                     }
@@ -160,16 +158,16 @@ impl State {
             }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
-                self.calls.push(RunningCall::new(id, name, &input, task, now));
+                self.turn.calls.push(RunningCall::new(id, name, &input, task, now));
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now, out),
             AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text, task),
             AgentEvent::Usage { usage } => {
-                self.usage += usage;
-                self.spent += usage;
+                self.turn.usage += usage;
+                self.session.spent += usage;
             }
             AgentEvent::Context { tokens, window } if task.is_none() => {
-                self.context = Some(ContextUse { tokens, window });
+                self.session.context = Some(ContextUse { tokens, window });
             }
             AgentEvent::Compacting if task.is_none() => {
                 self.close_text(out);
@@ -187,15 +185,13 @@ impl State {
                     format!("The conversation was summarised: about {before} tokens before, {after} now. {kept}");
                 self.print(Item::Note(Role::Muted, words), out);
             }
-            // A subagent's context is its own.
-            AgentEvent::Context { .. } | AgentEvent::Compacting | AgentEvent::Compacted { .. } => {}
             AgentEvent::Retry { error, after_ms } => self.retried(&error, after_ms, task, out),
             AgentEvent::Notice { message } => {
                 self.close_text(out);
                 self.print(Item::Note(Role::Warning, message), out);
             }
             AgentEvent::Mode { mode } => {
-                if let Some(session) = &mut self.session {
+                if let Some(session) = &mut self.session.about {
                     session.mode = mode;
                 }
                 self.print(Item::Note(Role::Muted, mode_words(mode).into()), out);
@@ -203,31 +199,24 @@ impl State {
             AgentEvent::Task { description, event, .. } => self.agent_event(*event, Some(&description), now, out),
             AgentEvent::Done { .. } if task.is_none() => {
                 self.close_text(out);
-                self.turn_end = TurnEnd::Completed;
+                self.turn.end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error, out),
             // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
             // reported by its call's result.
-            AgentEvent::AskUser { .. }
-            | AgentEvent::QuestionEnded { .. }
-            | AgentEvent::Text { .. }
-            | AgentEvent::TextDelta { .. }
-            | AgentEvent::User { .. }
-            | AgentEvent::ThoughtDelta { .. }
-            | AgentEvent::Done { .. }
-            | AgentEvent::Error { .. } => {}
+            _ => {}
         }
     }
 
     fn think(&mut self, text: &str, now: Duration) {
         let begin = || Thought { since: now, output: self.outputs.begin(Heading::Thoughts(Duration::ZERO)) };
-        let thought = *self.thought.get_or_insert_with(begin);
+        let thought = *self.turn.thought.get_or_insert_with(begin);
         self.outputs.append(thought.output, text);
     }
 
     /// The model has thought; how long stays in the conversation, and Ctrl-O shows what.
     fn end_thought(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if let Some(Thought { since, output }) = self.thought.take() {
+        if let Some(Thought { since, output }) = self.turn.thought.take() {
             let took = now.saturating_sub(since);
             self.outputs.end(output, Heading::Thoughts(took), "");
             self.print(Item::Thought(took), out);
@@ -236,11 +225,11 @@ impl State {
 
     /// The model's text is complete: prints what is left of it.
     fn close_text(&mut self, out: &mut Vec<Effect>) {
-        let rows = self.stream.finish();
+        let rows = self.turn.stream.finish();
         if !rows.is_empty() {
             self.print(Item::ModelText(rows), out);
         }
-        self.streamed = Streamed::Nothing;
+        self.turn.streamed = Streamed::Nothing;
         if self.last_printed == LastPrinted::Text {
             self.last_printed = LastPrinted::Other;
         }
@@ -256,7 +245,7 @@ impl State {
         out: &mut Vec<Effect>,
     ) {
         let same = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
-        match self.calls.iter_mut().find(same) {
+        match self.turn.calls.iter_mut().find(same) {
             Some(call) => {
                 let summary = call.finish(&result, now);
                 call.ended = Some(Box::new(EndedCall { summary, result }));
@@ -268,10 +257,10 @@ impl State {
             }
         }
         // Calls that run beside each other are shown in the order in which they were made.
-        while let Some(first) = self.calls.iter().position(|call| call.task.as_deref() == task)
-            && self.calls[first].ended.is_some()
+        while let Some(first) = self.turn.calls.iter().position(|call| call.task.as_deref() == task)
+            && self.turn.calls[first].ended.is_some()
         {
-            let call = self.calls.remove(first);
+            let call = self.turn.calls.remove(first);
             self.show_ended(call, out);
         }
     }
@@ -282,7 +271,6 @@ impl State {
         }
     }
 
-    /// Prints what came of a call.
     fn show_result(&mut self, call: &RunningCall, ended: EndedCall, out: &mut Vec<Effect>) {
         let EndedCall { summary, result } = ended;
         if is_shown_by_prompt(&call.name) && result.success {
@@ -291,9 +279,9 @@ impl State {
         let (asked_first, written) = (call.waited > Duration::ZERO, call.output);
         self.print(Item::Call(summary.clone()), out);
         let changed = diff(&result);
-        let is_known = changed.is_some() && changed == self.shown_diff.as_deref();
+        let is_known = changed.is_some() && changed == self.turn.shown_diff.as_deref();
         if is_known || asked_first {
-            self.shown_diff = None;
+            self.turn.shown_diff = None;
         }
         let output = match summary.status {
             CallStatus::Failed => failure_output(&result, summary.ending.as_deref()),
@@ -322,10 +310,9 @@ impl State {
         }
     }
 
-    /// A running call has written something.
     fn tool_output(&mut self, id: &str, text: &str, task: Option<&str>) {
         let its = |call: &&mut RunningCall| call.id == id && call.task.as_deref() == task;
-        if let Some(call) = self.calls.iter_mut().find(its) {
+        if let Some(call) = self.turn.calls.iter_mut().find(its) {
             let heading = || Heading::Call(call.running());
             let output = call.output.unwrap_or_else(|| self.outputs.begin(heading()));
             call.output = Some(output);
@@ -341,7 +328,7 @@ impl State {
             _ => WaitingFor::Question(now),
         };
         let is_its = |call: &&mut RunningCall| call.task.as_deref() == task && call.id == request.key().call();
-        let Some(call) = self.calls.iter_mut().find(is_its) else { return };
+        let Some(call) = self.turn.calls.iter_mut().find(is_its) else { return };
         call.waiting_for = asks;
         let words = || Some(sanitize::line(request.set().questions()[0].text()).into_owned());
         // A permission is told with its call; the agent's own question follows its text directly.
@@ -355,7 +342,7 @@ impl State {
     pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
         let task = request.origin().task.as_deref();
         let its = |call: &&mut RunningCall| call.task.as_deref() == task && call.id == request.key().call();
-        if let Some(call) = self.calls.iter_mut().find(its) {
+        if let Some(call) = self.turn.calls.iter_mut().find(its) {
             call.permission = Some(words);
         }
     }
@@ -366,7 +353,7 @@ impl State {
             error.message,
             tool_calls::format_duration(Duration::from_millis(after_ms))
         );
-        let words = match (task, self.streamed) {
+        let words = match (task, self.turn.streamed) {
             (Some(task), _) => format!("{task}: {again}."),
             (None, Streamed::Nothing) => format!("{again}."),
             (None, Streamed::Parts) => format!("{again}. The unfinished answer above does not count."),
@@ -378,16 +365,20 @@ impl State {
     }
 
     fn turn_failed(&mut self, error: &Failure, out: &mut Vec<Effect>) {
+        let is_summary = self.turn.running.is_some_and(|turn| turn.work == Work::Summary);
+        if is_summary && error.kind != FailureKind::Interrupted {
+            return self.print(Item::Note(Role::Danger, error.message.clone()), out);
+        }
         self.close_text(out);
         // What has ended is told before the turn's end.
-        let (ended, open): (Vec<_>, Vec<_>) = self.calls.drain(..).partition(|call| call.ended.is_some());
-        self.calls = open;
+        let (ended, open): (Vec<_>, Vec<_>) = self.turn.calls.drain(..).partition(|call| call.ended.is_some());
+        self.turn.calls = open;
         ended.into_iter().for_each(|call| self.show_ended(call, out));
         if error.kind == FailureKind::Interrupted {
-            self.turn_end = TurnEnd::Stopped;
+            self.turn.end = TurnEnd::Stopped;
             return self.print(Item::Note(Role::Muted, "Stopped.".into()), out);
         }
-        self.turn_end = TurnEnd::Failed;
+        self.turn.end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         // To try the same again would fail again.
         if error.kind == FailureKind::ContextTooLong {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, QuestionEnd};
 use crate::commands::agent::app::tool_calls::CallSummary as Row;
@@ -14,8 +14,13 @@ fn at(millis: u64) -> Duration {
 /// At work, with nobody typing.
 fn working() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let session =
-        Session { id: "s1".into(), model: "a/b".into(), mode: PermissionMode::Ask, cwd: "/work".into(), context: None };
+    let session = SessionInfo {
+        id: "s1".into(),
+        model: "a/b".into(),
+        mode: PermissionMode::Ask,
+        cwd: "/work".into(),
+        context: None,
+    };
     state.update(Event::SessionOpened(session, Vec::new()), at(0));
     state.update(Event::TurnStarted, at(0));
     state
@@ -108,7 +113,7 @@ fn a_refusal_is_told_once() {
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let refused = ToolResult::error("The user did not allow this.")
-        .titled("Write", "Not allowed")
+        .with_title("Write", "Not allowed")
         .with_details(json!({"permission": {}}));
     let shown = agent_event(&mut state, result("1", "Write", refused), 3);
     let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
@@ -123,7 +128,7 @@ fn a_yes_with_a_note_is_told_as_what_it_came_to() {
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
-        .titled("Write", "Not run yet")
+        .with_title("Write", "Not run yet")
         .with_details(json!({"permission": {}}));
     let shown = agent_event(&mut state, result("1", "Write", noted), 3);
     let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };

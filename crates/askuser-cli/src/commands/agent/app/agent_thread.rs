@@ -1,100 +1,52 @@
-//! The thread that runs the agent: takes commands, runs one turn at a time, and sends updates to the UI thread.
-//!
-//! Commands sent during a turn are queued until the turn is over, except `Stop`, `SetMode` and `Quit`. `Quit` cuts the turn off as a
-//! crash would, so that it can be resumed later; `Stop` ends it for good.
+//! The thread that the agent works in: commands from the UI thread go to its [`AgentHandle`], what happens goes back as events.
 
 use super::asker::UiSender;
 use super::attachments::{self, Attached};
-use crate::commands::agent::models::{Models, Offered};
+use super::state::Event;
+use crate::commands::agent::models::Models;
 use crate::commands::agent::{permissions_command, session};
 use crate::failure::Failure;
-use askuser::{Request, RequestKey};
 use askuser_agent::{
-    Agent, AgentEvent, ContextUse, FailureKind, FileDiff, ModeSwitch, PermissionMode, PermissionRules, Run, Transcript,
+    Agent, AgentEvent, AgentEvents, AgentHandle, ContextUse, FileDiff, PermissionMode, PermissionRules, Transcript,
     UndoError, Undone, UndoneState,
 };
 use futures_util::StreamExt;
-use std::collections::VecDeque;
+use futures_util::future::ready;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// From the UI thread to the agent thread.
+/// From the UI thread to the agent. All but `Stop`, `SetMode` and `Permissions` wait until the turn is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
-    /// Resume a turn that was cut off.
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
-    /// List or change what is not asked for, also during a turn; with the words after `/permissions`.
+    /// List or change what is not asked for; with the words after `/permissions`.
     Permissions(String),
-    /// Run a command of the person's own.
     RunCommand(String),
     /// Take back the last edit.
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
-    /// Find out which models there are.
     ListModels,
-    /// Start a new conversation.
     Clear,
     /// Summarise the conversation, minding this.
     Compact(Option<String>),
     /// Switch to another session of the same folder.
     OpenSession(String),
-    /// Stop the turn.
+    /// Stop the turn for good.
     Stop,
-    Quit,
-}
-
-/// From the agent thread to the UI thread.
-#[derive(Debug)]
-pub(crate) enum AgentUpdate {
-    /// A session was started or resumed; with what has happened in it so far.
-    SessionOpened(Session, Vec<AgentEvent>),
-    Event(AgentEvent),
-    /// The files that a message may name.
-    Files(Vec<String>),
-    /// What was attached to a message, and why something was not.
-    Attached {
-        files: Vec<(String, usize)>,
-        refused: Vec<String>,
-    },
-    Question(Arc<Request>),
-    /// A question does not wait any more.
-    QuestionGone(RequestKey),
-    /// `SetModel` or `SetMode` has taken effect.
-    SessionChanged(Session),
-    /// The models to choose from.
-    ModelsListed(Offered),
-    /// A new conversation was started.
-    Cleared,
-    /// What a command has to say.
-    Told(String),
-    /// What the edits of the session have changed, and in which of these files somebody else has changed something too.
-    Diff {
-        text: String,
-        also_changed: Vec<String>,
-    },
-    /// A command failed.
-    CommandFailed(String),
-    /// A turn has started.
-    TurnStarted,
-    /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
-    CommandDone,
-    /// The agent thread panicked.
-    ThreadDied,
 }
 
 /// What the UI shows of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Session {
+pub(crate) struct SessionInfo {
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
@@ -103,63 +55,19 @@ pub(crate) struct Session {
     pub(crate) context: Option<ContextUse>,
 }
 
-/// Handle to the agent thread.
+/// The agent at work in a thread of its own.
 pub(crate) struct AgentThread {
-    commands: UnboundedSender<AgentCommand>,
+    handle: AgentHandle,
+    rules: PermissionRules,
+    models: Models,
+    ui: UiSender,
+    runtime: runtime::Handle,
+    quit: CancellationToken,
     ended: mpsc::Receiver<()>,
 }
 
 /// How long quitting waits for a tool that does not react to cancellation.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
-
-impl AgentThread {
-    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, opening: Opening) -> io::Result<AgentThread> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (commands, receiver) = unbounded_channel();
-        let (done, ended) = mpsc::channel();
-        thread::Builder::new().name("agent".into()).spawn(move || {
-            let mut report_death = ReportDeath(Some(ui.clone()));
-            let rules = agent.permission_rules();
-            let work = AgentLoop { commands: receiver, queue: VecDeque::new(), models, rules, ui };
-            runtime.block_on(work.run(agent, opening));
-            // Blocking tasks, such as a file search, are not waited for.
-            runtime.shutdown_background();
-            report_death.0 = None;
-            let _ = done.send(());
-        })?;
-        Ok(AgentThread { commands, ended })
-    }
-
-    pub(crate) fn send(&self, command: AgentCommand) {
-        // If the thread is gone it has sent `ThreadDied`.
-        let _ = self.commands.send(command);
-    }
-
-    /// Ends the thread and the tools it runs.
-    pub(crate) fn end(self) {
-        self.send(AgentCommand::Quit);
-        let _ = self.ended.recv_timeout(SHUTDOWN_TIMEOUT);
-    }
-}
-
-/// Sends `ThreadDied` when dropped by a panic.
-struct ReportDeath(Option<UiSender>);
-
-impl Drop for ReportDeath {
-    fn drop(&mut self) {
-        if let Some(ui) = self.0.take() {
-            ui.send(AgentUpdate::ThreadDied);
-        }
-    }
-}
-
-struct AgentLoop {
-    commands: UnboundedReceiver<AgentCommand>,
-    queue: VecDeque<AgentCommand>,
-    models: Models,
-    rules: PermissionRules,
-    ui: UiSender,
-}
 
 /// Whether the person came with something to say: then nothing begins before it that had not when the session was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,206 +76,190 @@ pub(crate) enum Opening {
     Waits,
 }
 
-/// What the loop does after a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Command,
-    End,
-}
-
-impl AgentLoop {
-    async fn run(mut self, mut agent: Agent, opening: Opening) {
-        self.send_session(&agent);
-        if self.resume(&mut agent, opening).await == Next::End {
-            return;
+impl AgentThread {
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, opening: Opening) -> io::Result<AgentThread> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        show_session(&agent, &ui);
+        let rules = agent.permission_rules();
+        let (handle, events) = agent.start();
+        if opening == Opening::Waits {
+            handle.yield_to_user();
         }
-        self.ui.send(AgentUpdate::CommandDone);
-        loop {
-            let command = match self.queue.pop_front() {
-                Some(command) => command,
-                None => match self.commands.recv().await {
-                    Some(command) => command,
-                    None => return,
-                },
-            };
-            let next = match command {
-                AgentCommand::Send(text) => {
-                    self.ui.send(AgentUpdate::TurnStarted);
-                    let Attached { message: text, files, refused } = attachments::attach(&agent, text).await;
-                    if !files.is_empty() || !refused.is_empty() {
-                        self.ui.send(AgentUpdate::Attached { files, refused });
-                    }
-                    let mode = agent.mode_switch();
-                    self.run_turn(agent.run(text), mode, AgentUpdate::Event).await
+        let (quit, (done, ended)) = (CancellationToken::new(), mpsc::channel());
+        let agent_thread = AgentThread {
+            handle: handle.clone(),
+            rules,
+            models,
+            ui: ui.clone(),
+            runtime: runtime.handle().clone(),
+            quit: quit.clone(),
+            ended,
+        };
+        agent_thread.report_done();
+        thread::Builder::new().name("agent".into()).spawn(move || {
+            let mut report_death = ReportDeath(Some(ui.clone()));
+            runtime.block_on(forward(events, &handle, &ui, &quit));
+            // Blocking tasks, such as a file search, are not waited for.
+            runtime.shutdown_background();
+            report_death.0 = None;
+            let _ = done.send(());
+        })?;
+        Ok(agent_thread)
+    }
+
+    /// Passes a command on; `CommandDone` tells when it is finished. If the thread is gone it has sent `AgentDied`.
+    pub(crate) fn send(&self, command: AgentCommand) {
+        let ui = self.ui.clone();
+        match command {
+            AgentCommand::Stop => return self.handle.stop(),
+            AgentCommand::SetMode(mode) => {
+                if let Err(error) = self.handle.set_mode(mode) {
+                    ui.send(Event::CommandFailed(error.to_string()));
+                    ui.send(Event::Agent(AgentEvent::Mode { mode: self.handle.mode() }));
                 }
-                AgentCommand::Resume => self.resume(&mut agent, Opening::None).await,
-                AgentCommand::OpenSession(id) => match open(&id, &agent) {
-                    Ok(transcript) => {
-                        agent = agent.with_transcript(transcript);
-                        self.send_session(&agent);
-                        self.resume(&mut agent, Opening::None).await
-                    }
-                    Err(failure) => {
-                        self.ui.send(AgentUpdate::CommandFailed(failure.message));
-                        Next::Command
-                    }
-                },
-                AgentCommand::SetMode(mode) => {
-                    if let Err(error) = agent.set_mode(mode) {
-                        self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
-                    }
-                    // Also where it failed: the UI may show another one.
-                    self.ui.send(AgentUpdate::SessionChanged(about(&agent)));
-                    Next::Command
-                }
-                AgentCommand::SetModel(name) => {
-                    let model = self.models.connect(&name).await.map(|model| agent.set_model(model));
-                    self.report(model.map_err(|failure| failure.message), &agent);
-                    Next::Command
-                }
-                AgentCommand::Compact(wish) => {
-                    let mode = agent.mode_switch();
-                    self.run_turn(agent.compact(wish), mode, of_compaction).await
-                }
-                AgentCommand::Permissions(words) => {
-                    self.permissions(&words);
-                    Next::Command
-                }
-                AgentCommand::RunCommand(command) => {
-                    self.ui.send(AgentUpdate::TurnStarted);
-                    let mode = agent.mode_switch();
-                    self.run_turn(agent.run_command(command), mode, AgentUpdate::Event).await
-                }
-                AgentCommand::Undo => {
-                    self.ui.send(match agent.undo() {
-                        Ok(undone) => AgentUpdate::Told(undone_words(&undone)),
-                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
-                    });
-                    Next::Command
-                }
-                AgentCommand::Diff => {
-                    self.ui.send(match agent.changes() {
-                        Ok(changes) => changes_update(&changes),
-                        Err(error) => AgentUpdate::CommandFailed(sentence(&error)),
-                    });
-                    Next::Command
-                }
-                AgentCommand::ListModels => {
-                    self.ui.send(match self.models.offered(&agent.model()).await {
-                        Ok(offered) => AgentUpdate::ModelsListed(offered),
-                        Err(failure) => AgentUpdate::CommandFailed(failure.message),
-                    });
-                    Next::Command
-                }
-                AgentCommand::Clear => {
-                    self.ui.send(match agent.clear() {
-                        Ok(()) => AgentUpdate::Cleared,
-                        Err(error) => AgentUpdate::CommandFailed(error.to_string()),
-                    });
-                    Next::Command
-                }
-                // The turn has ended meanwhile.
-                AgentCommand::Stop => continue,
-                AgentCommand::Quit => Next::End,
-            };
-            if next == Next::End {
+                return ui.send(Event::CommandDone);
+            }
+            AgentCommand::Permissions(words) => {
+                let rules = self.rules.clone();
+                self.runtime.spawn(async move {
+                    ui.send(permissions_command::run(&rules, &words).map_or_else(Event::CommandFailed, Event::Told));
+                    ui.send(Event::CommandDone);
+                });
                 return;
             }
-            self.ui.send(AgentUpdate::CommandDone);
+            AgentCommand::Send(text) => self.handle.queue(|agent| {
+                Box::pin(async move {
+                    let Attached { message, files, refused } = attachments::attach(agent, text).await;
+                    if !files.is_empty() || !refused.is_empty() {
+                        ui.send(Event::Attached { files, refused });
+                    }
+                    Some(agent.run(message))
+                })
+            }),
+            AgentCommand::Resume => self.handle.queue(move |agent| {
+                show_cut_off_turn(agent, &ui);
+                Box::pin(ready(agent.resume()))
+            }),
+            AgentCommand::OpenSession(id) => self.handle.queue(move |agent| {
+                Box::pin(ready(match open(&id, agent) {
+                    Ok(transcript) => {
+                        agent.set_transcript(transcript);
+                        show_session(agent, &ui);
+                        agent.resume()
+                    }
+                    Err(failure) => {
+                        ui.send(Event::CommandFailed(failure.message));
+                        None
+                    }
+                }))
+            }),
+            AgentCommand::Compact(wish) => self.handle.queue(|agent| Box::pin(ready(Some(agent.compact(wish))))),
+            AgentCommand::RunCommand(command) => {
+                self.handle.queue(|agent| Box::pin(ready(Some(agent.run_command(command)))));
+            }
+            AgentCommand::SetModel(name) => {
+                let models = self.models.clone();
+                self.handle.queue(move |agent| {
+                    Box::pin(async move {
+                        match models.connect(&name).await {
+                            Ok(model) => {
+                                agent.set_model(model);
+                                ui.send(Event::SessionChanged(about(agent)));
+                            }
+                            Err(failure) => ui.send(Event::CommandFailed(failure.message)),
+                        }
+                        None
+                    })
+                });
+            }
+            AgentCommand::ListModels => {
+                let models = self.models.clone();
+                self.handle.queue(move |agent| {
+                    Box::pin(async move {
+                        ui.send(match models.offered(&agent.model()).await {
+                            Ok(offered) => Event::ModelsListed(offered),
+                            Err(failure) => Event::CommandFailed(failure.message),
+                        });
+                        None
+                    })
+                });
+            }
+            AgentCommand::Undo => self.with_agent(|agent, ui| {
+                ui.send(match agent.undo() {
+                    Ok(undone) => Event::Told(undone_words(&undone)),
+                    Err(error) => Event::CommandFailed(sentence(&error)),
+                });
+            }),
+            AgentCommand::Diff => self.with_agent(|agent, ui| {
+                ui.send(match agent.changes() {
+                    Ok(changes) => changes_event(&changes),
+                    Err(error) => Event::CommandFailed(sentence(&error)),
+                });
+            }),
+            AgentCommand::Clear => self.with_agent(|agent, ui| {
+                ui.send(match agent.clear() {
+                    Ok(()) => Event::Cleared,
+                    Err(error) => Event::CommandFailed(error.to_string()),
+                });
+            }),
         }
+        self.report_done();
     }
 
-    fn send_session(&self, agent: &Agent) {
-        self.ui.send(AgentUpdate::SessionOpened(about(agent), agent.transcript().replay()));
+    /// Tells the UI when everything before this is finished.
+    fn report_done(&self) {
+        self.with_agent(|_, ui| ui.send(Event::CommandDone));
     }
 
-    fn permissions(&self, words: &str) {
-        self.ui.send(match permissions_command::run(&self.rules, words) {
-            Ok(words) => AgentUpdate::Told(words),
-            Err(message) => AgentUpdate::CommandFailed(message),
+    fn with_agent(&self, command: impl FnOnce(&mut Agent, &UiSender) + Send + 'static) {
+        let ui = self.ui.clone();
+        self.handle.queue(move |agent| {
+            command(agent, &ui);
+            Box::pin(ready(None))
         });
     }
 
-    fn report(&self, done: Result<(), String>, agent: &Agent) {
-        self.ui.send(match done {
-            Ok(()) => AgentUpdate::SessionChanged(about(agent)),
-            Err(message) => AgentUpdate::CommandFailed(message),
-        });
+    /// Ends the thread and the tools it runs. The turn is cut off as by a crash, so that it can be resumed later.
+    pub(crate) fn end(self) {
+        self.quit.cancel();
+        let _ = self.ended.recv_timeout(SHUTDOWN_TIMEOUT);
     }
+}
 
-    /// Changes the mode in the middle of a turn. The UI shows the new one already.
-    fn switch_mode(&self, switch: &ModeSwitch, mode: PermissionMode) {
-        if let Err(error) = switch.set(mode) {
-            self.ui.send(AgentUpdate::CommandFailed(error.to_string()));
-            self.ui.send(AgentUpdate::Event(AgentEvent::Mode { mode: switch.mode() }));
-        }
-        self.ui.send(AgentUpdate::CommandDone);
-    }
+/// Sends `AgentDied` when dropped by a panic.
+struct ReportDeath(Option<UiSender>);
 
-    async fn resume(&mut self, agent: &mut Agent, opening: Opening) -> Next {
-        let mode = agent.mode_switch();
-        let said = CancellationToken::new();
-        if opening == Opening::Waits {
-            said.cancel();
-        }
-        match agent.resume_until_said(said) {
-            Some(run) => {
-                self.ui.send(AgentUpdate::TurnStarted);
-                self.run_turn(run, mode, AgentUpdate::Event).await
-            }
-            None => Next::Command,
-        }
-    }
-
-    /// Forwards the events of a turn until it ends.
-    async fn run_turn(
-        &mut self,
-        mut run: Run<'_>,
-        mode_switch: ModeSwitch,
-        update: fn(AgentEvent) -> AgentUpdate,
-    ) -> Next {
-        let stopper = run.stopper();
-        loop {
-            tokio::select! {
-                biased;
-                command = self.commands.recv() => match command {
-                    Some(AgentCommand::Stop) => stopper.cancel(),
-                    // What is taken back now is asked for in this turn already.
-                    Some(AgentCommand::Permissions(words)) => {
-                        self.permissions(&words);
-                        self.ui.send(AgentUpdate::CommandDone);
-                    }
-                    // Already stopping: let it write its last records.
-                    Some(AgentCommand::Quit) | None if stopper.is_cancelled() => {
-                        while run.next().await.is_some() {}
-                        return Next::End;
-                    }
-                    Some(AgentCommand::Quit) | None => return Next::End,
-                    // What a person takes back, or allows, counts from now on.
-                    Some(AgentCommand::SetMode(mode)) => self.switch_mode(&mode_switch, mode),
-                    Some(command) => self.queue.push_back(command),
-                },
-                event = run.next() => match event {
-                    Some(event) => self.ui.send(update(event)),
-                    None => return Next::Command,
-                },
-            }
+impl Drop for ReportDeath {
+    fn drop(&mut self) {
+        if let Some(ui) = self.0.take() {
+            ui.send(Event::AgentDied);
         }
     }
 }
 
-/// A summary that failed leaves nothing behind that could be resumed.
-fn of_compaction(event: AgentEvent) -> AgentUpdate {
-    match event {
-        AgentEvent::Error { error } if error.kind != FailureKind::Interrupted => {
-            AgentUpdate::CommandFailed(error.message)
-        }
-        event => AgentUpdate::Event(event),
+/// Passes on what happens until the person quits.
+async fn forward(mut events: AgentEvents, handle: &AgentHandle, ui: &UiSender, quit: &CancellationToken) {
+    while let Some(Some(event)) = quit.run_until_cancelled(events.next()).await {
+        ui.send(Event::Agent(event));
+    }
+    // A turn that is stopped writes its last records.
+    while handle.is_stopping() && events.next().await.is_some() {}
+}
+
+fn show_session(agent: &Agent, ui: &UiSender) {
+    ui.send(Event::SessionOpened(about(agent), agent.transcript().replay()));
+    show_cut_off_turn(agent, ui);
+}
+
+/// A turn that was cut off goes on.
+fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
+    if agent.is_cut_off() {
+        ui.send(Event::TurnStarted);
     }
 }
 
 fn undone_words(undone: &Undone) -> String {
-    let Undone { path, state, left } = undone;
+    let Undone { path, state, left, .. } = undone;
     let done = match state {
         UndoneState::Restored => format!("{path} is as it was before its last edit."),
         UndoneState::Removed => format!("{path} is gone, as before the agent made it."),
@@ -380,15 +272,13 @@ fn undone_words(undone: &Undone) -> String {
     }
 }
 
-fn changes_update(changes: &[FileDiff]) -> AgentUpdate {
+fn changes_event(changes: &[FileDiff]) -> Event {
     let text: String = changes.iter().map(|change| change.text.as_str()).collect();
     let others = changes.iter().filter(|change| change.changed_by_others && !change.text.is_empty());
     let also_changed: Vec<String> = others.map(|change| change.path.clone()).collect();
     match text.is_empty() {
-        true => {
-            AgentUpdate::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into())
-        }
-        false => AgentUpdate::Diff { text, also_changed },
+        true => Event::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into()),
+        false => Event::Diff { text, also_changed },
     }
 }
 
@@ -416,8 +306,8 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
     Ok(transcript)
 }
 
-fn about(agent: &Agent) -> Session {
+fn about(agent: &Agent) -> SessionInfo {
     let transcript = agent.transcript();
     let context = (!agent.messages().is_empty()).then(|| agent.context());
-    Session { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
+    SessionInfo { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
 }

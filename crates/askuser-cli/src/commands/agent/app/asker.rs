@@ -3,7 +3,7 @@
 //! They wait in one [`QuestionQueue`]. The UI thread is told of each through the channel that carries everything else, so a
 //! question arrives after all events that preceded it; its answer goes back through the queue.
 
-use super::agent_thread::AgentUpdate;
+use super::state::Event;
 use askuser::{Closed, QuestionQueue, QueueEvent, Request, RequestKey};
 use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
 use std::io;
@@ -14,22 +14,22 @@ use std::time::Instant;
 /// Reported to the agent when the terminal goes away; the number is the same on all systems.
 pub(crate) const SIGHUP: i32 = 1;
 
-/// Sends updates to the UI thread and wakes it.
+/// Sends events to the UI thread and wakes it.
 #[derive(Clone, Debug)]
 pub(crate) struct UiSender {
-    sender: Sender<(Instant, AgentUpdate)>,
+    sender: Sender<(Instant, Event)>,
     waker: Waker,
 }
 
 impl UiSender {
-    pub(crate) fn new(sender: Sender<(Instant, AgentUpdate)>, waker: Waker) -> UiSender {
+    pub(crate) fn new(sender: Sender<(Instant, Event)>, waker: Waker) -> UiSender {
         UiSender { sender, waker }
     }
 
-    /// Sends an update. Without a receiver the process is about to end, so that is no error.
-    pub(crate) fn send(&self, updates: AgentUpdate) {
-        // Stamped here, because updates are not received while a question is open.
-        let _ = self.sender.send((Instant::now(), updates));
+    /// Sends an event. Without a receiver the process is about to end, so that is no error.
+    pub(crate) fn send(&self, event: Event) {
+        // Stamped here, because events are not received while a question is open.
+        let _ = self.sender.send((Instant::now(), event));
         self.waker.wake();
     }
 }
@@ -66,14 +66,14 @@ impl Questions {
         let open = Arc::<OpenQuestion>::default();
         let shown = open.clone();
         let queue = QuestionQueue::new(move |_, event| match event {
-            QueueEvent::Asked(request) => ui.send(AgentUpdate::Question(request)),
+            QueueEvent::Asked(request) => ui.send(Event::QuestionArrived(request)),
             QueueEvent::Detached(key) => {
                 shown.close(&key, None);
-                ui.send(AgentUpdate::QuestionGone(key));
+                ui.send(Event::QuestionGone(key));
             }
             QueueEvent::Closed(key, why) => {
                 shown.close(&key, Some(why));
-                ui.send(AgentUpdate::QuestionGone(key));
+                ui.send(Event::QuestionGone(key));
             }
             _ => {}
         });
@@ -89,7 +89,6 @@ impl Questions {
         Ok(waits.then_some(signal))
     }
 
-    /// No question is open any more.
     pub(super) fn closed(&self) {
         self.open.set(None);
     }

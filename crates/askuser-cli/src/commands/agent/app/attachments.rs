@@ -3,7 +3,6 @@
 use super::mentions;
 use askuser_agent::Agent;
 
-/// How many files are attached to one message.
 const MAX_FILES: usize = 10;
 /// Begins a file in a message; its path and a bracket follow.
 const BEGIN: &str = "\n\n[Attached file ";

@@ -9,7 +9,6 @@ use askuser_terminal::{width, wrap};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How long a message may be, in characters.
 pub(crate) const LIMIT: usize = 50_000;
 
 /// The text being typed, together with the history.
@@ -21,11 +20,9 @@ pub(crate) struct Draft {
     entries: Vec<String>,
     /// The index of the entry shown; `entries.len()` is the new text.
     at: usize,
-    /// Edited versions of entries, by index.
     touched: BTreeMap<usize, String>,
 }
 
-/// Whether the caret or the history moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
     Yes,

@@ -1,11 +1,11 @@
-//! The UI thread's loop: waits for input and updates, passes them to the state, and carries out its effects.
+//! The UI thread's loop: waits for input and events, passes them to the state, and carries out its effects.
 //!
-//! One wait takes all pending input and updates; one write shows the result. There is no polling.
+//! One wait takes all pending input and events; one write shows the result. There is no polling.
 
 mod questions;
 
 use super::Surface;
-use super::agent_thread::{AgentThread, AgentUpdate};
+use super::agent_thread::AgentThread;
 use super::asker::{Questions, SIGHUP, UiSender};
 use super::history::HistoryFile;
 use super::scrollback::{self, Item};
@@ -14,7 +14,7 @@ use super::{page_view, view};
 use crate::failure::Failure;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
-use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput as Input};
+use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
@@ -27,7 +27,7 @@ pub(super) struct Driver {
     state: State,
     agent_thread: AgentThread,
     ui: UiSender,
-    updates: Receiver<(Instant, AgentUpdate)>,
+    events: Receiver<(Instant, Event)>,
     questions: Questions,
     history_file: Option<HistoryFile>,
     last_saved: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct Driver {
     notify: bool,
     started: Instant,
     /// Input from before a question was visible: it goes to the draft afterwards.
-    type_ahead: Vec<Input>,
+    type_ahead: Vec<TerminalInput>,
     /// The unfinished line, in line mode.
     line: String,
     /// What is to be printed when the page over the screen is closed.
@@ -67,7 +67,7 @@ impl Driver {
         history_file: Option<HistoryFile>,
         notify: bool,
     ) -> Driver {
-        let Surface { console, options, questions, updates, ui } = surface;
+        let Surface { console, options, questions, events, ui } = surface;
         let started = Instant::now();
         Driver {
             console,
@@ -75,7 +75,7 @@ impl Driver {
             state,
             agent_thread,
             ui,
-            updates,
+            events,
             questions,
             history_file,
             last_saved: None,
@@ -91,13 +91,15 @@ impl Driver {
     pub(super) fn run(mut self) -> Result<u8, Failure> {
         let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
         // An unsent draft goes into the history, so that Up brings it back next time.
-        if !self.state.draft.is_blank() {
-            let draft = self.state.draft.expanded();
+        if !self.state.composer.draft.is_blank() {
+            let draft = self.state.composer.draft.expanded();
             self.save_history(&draft);
         }
         self.close_page();
         self.agent_thread.end();
-        if let (End::Quit, true, Some(session)) = (&end, self.state.message_count > 0, &self.state.session) {
+        if let (End::Quit, true, Some(session)) =
+            (&end, self.state.session.message_count > 0, &self.state.session.about)
+        {
             let words = format!("To go on with this session: askuser agent --resume {}", session.id);
             let columns = usize::from(self.console.size().0);
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
@@ -133,7 +135,7 @@ impl Driver {
             let end = match woken {
                 ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
                 ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
-                ConsoleEvent::Woken => self.take_updates()?,
+                ConsoleEvent::Woken => self.take_events()?,
                 ConsoleEvent::Signal(SIGINT) => {
                     self.line.clear();
                     self.handle(Event::Key(Key::ctrl('c')))?
@@ -156,7 +158,7 @@ impl Driver {
     fn render(&mut self) {
         match self.console.presentation() {
             // Nothing to show before the session is known.
-            Presentation::Screen if self.state.session.is_none() => {}
+            Presentation::Screen if self.state.session.about.is_none() => {}
             Presentation::Screen if self.state.pager.is_some() => self.render_page(),
             Presentation::Screen => {
                 self.close_page();
@@ -165,10 +167,10 @@ impl Driver {
             }
             Presentation::Line => {
                 // An unfinished line is shown again, also while the agent works or a question is pending.
-                let begun = !self.state.pending_questions.is_empty() || !self.state.draft.is_blank();
-                if (self.state.pending_commands == 0 || begun) && !self.input_prompt_shown {
+                let begun = !self.state.questions.pending.is_empty() || !self.state.composer.draft.is_blank();
+                if (self.state.turn.pending_commands == 0 || begun) && !self.input_prompt_shown {
                     self.input_prompt_shown = true;
-                    self.console.print_prompt(&format!("> {}", self.state.draft.as_str()));
+                    self.console.print_prompt(&format!("> {}", self.state.composer.draft.as_str()));
                 }
             }
         }
@@ -196,16 +198,18 @@ impl Driver {
 
     // ---- events ----
 
-    fn take_inputs(&mut self, inputs: &mut Vec<Input>) -> io::Result<Option<End>> {
+    fn take_inputs(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<Option<End>> {
         for input in inputs.drain(..) {
             let event = match (input, self.console.presentation()) {
-                (Input::Key(key), Presentation::Screen) => Event::Key(key),
-                (Input::Paste(text), Presentation::Screen) => Event::Paste(text),
-                (Input::Focus(focus), _) => Event::Focus(focus),
-                (input @ (Input::Key(_) | Input::Paste(_)), Presentation::Line) => match self.push_line_input(input) {
-                    Some(line) => Event::Line(line),
-                    None => continue,
-                },
+                (TerminalInput::Key(key), Presentation::Screen) => Event::Key(key),
+                (TerminalInput::Paste(text), Presentation::Screen) => Event::Paste(text),
+                (TerminalInput::Focus(focus), _) => Event::Focus(focus),
+                (input @ (TerminalInput::Key(_) | TerminalInput::Paste(_)), Presentation::Line) => {
+                    match self.push_line_input(input) {
+                        Some(line) => Event::Line(line),
+                        None => continue,
+                    }
+                }
             };
             if let Some(end) = self.handle(event)? {
                 return Ok(Some(end));
@@ -215,16 +219,16 @@ impl Driver {
     }
 
     /// Adds input to the unfinished line, in line mode; returns the line on Enter.
-    fn push_line_input(&mut self, input: Input) -> Option<String> {
+    fn push_line_input(&mut self, input: TerminalInput) -> Option<String> {
         match input {
-            Input::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+            TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
                 self.input_prompt_shown = false;
                 return Some(std::mem::take(&mut self.line));
             }
-            Input::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
-            Input::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
-            Input::Paste(text) => self.line.push_str(&text),
-            Input::Key(_) | Input::Focus(_) => {}
+            TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => self.line.push(c),
+            TerminalInput::Key(Key { code: KeyCode::Tab, .. }) => self.line.push(' '),
+            TerminalInput::Paste(text) => self.line.push_str(&text),
+            TerminalInput::Key(_) | TerminalInput::Focus(_) => {}
         }
         None
     }
@@ -243,10 +247,10 @@ impl Driver {
 
     /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
     fn replay_type_ahead(&mut self) -> io::Result<Option<End>> {
-        let is_text = |input: &Input| match input {
-            Input::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
-            Input::Key(_) => false,
-            Input::Paste(_) | Input::Focus(_) => true,
+        let is_text = |input: &TerminalInput| match input {
+            TerminalInput::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
+            TerminalInput::Key(_) => false,
+            TerminalInput::Paste(_) | TerminalInput::Focus(_) => true,
         };
         let mut type_ahead = std::mem::take(&mut self.type_ahead);
         if self.console.presentation() == Presentation::Screen {
@@ -255,41 +259,25 @@ impl Driver {
         self.take_inputs(&mut type_ahead)
     }
 
-    fn take_updates(&mut self) -> io::Result<Option<End>> {
-        while let Ok((sent_at, updates)) = self.updates.try_recv() {
-            let event = match updates {
-                AgentUpdate::SessionOpened(session, events) => Event::SessionOpened(session, events),
-                AgentUpdate::SessionChanged(session) => Event::SessionChanged(session),
-                AgentUpdate::Files(files) => Event::Files(files),
-                AgentUpdate::Attached { files, refused } => Event::Attached { files, refused },
-                AgentUpdate::Cleared => Event::Cleared,
-                AgentUpdate::Told(words) => Event::Told(words),
-                AgentUpdate::Diff { text, also_changed } => Event::Diff { text, also_changed },
-                AgentUpdate::ModelsListed(offered) => Event::ModelsListed(offered),
-                AgentUpdate::CommandFailed(message) => Event::CommandFailed(message),
-                AgentUpdate::TurnStarted => Event::TurnStarted,
-                AgentUpdate::CommandDone => Event::CommandDone,
-                AgentUpdate::Event(event) => Event::Agent(event),
-                AgentUpdate::QuestionGone(key) => Event::QuestionGone(key),
-                AgentUpdate::Question(request) => {
-                    if let Some(typed) = self.drain_typed_lines()?
-                        && let Some(end) = self.handle(typed)?
-                    {
-                        return Ok(Some(end));
-                    }
-                    Event::QuestionArrived(request)
-                }
-                AgentUpdate::ThreadDied => {
-                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
-                    return Ok(Some(End::Failed(failure)));
-                }
-            };
+    fn take_events(&mut self) -> io::Result<Option<End>> {
+        while let Ok((sent_at, event)) = self.events.try_recv() {
             let at = match event {
                 Event::Agent(_) => sent_at.saturating_duration_since(self.started),
                 _ => self.now(),
             };
-            if let Some(end) = self.handle_at(event, at)? {
-                return Ok(Some(end));
+            let end = match event {
+                Event::AgentDied => {
+                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
+                    Some(End::Failed(failure))
+                }
+                Event::QuestionArrived(_) => {
+                    let end = self.drain_typed_lines()?.map(|typed| self.handle(typed)).transpose()?.flatten();
+                    if end.is_some() { end } else { self.handle(event)? }
+                }
+                event => self.handle_at(event, at)?,
+            };
+            if end.is_some() {
+                return Ok(end);
             }
         }
         Ok(None)
@@ -300,61 +288,41 @@ impl Driver {
     }
 
     fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
-        self.state.text_columns = view::text_room(self.console.size());
-        self.state.draft_columns = view::draft_room(&self.options.theme, self.console.size());
+        self.state.turn.text_columns = view::text_room(self.console.size());
+        self.state.composer.columns = view::draft_room(&self.options.theme, self.console.size());
         if let Some(pager) = &mut self.state.pager {
             let (columns, rows) = page_view::text_area(self.console.size());
             pager.fit(&self.state.outputs, columns, rows);
         }
         let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
         while let Some(effect) = effects.pop_front() {
-            let event = match effect {
+            match effect {
+                Effect::Print(item) if self.state.pager.is_some() => self.held.push(item),
                 Effect::Print(item) => {
-                    match self.state.pager {
-                        Some(_) => self.held.push(item),
-                        None => {
-                            self.close_page();
-                            self.print(&item);
-                        }
+                    self.close_page();
+                    self.print(&item);
+                }
+                Effect::Command(command) => self.agent_thread.send(command),
+                Effect::SaveHistory(text) => self.save_history(&text),
+                Effect::Announce { header, presence } => self.announce(&header, presence),
+                Effect::ClearAnnouncement if self.notify => self.console.set_title(TITLE),
+                Effect::ClearAnnouncement => {}
+                Effect::Redraw => self.console.clear_live(),
+                Effect::ListFiles => self.list_files(),
+                Effect::Edit(text) => {
+                    let edited = self.edit(&text)?;
+                    effects.extend(self.state.update(Event::Edited(edited), self.now()));
+                }
+                Effect::Ask(request) => {
+                    let closed = match self.ask(&request)? {
+                        Ok(event) => event,
+                        Err(end) => return Ok(Some(end)),
+                    };
+                    let typed = self.drain_typed_lines()?;
+                    for event in typed.into_iter().chain([closed]) {
+                        effects.extend(self.state.update(event, self.now()));
                     }
-                    continue;
                 }
-                Effect::Command(command) => {
-                    self.agent_thread.send(command);
-                    continue;
-                }
-                Effect::SaveHistory(text) => {
-                    self.save_history(&text);
-                    continue;
-                }
-                Effect::Announce { header, presence } => {
-                    self.announce(&header, presence);
-                    continue;
-                }
-                Effect::ClearAnnouncement => {
-                    if self.notify {
-                        self.console.set_title(TITLE);
-                    }
-                    continue;
-                }
-                Effect::Redraw => {
-                    self.console.clear_live();
-                    continue;
-                }
-                Effect::ListFiles => {
-                    self.list_files();
-                    continue;
-                }
-                Effect::Edit(text) => Event::Edited(self.edit(&text)?),
-                Effect::Ask(request) => match self.ask(&request)? {
-                    Ok(event) => {
-                        if let Some(typed) = self.drain_typed_lines()? {
-                            effects.extend(self.state.update(typed, self.now()));
-                        }
-                        event
-                    }
-                    Err(end) => return Ok(Some(end)),
-                },
                 Effect::ChooseSession => {
                     let mut out = Vec::new();
                     match self.choose_session(&mut out) {
@@ -366,7 +334,6 @@ impl Driver {
                     let now = self.now();
                     self.state.send_queued(now, &mut out);
                     effects.extend(out);
-                    continue;
                 }
                 Effect::ChooseModel(offered) => {
                     let mut out = Vec::new();
@@ -376,11 +343,9 @@ impl Driver {
                         Err(end) => return Ok(Some(end)),
                     }
                     effects.extend(out);
-                    continue;
                 }
                 Effect::Quit => return Ok(Some(End::Quit)),
-            };
-            effects.extend(self.state.update(event, self.now()));
+            }
         }
         Ok(None)
     }
@@ -403,18 +368,18 @@ impl Driver {
 
     /// Looks which files there are, beside everything else: a folder may have many.
     fn list_files(&self) {
-        let Some(session) = &self.state.session else { return };
+        let Some(session) = &self.state.session.about else { return };
         let (folder, ui) = (session.cwd.clone(), self.ui.clone());
         let look = move || {
             let files = askuser_agent::files_below(&folder, MAX_FILES, &CancellationToken::new());
-            ui.send(AgentUpdate::Files(files));
+            ui.send(Event::Files(files));
         };
         // Without a thread no files are offered; they can be named all the same.
         let _ = thread::Builder::new().name("files".into()).spawn(look);
     }
 
     fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
-        let limit = self.state.draft.text().limit();
+        let limit = self.state.composer.draft.text().limit();
         Ok(match self.console.edit(text) {
             Ok(edited) => match edited.text().chars().count() {
                 chars if chars > limit => {

@@ -5,13 +5,11 @@
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How many entries are kept.
 const KEPT: usize = 1_000;
-/// How many bytes are kept.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// The file, by its path.
@@ -43,12 +41,11 @@ impl HistoryFile {
         (history_file, texts)
     }
 
-    /// Appends an entry.
     pub(crate) fn append(&self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let mut options = private();
+        let mut options = regular_file::private();
         options.append(true).create(true);
         regular_file::open_with(&mut options, &self.path, Links::Follow)?.write_all(&line(text)?)
     }
@@ -63,13 +60,6 @@ fn line(text: &str) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(text)?;
     line.push(b'\n');
     Ok(line)
-}
-
-fn private() -> fs::OpenOptions {
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 #[cfg(test)]

@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! keys, pastes ──▶ State::update ──▶ effects ──▶ driver ──▶ Console (scrollback, live region, questions)
-//! agent updates ──────▲                            └──────▶ AgentThread (commands)
+//! agent events ───────▲                            └──────▶ AgentThread (commands)
 //! ```
 //!
-//! The UI thread owns the terminal and the state; the agent thread owns the agent. They share one channel in each
-//! direction and nothing else. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
+//! The UI thread owns the terminal and the state, and steers the agent in its thread with a handle; one channel brings back
+//! what happens. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
 mod asker;
 mod attachments;
+mod composer;
 mod draft;
 mod driver;
 #[cfg(test)]
@@ -37,7 +38,7 @@ use crate::commands::agent::models::Models;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
-use agent_thread::{AgentThread, AgentUpdate, Opening};
+use agent_thread::{AgentThread, Opening};
 use asker::{Questions, UiSender};
 use askuser::Asker;
 use askuser::store::Handle;
@@ -45,7 +46,7 @@ use askuser_agent::{Agent, AgentEvent};
 use askuser_terminal::{Console, Options};
 use driver::Driver;
 use history::HistoryFile;
-use state::{Motion, State};
+use state::{Event, Motion, State};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
@@ -56,7 +57,7 @@ pub(crate) struct Surface {
     options: Options,
     ui: UiSender,
     questions: Questions,
-    updates: Receiver<(Instant, AgentUpdate)>,
+    events: Receiver<(Instant, Event)>,
 }
 
 impl Surface {
@@ -68,10 +69,10 @@ impl Surface {
                 .hint("without a terminal, use askuser agent -p TEXT")
                 .code(exit::NOBODY_THERE)
         })?;
-        let (sender, updates) = channel();
+        let (sender, events) = channel();
         let ui = UiSender::new(sender, console.waker());
         let questions = Questions::new(ui.clone());
-        Ok(Surface { console, options, ui, questions, updates })
+        Ok(Surface { console, options, ui, questions, events })
     }
 
     /// For questions that a store keeps too, which is used as the person here uses it.
@@ -88,7 +89,7 @@ impl Surface {
     /// Tells the person something in the conversation.
     pub(crate) fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
         let ui = self.ui.clone();
-        move |words| ui.send(AgentUpdate::Event(AgentEvent::Notice { message: words.to_owned() }))
+        move |words| ui.send(Event::Agent(AgentEvent::Notice { message: words.to_owned() }))
     }
 }
 
@@ -103,9 +104,9 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
         Err(_) => (None, Vec::new()),
     };
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
-    state.price = settings.price;
+    state.session.price = settings.price;
     let waits = if opening.is_some() { Opening::Waits } else { Opening::None };
-    state.queue.extend(opening);
+    state.composer.queue.extend(opening);
     let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone(), waits)
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run()

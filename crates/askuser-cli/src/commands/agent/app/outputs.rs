@@ -36,7 +36,6 @@ pub(crate) struct Output {
     cut: usize,
 }
 
-/// What an output is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Heading {
     Call(CallSummary),
@@ -67,7 +66,6 @@ impl Outputs {
         }
     }
 
-    /// Adds a whole output.
     pub(crate) fn add(&mut self, heading: Heading, kind: OutputKind, text: &str) {
         let id = self.begin(heading);
         if let Some(output) = self.kept.back_mut() {

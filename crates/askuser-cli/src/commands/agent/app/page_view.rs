@@ -19,7 +19,6 @@ pub(crate) fn text_area((columns, rows): (u16, u16)) -> (usize, usize) {
     (columns, usize::from(rows).saturating_sub(FRAME_ROWS).max(1))
 }
 
-/// The lines of the page.
 pub(crate) fn page(state: &State, pager: &Pager, theme: &Theme, (columns, rows): (u16, u16)) -> Vec<Line<'static>> {
     let columns = usize::from(columns).saturating_sub(1).max(2);
     let muted = theme.style(Role::Muted);
@@ -74,7 +73,7 @@ fn footer(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<'
         let cursor = Span::styled(" ", Style::new().add_modifier(Modifier::REVERSED));
         return Line::from(vec![Span::styled(field, theme.style(Role::Primary)), cursor]);
     }
-    if let Some(waiting) = state.pending_questions.front() {
+    if let Some(waiting) = state.questions.pending.front() {
         let words = format!("A question waits: {}. q goes back to it.", waiting.set().questions()[0].header());
         let warning = theme.style(Role::Warning);
         return Line::styled(truncate(&format!("{} {words}", theme.signs.warning), columns, theme), warning);

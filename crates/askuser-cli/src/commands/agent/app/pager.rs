@@ -18,9 +18,7 @@ pub(crate) struct Pager {
     rows: Vec<PageRow>,
     /// What the rows were made from: the output, how much of it there was, and the width.
     made_from: Option<(OutputId, usize, usize)>,
-    /// How many rows are visible.
     height: usize,
-    /// The first visible row.
     top: usize,
     pub(crate) search: Search,
     /// Where what is searched for stands: the line, and the bytes of it.
@@ -40,7 +38,6 @@ pub(crate) enum Search {
     /// The text is being typed.
     Typing(Text),
     For(String),
-    /// Nothing was found.
     NotFound(String),
 }
 

@@ -8,7 +8,6 @@ use std::ops::Range;
 const MAX_LINES: usize = 10;
 const MAX_CHARS: usize = 1_000;
 
-/// The long pastes of a draft.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pastes(Vec<Paste>);
 
@@ -49,7 +48,6 @@ impl Pastes {
         ranges
     }
 
-    /// The draft with all that was pasted.
     pub(crate) fn expand(&self, draft: &str) -> String {
         let mut out = String::new();
         let mut at = 0;

@@ -28,7 +28,7 @@ impl State {
     /// Prints the end of a conversation that is taken up again.
     pub(super) fn recall(&mut self, events: Vec<AgentEvent>, out: &mut Vec<Effect>) {
         let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
-        self.message_count = users.len();
+        self.session.message_count = users.len();
         let start = users.len().checked_sub(RECALLED_TURNS).map_or(0, |first| users[first]);
         let start = start.max(events.len().saturating_sub(RECALLED_EVENTS));
         let earlier = users.iter().filter(|user| **user < start).count();
@@ -40,17 +40,17 @@ impl State {
             self.recall_event(event, out);
         }
         // A call without a result is about to run again; one that ended beside it has been.
-        for call in std::mem::take(&mut self.calls) {
+        for call in std::mem::take(&mut self.turn.calls) {
             self.show_ended(call, out);
         }
-        self.turn_end = TurnEnd::Completed;
+        self.turn.end = TurnEnd::Completed;
     }
 
     fn recall_event(&mut self, event: AgentEvent, out: &mut Vec<Effect>) {
         match event {
             AgentEvent::User { text } => self.print(Item::UserMessage(attachments::as_written(&text).to_owned()), out),
             AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
-                let call = self.calls.iter().position(|call| call.id == id).map(|at| self.calls.remove(at));
+                let call = self.turn.calls.iter().position(|call| call.id == id).map(|at| self.turn.calls.remove(at));
                 let input = call.map(|call| call.input).unwrap_or_default();
                 match closing(&input, &result) {
                     Some(closing) => self.print(Item::Closing(Box::new(closing)), out),

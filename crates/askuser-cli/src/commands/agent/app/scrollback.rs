@@ -5,7 +5,7 @@
 //! is indented, and of a tool's output too, so that neither can look like a line of ours. Rows that are too wide are
 //! broken here: the terminal would go on in the first column.
 
-use super::agent_thread::Session;
+use super::agent_thread::SessionInfo;
 use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, format_duration, without_signs};
@@ -18,13 +18,10 @@ use askuser_terminal::{
 };
 use std::time::Duration;
 
-/// Something printed into the scrollback.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
-    /// A blank line.
     Gap,
-    Header(Session),
-    /// A message from the person.
+    Header(SessionInfo),
     UserMessage(String),
     /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
@@ -62,7 +59,6 @@ pub(crate) fn dot(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { theme.signs.bullet } else { theme.signs.radio_on }
 }
 
-/// Renders an item for a terminal of this width.
 pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let whole = columns.saturating_sub(1).max(2);
     let columns = whole.min(MAX_COLUMNS);
@@ -109,7 +105,7 @@ pub(crate) fn thought_words(took: Duration) -> String {
     format!("Thought for {}", format_duration(took))
 }
 
-fn header(session: &Session, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let version = concat!("askuser ", env!("CARGO_PKG_VERSION"));
     let folder = home_relative(&session.cwd.display().to_string(), std::env::var("HOME").ok().as_deref());
     let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), &format!("session {}", session.id)]
@@ -130,7 +126,6 @@ fn home_relative(folder: &str, home: Option<&str>) -> String {
     }
 }
 
-/// The separator between facts.
 pub(crate) fn separator(theme: &Theme) -> &'static str {
     if theme.signs == Signs::ASCII { "-" } else { "·" }
 }

@@ -4,7 +4,7 @@ use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
 use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
-use super::state::{Effect, LastPrinted, State, Stopping, Turn, TurnEnd};
+use super::state::{Effect, LastPrinted, RunningTurn, State, Stopping, TurnEnd, Work};
 use super::tool_calls;
 use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
@@ -17,26 +17,26 @@ fn own_command(line: &str) -> Option<&str> {
 
 impl State {
     pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if self.draft.is_blank() {
-            if self.turn_end == TurnEnd::Failed && self.pending_commands == 0 {
+        if self.composer.draft.is_blank() {
+            if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
                 self.command(AgentCommand::Resume, out);
             }
             return;
         }
-        let command = match own_command(self.draft.as_str()) {
+        let command = match own_command(self.composer.draft.as_str()) {
             Some("") => Some(Err("Write a command after the !, as in !git status".to_owned())),
             Some(_) => None,
-            None => slash_commands::read(self.draft.as_str()),
+            None => slash_commands::read(self.composer.draft.as_str()),
         };
         if let Some(Err(message)) = command {
             self.warn(Role::Danger, message, out);
             // A submitted line cannot be edited any more; a draft can.
             if self.presentation == Presentation::Line {
-                let _ = self.draft.set("");
+                let _ = self.composer.draft.set("");
             }
             return;
         }
-        let text = self.draft.take();
+        let text = self.composer.draft.take();
         out.push(Effect::SaveHistory(text.clone()));
         let at_once = matches!(
             command,
@@ -48,8 +48,8 @@ impl State {
                 | SlashCommand::Model(None)
                 | SlashCommand::Permissions(_)))
         );
-        if self.pending_commands > 0 && !at_once {
-            self.queue.push_back(text);
+        if self.turn.pending_commands > 0 && !at_once {
+            self.composer.queue.push_back(text);
             if self.presentation == Presentation::Line {
                 self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
             }
@@ -62,7 +62,7 @@ impl State {
     pub(super) fn send(&mut self, text: &str, now: Duration, out: &mut Vec<Effect>) {
         if let Some(command) = own_command(text) {
             self.last_printed = LastPrinted::Other;
-            self.begin_turn(now);
+            self.begin_turn(Work::Conversation, now);
             return self.command(AgentCommand::RunCommand(command.to_owned()), out);
         }
         let command = match slash_commands::read(text) {
@@ -75,8 +75,8 @@ impl State {
                     Presentation::Screen => self.print(Item::UserMessage(text.clone()), out),
                     Presentation::Line => self.last_printed = LastPrinted::Other,
                 }
-                self.message_count += 1;
-                self.begin_turn(now);
+                self.session.message_count += 1;
+                self.begin_turn(Work::Conversation, now);
                 return self.command(AgentCommand::Send(text), out);
             }
         };
@@ -85,25 +85,25 @@ impl State {
             SlashCommand::Quit => out.push(Effect::Quit),
             SlashCommand::Clear => self.command(AgentCommand::Clear, out),
             SlashCommand::Compact(wish) => {
-                self.begin_turn(now);
+                self.begin_turn(Work::Summary, now);
                 self.command(AgentCommand::Compact(wish), out);
             }
             SlashCommand::Context => {
-                let words = self.context.map_or_else(|| "Nothing has been said yet.".into(), context_words);
+                let words = self.session.context.map_or_else(|| "Nothing has been said yet.".into(), context_words);
                 self.print(Item::Note(Role::Muted, words), out);
             }
             SlashCommand::Model(Some(name)) => self.set_model(name, out),
             SlashCommand::Model(None) => {
-                let model = self.session.as_ref().map(|session| session.model.clone()).unwrap_or_default();
+                let model = self.session.about.as_ref().map(|session| session.model.clone()).unwrap_or_default();
                 self.print(Item::Note(Role::Muted, format!("The model is {model}.")), out);
                 // While a turn runs it cannot be changed, so there is nothing to choose.
-                if self.pending_commands == 0 {
+                if self.turn.pending_commands == 0 {
                     self.command(AgentCommand::ListModels, out);
                 }
             }
             SlashCommand::Plan => {
                 let is_planning = self.mode() == PermissionMode::Plan;
-                let next = if is_planning { self.mode_before_plan } else { PermissionMode::Plan };
+                let next = if is_planning { self.session.mode_before_plan } else { PermissionMode::Plan };
                 self.set_mode(next, out);
                 self.print(Item::Note(Role::Muted, mode_words(next).into()), out);
             }
@@ -128,40 +128,37 @@ impl State {
 
     /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.
     fn set_mode(&mut self, next: PermissionMode, out: &mut Vec<Effect>) {
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.session.about else { return };
         if session.mode != PermissionMode::Plan {
-            self.mode_before_plan = session.mode;
+            self.session.mode_before_plan = session.mode;
         }
         session.mode = next;
         self.command(AgentCommand::SetMode(next), out);
     }
 
-    /// Lets another model answer.
     pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
         self.command(AgentCommand::SetModel(name), out);
     }
 
-    /// Switches to another session.
     pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
-        if self.session.as_ref().is_some_and(|session| session.id == id) {
+        if self.session.about.as_ref().is_some_and(|session| session.id == id) {
             return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
         }
         self.command(AgentCommand::OpenSession(id), out);
     }
 
-    pub(super) fn begin_turn(&mut self, now: Duration) {
-        self.turn = Some(Turn { since: self.clock(now), stopping: Stopping::No });
-        self.usage = Default::default();
-        self.turn_end = TurnEnd::Completed;
+    pub(super) fn begin_turn(&mut self, work: Work, now: Duration) {
+        self.turn.running = Some(RunningTurn { since: self.clock(now), stopping: Stopping::No, work });
+        self.turn.usage = Default::default();
+        self.turn.end = TurnEnd::Completed;
     }
 
     fn command(&mut self, command: AgentCommand, out: &mut Vec<Effect>) {
-        self.pending_commands += 1;
+        self.turn.pending_commands += 1;
         out.push(Effect::Command(command));
     }
 }
 
-/// How full the model's context is, in words.
 fn context_words(context: ContextUse) -> String {
     let ContextUse { tokens, window } = context;
     let tokens = tool_calls::format_count(tokens);

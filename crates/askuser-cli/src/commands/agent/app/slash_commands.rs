@@ -1,6 +1,5 @@
 //! Slash commands. One table drives parsing, completion and help.
 
-/// A parsed slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SlashCommand {
     Help,
@@ -17,7 +16,6 @@ pub(crate) enum SlashCommand {
     Quit,
 }
 
-/// A row of the command table.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     /// The argument's placeholder; empty if there is none. One with "…" takes several words.

@@ -2,9 +2,8 @@
 //!
 //! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
 
-use super::agent_thread::{AgentCommand, Session};
-use super::draft::Draft;
-use super::mentions;
+use super::agent_thread::{AgentCommand, SessionInfo};
+use super::composer::Composer;
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
@@ -19,84 +18,93 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The state of the app.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) presentation: Presentation,
     pub(crate) motion: Motion,
-    pub(crate) session: Option<Session>,
-    pub(crate) draft: Draft,
-    /// The width of the draft, for moving between its rows.
-    pub(crate) draft_columns: usize,
-    /// The width of the model's text, for breaking long paragraphs.
-    pub(crate) text_columns: usize,
-    /// The files that a message may name, as of when the last one was begun.
-    pub(crate) files: Vec<String>,
-    /// Whether the path of a file is being typed.
-    pub(super) naming: Naming,
-    /// How many messages the session has, counting the person's new ones; zero means there is nothing to resume.
-    pub(crate) message_count: usize,
-    /// Messages to send when the turn is over, first in first out.
-    pub(crate) queue: VecDeque<String>,
-    /// How many commands the agent thread has not finished yet.
-    pub(crate) pending_commands: usize,
-    pub(crate) turn: Option<Turn>,
-    /// What the model is thinking before it says or does something.
-    pub(crate) thought: Option<Thought>,
-    pub(crate) stream: Stream,
-    /// Whether deltas of the current text have been shown.
-    pub(super) streamed: Streamed,
-    pub(crate) calls: Vec<RunningCall>,
-    /// Tokens used by the current turn, or the last one.
-    pub(crate) usage: Usage,
-    /// Tokens used by all turns of this process.
-    pub(crate) spent: Usage,
-    /// What tokens cost, where the person has said so.
-    pub(crate) price: Option<Price>,
-    /// How full the model's context is, once anything has been said.
-    pub(crate) context: Option<ContextUse>,
-    /// Questions not opened yet, in the order of the driver's queue.
-    pub(crate) pending_questions: VecDeque<Arc<Request>>,
-    /// What the open question is for.
-    pub(super) asked_for: Option<Purpose>,
-    /// Whether the person was notified of the first of them.
-    pub(super) notified: Notified,
+    pub(crate) composer: Composer,
+    pub(crate) turn: Turn,
+    pub(crate) questions: QuestionState,
+    pub(crate) session: SessionState,
+    pub(super) activity: Activity,
     pub(crate) notice: Option<Notice>,
     /// What was not shown in full, for Ctrl-O.
     pub(crate) outputs: Outputs,
     /// The page on which it is read.
     pub(crate) pager: Option<Pager>,
-    pub(super) focus: Option<Focus>,
-    pub(super) last_key: Option<Duration>,
-    /// When a question was last answered: a sign that the person is there.
-    pub(super) last_seen: Option<Duration>,
-    /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
-    pub(super) stray_until: Option<Duration>,
     /// Until when another Ctrl-C quits.
     pub(super) quit_armed_until: Option<Duration>,
-    /// The total time questions were open.
-    pub(super) question_time: Duration,
-    pub(super) turn_end: TurnEnd,
-    /// The mode to return to from plan mode.
-    pub(super) mode_before_plan: PermissionMode,
-    /// A diff that was shown above its permission question, so that the result does not repeat it.
-    pub(super) shown_diff: Option<String>,
     pub(super) last_printed: LastPrinted,
 }
 
-/// Whether the path of a file is being typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Naming {
-    Nothing,
-    File,
+/// What the agent does: the turn that runs, or how the last one ended.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    pub(crate) running: Option<RunningTurn>,
+    pub(super) end: TurnEnd,
+    /// How many commands the agent has not finished yet.
+    pub(crate) pending_commands: usize,
+    /// What the model is thinking before it says or does something.
+    pub(crate) thought: Option<Thought>,
+    pub(crate) stream: Stream,
+    /// Whether deltas of the current text have been shown.
+    pub(super) streamed: Streamed,
+    /// The width of the model's text, for breaking long paragraphs.
+    pub(crate) text_columns: usize,
+    pub(crate) calls: Vec<RunningCall>,
+    /// A diff that was shown above its permission question, so that the result does not repeat it.
+    pub(super) shown_diff: Option<String>,
+    pub(crate) usage: Usage,
 }
 
-/// A running turn.
+/// Questions of the agent to the person.
+#[derive(Debug)]
+pub(crate) struct QuestionState {
+    /// Those not opened yet, in the order of the driver's queue.
+    pub(crate) pending: VecDeque<Arc<Request>>,
+    pub(super) asked_for: Option<Purpose>,
+    /// Whether the person was notified of the first of them.
+    pub(super) notified: Notified,
+    pub(super) time_open: Duration,
+}
+
+/// What is known of the session.
+#[derive(Debug, Default)]
+pub(crate) struct SessionState {
+    pub(crate) about: Option<SessionInfo>,
+    /// How many messages it has, counting the person's new ones; zero means there is nothing to resume.
+    pub(crate) message_count: usize,
+    /// How full the model's context is, once anything has been said.
+    pub(crate) context: Option<ContextUse>,
+    /// Tokens used by all turns of this process.
+    pub(crate) spent: Usage,
+    /// What tokens cost, where the person has said so.
+    pub(crate) price: Option<Price>,
+    pub(super) mode_before_plan: PermissionMode,
+}
+
+/// Signs of the person.
+#[derive(Debug, Default)]
+pub(super) struct Activity {
+    pub(super) focus: Option<Focus>,
+    pub(super) last_key: Option<Duration>,
+    /// When a question was last answered.
+    pub(super) last_seen: Option<Duration>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct RunningTurn {
     /// On the clock that stops while a question is open, see [`State::clock`].
     pub(crate) since: Duration,
     pub(crate) stopping: Stopping,
+    pub(crate) work: Work,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Work {
+    Conversation,
+    /// A summary that fails leaves nothing behind that could be resumed.
+    Summary,
 }
 
 /// Thoughts that are not finished.
@@ -112,7 +120,6 @@ pub(crate) enum Stopping {
     Yes,
 }
 
-/// Whether the spinner is animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
     Full,
@@ -125,7 +132,6 @@ pub(super) enum Streamed {
     Parts,
 }
 
-/// When a pending question opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenTrigger {
     /// The draft is empty: once the keyboard has been idle.
@@ -150,11 +156,9 @@ pub(crate) struct Notice {
     pub(crate) until: Option<Duration>,
 }
 
-/// How the last turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnEnd {
     Completed,
-    /// The person stopped it.
     Stopped,
     /// It broke off with an error and can be resumed.
     Failed,
@@ -172,7 +176,7 @@ pub(super) enum LastPrinted {
     Other,
 }
 
-/// Input to [`State::update`].
+/// Input to [`State::update`]: from the person, the agent and the driver.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     Key(Key),
@@ -186,12 +190,12 @@ pub(crate) enum Event {
         rest: String,
     },
     Focus(Focus),
-    /// The external editor was closed.
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
-    SessionOpened(Session, Vec<AgentEvent>),
-    SessionChanged(Session),
+    /// A session was started or resumed; with what has happened in it so far.
+    SessionOpened(SessionInfo, Vec<AgentEvent>),
+    SessionChanged(SessionInfo),
     /// The files that a message may name.
     Files(Vec<String>),
     /// What was attached to the message, and why something was not.
@@ -209,18 +213,19 @@ pub(crate) enum Event {
     },
     CommandFailed(String),
     ModelsListed(Offered),
+    /// A turn that was cut off goes on.
     TurnStarted,
+    /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,
     Agent(AgentEvent),
-    /// The agent asks a question.
     QuestionArrived(Arc<Request>),
     /// A question does not wait any more.
     QuestionGone(RequestKey),
     /// The open question was closed, after this time.
     QuestionClosed(QuestionEnd, Duration),
+    AgentDied,
 }
 
-/// How a question was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QuestionEnd {
     Answered,
@@ -229,7 +234,6 @@ pub(crate) enum QuestionEnd {
     Unanswered,
 }
 
-/// What the driver is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     Print(Item),
@@ -241,18 +245,13 @@ pub(crate) enum Effect {
     },
     /// No question is pending any more.
     ClearAnnouncement,
-    /// Open the first question.
     Ask(Arc<Request>),
     /// Find out which files a message may name.
     ListFiles,
-    /// Append to the input history.
     SaveHistory(String),
-    /// Open the external editor on a text.
     Edit(String),
     Redraw,
-    /// Let the person choose a session.
     ChooseSession,
-    /// Let the person choose one of these models.
     ChooseModel(Offered),
     Quit,
 }
@@ -281,59 +280,51 @@ impl State {
         State {
             presentation,
             motion,
-            session: None,
-            draft: Draft::new(history),
-            draft_columns: MAX_COLUMNS,
-            text_columns: MAX_COLUMNS,
-            files: Vec::new(),
-            naming: Naming::Nothing,
-            message_count: 0,
-            queue: VecDeque::new(),
-            pending_commands: 1,
-            turn: None,
-            thought: None,
-            stream: Stream::default(),
-            streamed: Streamed::Nothing,
-            calls: Vec::new(),
-            usage: Usage::default(),
-            spent: Usage::default(),
-            price: None,
-            context: None,
-            pending_questions: VecDeque::new(),
-            asked_for: None,
-            notified: Notified::Yes,
+            composer: Composer::new(history),
+            turn: Turn {
+                running: None,
+                end: TurnEnd::Completed,
+                pending_commands: 1,
+                thought: None,
+                stream: Stream::default(),
+                streamed: Streamed::Nothing,
+                text_columns: MAX_COLUMNS,
+                calls: Vec::new(),
+                shown_diff: None,
+                usage: Usage::default(),
+            },
+            questions: QuestionState {
+                pending: VecDeque::new(),
+                asked_for: None,
+                notified: Notified::Yes,
+                time_open: Duration::ZERO,
+            },
+            session: SessionState::default(),
+            activity: Activity::default(),
             notice: None,
             outputs: Outputs::default(),
             pager: None,
-            focus: None,
-            last_key: None,
-            last_seen: None,
-            stray_until: None,
             quit_armed_until: None,
-            question_time: Duration::ZERO,
-            turn_end: TurnEnd::Completed,
-            mode_before_plan: PermissionMode::Ask,
-            shown_diff: None,
             last_printed: LastPrinted::Nothing,
         }
     }
 
     /// A clock that stops while a question is open.
     pub(crate) fn clock(&self, now: Duration) -> Duration {
-        now.saturating_sub(self.question_time)
+        now.saturating_sub(self.questions.time_open)
     }
 
     /// When a `Tick` is due; `None` if only input or updates can change anything.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
-        let waits = self.last_key.filter(|_| !self.pending_questions.is_empty());
+        let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
         let opens = waits.and_then(|key| match self.open_trigger() {
             OpenTrigger::WhenIdle => Some(key + TYPING_GUARD),
-            OpenTrigger::OnRequest => (self.notified == Notified::No && self.focus.is_none())
-                .then(|| key.max(self.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
+            OpenTrigger::OnRequest => (self.questions.notified == Notified::No && self.activity.focus.is_none())
+                .then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
         let moves = self.presentation == Presentation::Screen && !self.is_paused() && self.pager.is_none();
-        let frame = self.turn.filter(|_| moves).map(|_| {
+        let frame = self.turn.running.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
                 Motion::Reduced => SECOND,
@@ -347,10 +338,9 @@ impl State {
     /// Whether all running calls wait for the person; subagents may go on beside a question.
     pub(crate) fn is_paused(&self) -> bool {
         let works = |call: &RunningCall| call.waiting_for == WaitingFor::Nothing && call.ended.is_none();
-        !self.pending_questions.is_empty() && !self.calls.iter().any(works)
+        !self.questions.pending.is_empty() && !self.turn.calls.iter().any(works)
     }
 
-    /// Which frame of the spinner to show.
     pub(crate) fn frame(&self, now: Duration) -> usize {
         match self.motion {
             Motion::Full => (now.as_millis() / FRAME.as_millis()) as usize,
@@ -358,28 +348,26 @@ impl State {
         }
     }
 
-    /// When a pending question opens.
     pub(crate) fn open_trigger(&self) -> OpenTrigger {
-        let idle = self.draft.is_blank() && self.pager.is_none();
+        let idle = self.composer.draft.is_blank() && self.pager.is_none();
         if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
     }
 
-    /// Whether a pending question may open now.
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
         match (self.open_trigger(), self.presentation) {
             (OpenTrigger::OnRequest, _) => false,
             // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
             (OpenTrigger::WhenIdle, Presentation::Line) => true,
             (OpenTrigger::WhenIdle, Presentation::Screen) => {
-                self.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD)
+                self.activity.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD)
             }
         }
     }
 
     pub(super) fn presence(&self, now: Duration) -> Presence {
-        let last = self.last_key.max(self.last_seen);
+        let last = self.activity.last_key.max(self.activity.last_seen);
         let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENT_ACTIVITY);
-        match self.focus {
+        match self.activity.focus {
             Some(Focus::Gained) => Presence::Here,
             None if was_here => Presence::Here,
             Some(Focus::Lost) | None => Presence::MaybeAway,
@@ -387,14 +375,14 @@ impl State {
     }
 
     pub(crate) fn mode(&self) -> PermissionMode {
-        self.session.as_ref().map(|session| session.mode).unwrap_or_default()
+        self.session.about.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
     /// The files that may be meant by what is being typed, the likeliest first.
     pub(crate) fn offered_files(&self) -> Vec<&str> {
-        match mentions::being_typed(self.draft.as_str(), self.draft.text().caret()) {
-            Some((_, typed)) if self.presentation == Presentation::Screen => mentions::matching(&self.files, typed),
-            _ => Vec::new(),
+        match self.presentation {
+            Presentation::Screen => self.composer.offered_files(),
+            Presentation::Line => Vec::new(),
         }
     }
 

@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// A call that is running.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningCall {
     pub(crate) id: String,
@@ -15,9 +14,7 @@ pub(crate) struct RunningCall {
     pub(crate) input: Value,
     /// Its input in one line, see [`about`].
     pub(crate) about: String,
-    /// The subagent it belongs to, if any.
     pub(crate) task: Option<String>,
-    pub(crate) subtitle: Subtitle,
     pub(crate) since: Duration,
     pub(crate) waiting_for: WaitingFor,
     /// How long it has waited for the person so far.
@@ -37,14 +34,6 @@ pub(crate) struct EndedCall {
     pub(crate) result: ToolResult,
 }
 
-/// Whether a result's subtitle can add to what is shown already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subtitle {
-    Informative,
-    /// The command itself is shown; the subtitle is the model's description of it.
-    Redundant,
-}
-
 /// What a call is waiting for the person to decide. One question is asked at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitingFor {
@@ -55,7 +44,7 @@ pub(crate) enum WaitingFor {
 }
 
 /// A call as printed into the scrollback.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallSummary {
     pub(crate) name: String,
     pub(crate) about: String,
@@ -71,8 +60,9 @@ pub(crate) struct CallSummary {
     pub(crate) facts: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CallStatus {
+    #[default]
     Succeeded,
     Failed,
     /// Not finished: the person is being asked first.
@@ -128,23 +118,12 @@ pub(crate) fn about(input: &Value) -> String {
 impl CallSummary {
     /// Something that is no call of the model, and worked.
     pub(crate) fn named(name: &str) -> CallSummary {
-        CallSummary {
-            name: name.to_owned(),
-            about: String::new(),
-            task: None,
-            status: CallStatus::Succeeded,
-            ending: None,
-            permission: None,
-            took: None,
-            facts: Vec::new(),
-        }
+        CallSummary { name: name.to_owned(), ..CallSummary::default() }
     }
 }
 
 impl RunningCall {
-    /// A call that starts at `now`.
     pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
-        let subtitle = if input.get("command").is_some() { Subtitle::Redundant } else { Subtitle::Informative };
         let (about, task) = (about(input), task.map(str::to_owned));
         RunningCall {
             id,
@@ -152,7 +131,6 @@ impl RunningCall {
             input: input.clone(),
             about,
             task,
-            subtitle,
             since: now,
             waiting_for: WaitingFor::Nothing,
             waited: Duration::ZERO,
@@ -171,7 +149,6 @@ impl RunningCall {
         until.saturating_sub(self.since + self.waited)
     }
 
-    /// Its question was closed.
     pub(crate) fn question_closed(&mut self, now: Duration) {
         if let WaitingFor::Question(since) | WaitingFor::Permission(since) = self.waiting_for {
             self.waited += now.saturating_sub(since);
@@ -204,8 +181,9 @@ impl RunningCall {
         if lines > 1 {
             facts.push(format!("{lines} lines"));
         }
-        let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
-        if let (Some(subtitle), Subtitle::Informative) = (subtitle, self.subtitle) {
+        // Of a command, which is shown itself, it is the model's description.
+        let subtitle = result.metadata.as_ref().filter(|_| self.input.get("command").is_none());
+        if let Some(subtitle) = subtitle.and_then(|metadata| metadata.subtitle.as_deref()) {
             let subtitle = sanitize::line(subtitle).into_owned();
             // The subtitle often repeats what the call is about. It is no fact then, but the model's text.
             let whole = subtitle.trim_end_matches('…').trim_end();
@@ -255,7 +233,6 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
     }
 }
 
-/// The diff a result carries, if any.
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
     result.metadata.as_ref()?.details.as_ref()?.get("diff")?.as_str().filter(|diff| !diff.trim().is_empty())
 }
@@ -313,10 +290,10 @@ mod tests {
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
-        let result = ToolResult::ok("a\nb\nc").titled("Read", "src/a.rs");
+        let result = ToolResult::ok("a\nb\nc").with_title("Read", "src/a.rs");
         let ended = read.finish(&result, Duration::from_secs(3));
         assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
-        let refused = ToolResult::error("no").titled("Read", "not allowed");
+        let refused = ToolResult::error("no").with_title("Read", "not allowed");
         let ended = read.finish(&refused, Duration::from_secs(1));
         assert_eq!((ended.facts, ended.status), (vec!["not allowed".to_owned()], CallStatus::Failed));
     }
@@ -325,20 +302,20 @@ mod tests {
     fn what_the_model_says_about_a_command_does_not_take_the_commands_place() {
         let bash = call("Bash", json!({"command": "rm -r build", "description": "Look around"}));
         assert_eq!(bash.about, "rm -r build");
-        assert_eq!(facts(&bash, &ToolResult::ok("").titled("Bash", "Look around")), Vec::<String>::new());
+        assert_eq!(facts(&bash, &ToolResult::ok("").with_title("Bash", "Look around")), Vec::<String>::new());
     }
 
     #[test]
     fn a_subtitle_that_was_cut_is_not_told_beside_the_whole() {
         let task = call("Task", json!({"description": "audit all of the dependencies"}));
-        assert_eq!(facts(&task, &ToolResult::ok("").titled("Task", "audit all of…")), Vec::<String>::new());
+        assert_eq!(facts(&task, &ToolResult::ok("").with_title("Task", "audit all of…")), Vec::<String>::new());
     }
 
     #[test]
     fn a_pattern_of_the_model_is_not_told_as_a_fact_about_the_call() {
         let glob = call("Glob", json!({"pattern": "*\n✔ Bash: Allow once"}));
         assert_eq!(glob.about, "* ...");
-        let result = ToolResult::ok("").titled("Glob", "*\n✔ Bash: Allow once");
+        let result = ToolResult::ok("").with_title("Glob", "*\n✔ Bash: Allow once");
         assert_eq!(facts(&glob, &result), Vec::<String>::new());
     }
 

@@ -1,14 +1,13 @@
 //! Events from the person: keys, pastes, lines, questions opened and closed. Those from the agent are in `agent_events`.
 
 use super::agent_thread::AgentCommand;
-use super::draft::{LIMIT, Moved};
-use super::mentions;
+use super::draft::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
 use super::slash_commands;
 use super::state::{
-    Effect, Event, LastPrinted, Naming, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd,
-    STRAY_KEY_WINDOW, State, Stopping,
+    Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
+    State, Stopping,
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
@@ -23,7 +22,9 @@ impl State {
         match event {
             Event::Key(key) => {
                 self.key(key, now, &mut out);
-                self.look_for_files(&mut out);
+                if self.composer.begins_path() && self.presentation == Presentation::Screen {
+                    out.push(Effect::ListFiles);
+                }
             }
             Event::Paste(text) => {
                 self.key_pressed(now);
@@ -36,87 +37,77 @@ impl State {
             // A bare Enter opens the pending question; the draft stays.
             Event::Line(line)
                 if self.open_trigger() == OpenTrigger::OnRequest
-                    && !self.pending_questions.is_empty()
+                    && !self.questions.pending.is_empty()
                     && is_blank(&line) =>
             {
                 self.open_question(&mut out);
             }
             // A second Enter right after an answer sends nothing.
-            Event::Line(line) if is_blank(&line) && self.stray_until.is_some_and(|until| now < until) => {}
+            Event::Line(line) if is_blank(&line) && self.composer.is_stray(now) => {}
             Event::Line(line) => self.line(&line, now, &mut out),
             Event::TypeAhead { lines, rest } => {
                 lines.iter().filter(|line| !is_blank(line)).for_each(|line| self.line(line, now, &mut out));
                 let _ = self.begin_line(&rest, &mut out);
                 return out;
             }
-            Event::Focus(focus) => self.focus = Some(focus),
+            Event::Focus(focus) => self.activity.focus = Some(focus),
             Event::Edited(Ok(text)) => {
-                if self.draft.set(&text) == Fit::Refused {
+                if self.composer.draft.set(&text) == Fit::Refused {
                     self.reject_too_long(&mut out);
                 }
             }
             Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
-            Event::Tick => {}
-            Event::Files(files) => self.files = files,
+            // The driver ends the app.
+            Event::Tick | Event::AgentDied => {}
+            Event::Files(files) => self.composer.files = files,
             Event::QuestionArrived(waiting) => {
                 self.ask_user(&waiting, now, &mut out);
-                self.pending_questions.push_back(waiting);
-                if self.pending_questions.len() == 1 {
+                self.questions.pending.push_back(waiting);
+                if self.questions.pending.len() == 1 {
                     self.announce(now, &mut out);
                 }
             }
             Event::QuestionGone(key) => {
                 // The open question is not among them; it closes by itself.
-                if let Some(index) = self.pending_questions.iter().position(|request| *request.key() == key) {
-                    self.pending_questions.remove(index);
+                if let Some(index) = self.questions.pending.iter().position(|request| *request.key() == key) {
+                    self.questions.pending.remove(index);
                     self.question_gone(now, &mut out);
                 }
             }
             Event::QuestionClosed(end, took) => {
-                self.question_time += took;
-                self.calls.iter_mut().for_each(|call| call.question_closed(now));
-                self.stray_until = Some(now + STRAY_KEY_WINDOW);
+                self.questions.time_open += took;
+                self.turn.calls.iter_mut().for_each(|call| call.question_closed(now));
+                self.composer.stray_until = Some(now + STRAY_KEY_WINDOW);
                 // Of a permission the line of its call says what came of it.
-                let is_told_later = self.asked_for.take() == Some(Purpose::Permission);
+                let is_told_later = self.questions.asked_for.take() == Some(Purpose::Permission);
                 let on_screen = self.presentation == Presentation::Screen;
                 self.last_printed = if is_told_later && on_screen { LastPrinted::Blank } else { LastPrinted::Other };
                 // An answer proves that the person is here. The terminal may have reported the focus while the question was open,
                 // where it was not read.
                 match end {
                     QuestionEnd::Answered | QuestionEnd::Interrupted => {
-                        self.last_seen = Some(now);
-                        self.focus = self.focus.map(|_| Focus::Gained);
+                        self.activity.last_seen = Some(now);
+                        self.activity.focus = self.activity.focus.map(|_| Focus::Gained);
                     }
-                    QuestionEnd::Unanswered => self.focus = None,
+                    QuestionEnd::Unanswered => self.activity.focus = None,
                 }
                 if end == QuestionEnd::Interrupted {
                     self.offer_to_quit(now, &mut out);
                 }
                 self.question_gone(now, &mut out);
             }
-            Event::SessionOpened(..)
-            | Event::Attached { .. }
-            | Event::SessionChanged(_)
-            | Event::Cleared
-            | Event::Told(_)
-            | Event::Diff { .. }
-            | Event::CommandFailed(_)
-            | Event::ModelsListed(_)
-            | Event::TurnStarted
-            | Event::CommandDone
-            | Event::Agent(_) => self.agent_update(event, now, &mut out),
+            event => self.agent_update(event, now, &mut out),
         }
         self.pass_time(now);
         if self.is_quiet(now) {
             self.open_question(&mut out);
-        } else if self.notified == Notified::No && self.presence(now) == Presence::MaybeAway {
+        } else if self.questions.notified == Notified::No && self.presence(now) == Presence::MaybeAway {
             // They left a draft some time ago and may not know that a question is pending.
             self.announce(now, &mut out);
         }
         out
     }
 
-    /// Drops what has expired.
     fn pass_time(&mut self, now: Duration) {
         if self.quit_armed_until.is_some_and(|until| now >= until) {
             self.quit_armed_until = None;
@@ -128,30 +119,29 @@ impl State {
 
     /// Opens the first pending question, if any. Callers make sure that no key meant for the draft can answer it.
     fn open_question(&mut self, out: &mut Vec<Effect>) {
-        if let Some(waiting) = self.pending_questions.pop_front() {
-            self.notified = Notified::Yes;
-            self.asked_for = Some(waiting.key().purpose());
+        if let Some(waiting) = self.questions.pending.pop_front() {
+            self.questions.notified = Notified::Yes;
+            self.questions.asked_for = Some(waiting.key().purpose());
             // The prompt shows the context; the tool's result need not repeat it.
-            self.shown_diff = waiting.context().map(|context| context.text().to_owned());
+            self.turn.shown_diff = waiting.context().map(|context| context.text().to_owned());
             out.push(Effect::Ask(waiting));
         }
     }
 
     /// A question was closed or withdrawn: announces the next one.
     fn question_gone(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.notified = Notified::Yes;
-        if self.pending_questions.is_empty() {
+        self.questions.notified = Notified::Yes;
+        if self.questions.pending.is_empty() {
             out.push(Effect::ClearAnnouncement);
         } else {
             self.announce(now, out);
         }
     }
 
-    /// Announces the first pending question.
     fn announce(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        if let Some(waiting) = self.pending_questions.front() {
+        if let Some(waiting) = self.questions.pending.front() {
             let presence = self.presence(now);
-            self.notified = if presence == Presence::MaybeAway { Notified::Yes } else { Notified::No };
+            self.questions.notified = if presence == Presence::MaybeAway { Notified::Yes } else { Notified::No };
             let header = waiting.set().questions()[0].header().to_owned();
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
@@ -209,7 +199,7 @@ impl State {
     }
 
     fn begin_line(&mut self, text: &str, out: &mut Vec<Effect>) -> Fit {
-        let fit = self.draft.set(&format!("{}{text}", self.draft.as_str()));
+        let fit = self.composer.draft.set(&format!("{}{text}", self.composer.draft.as_str()));
         if fit == Fit::Refused {
             self.reject_too_long(out);
         }
@@ -219,7 +209,7 @@ impl State {
     // ---- keys ----
 
     fn key_pressed(&mut self, now: Duration) {
-        self.last_key = Some(now);
+        self.activity.last_key = Some(now);
         self.notice = None;
     }
 
@@ -236,31 +226,31 @@ impl State {
         }
         self.quit_armed_until = None;
         // Meant for the question that just closed, it would send half a draft, stop the turn or change the mode.
-        let stray = self.stray_until.is_some_and(|until| now < until);
+        let stray = self.composer.is_stray(now);
         if stray && matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::BackTab) {
             // A held key repeats: ignore it until it is released.
-            self.stray_until = Some(now + STRAY_KEY_WINDOW);
+            self.composer.stray_until = Some(now + STRAY_KEY_WINDOW);
             return;
         }
-        self.stray_until = None;
+        self.composer.stray_until = None;
         match key {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
             Key { code: KeyCode::Esc, .. } => self.stop(out),
-            _ if key == Key::ctrl('d') && self.draft.text().is_empty() => out.push(Effect::Quit),
+            _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => out.push(Effect::Quit),
             _ if key == Key::ctrl('o') => self.read_outputs(out),
-            _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.draft.expanded())),
+            _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.composer.draft.expanded())),
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
             Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
-            Key { code: KeyCode::Tab, .. } if !self.pending_questions.is_empty() => self.open_question(out),
-            Key { code: KeyCode::Tab, .. } if !self.offered_files().is_empty() => self.complete_path(),
+            Key { code: KeyCode::Tab, .. } if !self.questions.pending.is_empty() => self.open_question(out),
+            Key { code: KeyCode::Tab, .. } if !self.offered_files().is_empty() => self.composer.complete_path(),
             Key { code: KeyCode::Tab, .. } => {
-                if let Some(completed) = slash_commands::complete(self.draft.as_str()) {
-                    let _ = self.draft.set(&completed);
+                if let Some(completed) = slash_commands::complete(self.composer.draft.as_str()) {
+                    let _ = self.composer.draft.set(&completed);
                 }
             }
             _ => match action(key, KeyContext::Typing) {
-                Some(Action::Edit(Edit::Up)) => self.up(),
-                Some(Action::Edit(Edit::Down)) => self.down(),
+                Some(Action::Edit(Edit::Up)) => self.composer.up(),
+                Some(Action::Edit(Edit::Down)) => self.composer.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
                 _ => {}
             },
@@ -268,57 +258,12 @@ impl State {
     }
 
     fn edit(&mut self, edit: Edit, out: &mut Vec<Effect>) {
-        if self.draft.edit(edit.clone()) == Fit::Refused {
-            let why = self.draft.text().why_refused(&edit);
+        if self.composer.draft.edit(edit.clone()) == Fit::Refused {
+            let why = self.composer.draft.text().why_refused(&edit);
             self.warn(Role::Warning, why, out);
         }
     }
 
-    /// When the path of a file is begun, asks which files there are.
-    fn look_for_files(&mut self, out: &mut Vec<Effect>) {
-        let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
-        let naming = if typed.is_some() { Naming::File } else { Naming::Nothing };
-        if naming == Naming::File && self.naming == Naming::Nothing && self.presentation == Presentation::Screen {
-            out.push(Effect::ListFiles);
-        }
-        self.naming = naming;
-    }
-
-    /// Completes the path that is being typed to the likeliest file.
-    fn complete_path(&mut self) {
-        let caret = self.draft.text().caret();
-        let typed = mentions::being_typed(self.draft.as_str(), caret).map(|(range, _)| range);
-        let path = self.offered_files().first().map(|path| mentions::spelled(path));
-        if let (Some(range), Some(path)) = (typed, path) {
-            while self.draft.text().caret() > range.start {
-                let _ = self.draft.edit(Edit::Backspace);
-            }
-            let _ = self.draft.edit(Edit::Paste(format!("{path} ")));
-        }
-    }
-
-    /// In the first row, goes back in the history; the last queued message comes before it.
-    fn up(&mut self) {
-        if self.draft.up(self.draft_columns) == Moved::Yes {
-            return;
-        }
-        if self.draft.is_blank()
-            && let Some(text) = self.queue.pop_back()
-        {
-            let _ = self.draft.set(&text);
-        } else if self.draft.older() == Moved::No {
-            let _ = self.draft.edit(Edit::Start);
-        }
-    }
-
-    /// In the last row, goes forward in the history.
-    fn down(&mut self) {
-        if self.draft.down(self.draft_columns) == Moved::No && self.draft.newer() == Moved::No {
-            let _ = self.draft.edit(Edit::Finish);
-        }
-    }
-
-    /// Opens the last output.
     pub(super) fn read_outputs(&mut self, out: &mut Vec<Effect>) {
         match (self.outputs.last(), self.presentation) {
             (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
@@ -333,15 +278,14 @@ impl State {
 
     // ---- stopping ----
 
-    /// Stops the turn, if there is one.
     pub(super) fn stop(&mut self, out: &mut Vec<Effect>) {
-        if let Some(turn) = &mut self.turn
+        if let Some(turn) = &mut self.turn.running
             && turn.stopping == Stopping::No
         {
             turn.stopping = Stopping::Yes;
             out.push(Effect::Command(AgentCommand::Stop));
-            if self.queue.len() > 1 {
-                let text = format!("Your {} queued messages come back as one text.", self.queue.len());
+            if self.composer.queue.len() > 1 {
+                let text = format!("Your {} queued messages come back as one text.", self.composer.queue.len());
                 self.warn(Role::Muted, text, out);
             }
         }
@@ -351,11 +295,11 @@ impl State {
         if self.quit_armed_until.is_some_and(|until| now < until) {
             return out.push(Effect::Quit);
         }
-        if self.turn.is_some() {
+        if self.turn.running.is_some() {
             self.stop(out);
-        } else if !self.draft.is_blank() {
+        } else if !self.composer.draft.is_blank() {
             // Up brings the cleared draft back.
-            out.push(Effect::SaveHistory(self.draft.take()));
+            out.push(Effect::SaveHistory(self.composer.draft.take()));
         }
         self.offer_to_quit(now, out);
     }

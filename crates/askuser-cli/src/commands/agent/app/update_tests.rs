@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, Presence};
 use crate::commands::agent::app::tool_calls::CallStatus;
@@ -12,8 +12,8 @@ fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn session(mode: PermissionMode) -> Session {
-    Session { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
+fn session(mode: PermissionMode) -> SessionInfo {
+    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
 }
 
 /// Ready for the person, with two earlier messages.
@@ -45,7 +45,7 @@ fn working() -> State {
 }
 
 fn error(kind: FailureKind) -> AgentEvent {
-    AgentEvent::Error { error: Failure { kind, message: "no network".into() } }
+    AgentEvent::Error { error: Failure::new(kind, "no network") }
 }
 
 fn waiting(context: Option<&str>) -> Arc<Request> {
@@ -81,7 +81,7 @@ fn enter_sends_and_remembers() {
         Effect::Command(AgentCommand::Send("go".into())),
     ];
     assert_eq!(effects, expected);
-    assert!(state.turn.is_some() && state.draft.text().is_empty());
+    assert!(state.turn.running.is_some() && state.composer.draft.text().is_empty());
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
     let mut state = working();
     write(&mut state, "next", 10);
     assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("next".into())]);
-    assert_eq!(state.queue, ["next"]);
+    assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
-    assert!(state.queue.is_empty());
+    assert!(state.composer.queue.is_empty());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn up_takes_a_waiting_message_back() {
     write(&mut state, "next", 10);
     press(&mut state, KeyCode::Enter, 10);
     press(&mut state, KeyCode::Up, 20);
-    assert_eq!((state.draft.as_str(), state.queue.len()), ("next", 0));
+    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
     state.update(Event::CommandDone, at(40));
-    assert_eq!((state.draft.as_str(), state.queue.len()), ("next\ndraft", 0));
+    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next\ndraft", 0));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn alt_enter_begins_a_new_line() {
     press(&mut state, Key::alt(KeyCode::Enter), 0);
     press(&mut state, Key::ctrl('j'), 0);
     write(&mut state, "b", 0);
-    assert_eq!(state.draft.as_str(), "a\n\nb");
+    assert_eq!(state.composer.draft.as_str(), "a\n\nb");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
     let mut state = ready();
     write(&mut state, "kept", 0);
     state.update(Event::Paste("x".repeat(LIMIT)), at(0));
-    assert_eq!(state.draft.as_str(), "kept");
+    assert_eq!(state.composer.draft.as_str(), "kept");
     assert!(state.notice.is_some_and(|notice| notice.text.contains("50000")));
 }
 
@@ -188,10 +188,10 @@ fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
     assert_eq!(write(&mut state, "ma", 2), []);
     assert_eq!(state.offered_files(), ["src/main.rs"]);
     press(&mut state, KeyCode::Tab, 3);
-    assert_eq!((state.draft.as_str(), state.offered_files().len()), ("see @src/main.rs ", 0));
+    assert_eq!((state.composer.draft.as_str(), state.offered_files().len()), ("see @src/main.rs ", 0));
     assert_eq!(write(&mut state, "@no", 4), [Effect::ListFiles]);
     press(&mut state, KeyCode::Tab, 5);
-    assert_eq!(state.draft.as_str(), "see @src/main.rs @\"docs/my notes.md\" ");
+    assert_eq!(state.composer.draft.as_str(), "see @src/main.rs @\"docs/my notes.md\" ");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_long_paste_is_sent_in_full_and_remembered() {
     let mut state = ready();
     let text: String = (1..=40).map(|n| format!("line {n}\n")).collect();
     state.update(Event::Paste(text.clone()), at(0));
-    assert_eq!(state.draft.as_str(), "[pasted 40 lines]");
+    assert_eq!(state.composer.draft.as_str(), "[pasted 40 lines]");
     let effects = press(&mut state, KeyCode::Enter, 1);
     assert_eq!(effects.first(), Some(&Effect::SaveHistory(text.clone())));
     assert_eq!(effects.last(), Some(&Effect::Command(AgentCommand::Send(text.trim_end().into()))));
@@ -256,9 +256,9 @@ fn control_c_puts_the_draft_aside_and_up_brings_it_back() {
     let mut state = ready();
     write(&mut state, "half a thought", 0);
     assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::SaveHistory("half a thought".into())]);
-    assert_eq!(state.draft.as_str(), "");
+    assert_eq!(state.composer.draft.as_str(), "");
     press(&mut state, KeyCode::Up, 10);
-    assert_eq!(state.draft.as_str(), "half a thought");
+    assert_eq!(state.composer.draft.as_str(), "half a thought");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn control_c_stops_the_turn_and_leaves_the_draft() {
     let mut state = working();
     write(&mut state, "draft", 0);
     assert_eq!(press(&mut state, Key::ctrl('c'), 0), [Effect::Command(AgentCommand::Stop)]);
-    assert_eq!(state.draft.as_str(), "draft");
+    assert_eq!(state.composer.draft.as_str(), "draft");
 }
 
 #[test]
@@ -316,7 +316,10 @@ fn a_question_does_not_open_under_somebody_who_pauses_over_a_half_written_text()
     assert_eq!(state.update(Event::Tick, at(4_000)), []);
     assert_eq!(write(&mut state, "2 of the library", 4_100), []);
     assert_eq!(state.update(Event::Tick, at(9_000)), []);
-    assert_eq!((state.draft.as_str(), state.pending_questions.len()), ("please use version 2 of the library", 1));
+    assert_eq!(
+        (state.composer.draft.as_str(), state.questions.pending.len()),
+        ("please use version 2 of the library", 1)
+    );
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn tab_opens_a_question_over_a_half_written_text_which_stays() {
     let mut state = half_written();
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(1_800));
-    assert_eq!((state.draft.as_str(), state.pending_questions.len()), ("please use version ", 0));
+    assert_eq!((state.composer.draft.as_str(), state.questions.pending.len()), ("please use version ", 0));
 }
 
 #[test]
@@ -333,7 +336,7 @@ fn tab_opens_a_question_also_over_half_a_command() {
     write(&mut state, "/m", 1_000);
     state.update(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
-    assert_eq!(state.draft.as_str(), "/m");
+    assert_eq!(state.composer.draft.as_str(), "/m");
 }
 
 #[test]
@@ -527,7 +530,7 @@ fn what_a_running_call_writes_is_kept_until_it_is_read() {
     for part in ["one\n", "two\n"] {
         assert_eq!(agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: part.into() }, 1), []);
     }
-    let output = state.calls[0].output.expect("an output");
+    let output = state.turn.calls[0].output.expect("an output");
     assert_eq!(state.outputs.get(output).map(|output| output.lines()), Some(vec!["one".into(), "two".into()]));
     agent_event(&mut state, result(ToolResult::ok("one\n…")), 2);
     assert_eq!(state.outputs.last(), Some(output));
@@ -546,7 +549,7 @@ fn control_o_opens_the_last_output_and_q_goes_back() {
     // What is typed meanwhile is for the page; what is pasted is not lost.
     write(&mut state, "gG", 3);
     state.update(Event::Paste("!".into()), at(3));
-    assert_eq!(state.draft.as_str(), "draft!");
+    assert_eq!(state.composer.draft.as_str(), "draft!");
     press(&mut state, KeyCode::Char('q'), 4);
     assert!(state.pager.is_none());
 }
@@ -581,7 +584,7 @@ fn thoughts_are_folded_and_can_be_read_in_full() {
     let thought = |text: &str| AgentEvent::ThoughtDelta { text: text.into() };
     assert_eq!(agent_event(&mut state, thought("First I look. "), 1_000), []);
     assert_eq!(agent_event(&mut state, thought("Then I leap."), 3_000), []);
-    assert!(state.thought.is_some());
+    assert!(state.turn.thought.is_some());
     let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
     assert_eq!(printed(&effects), [&Item::Thought(at(6_000))]);
     press(&mut state, Key::ctrl('o'), 8_000);
@@ -594,14 +597,14 @@ fn a_subagents_thoughts_are_not_shown() {
     let mut state = working();
     let event = Box::new(AgentEvent::ThoughtDelta { text: "hm".into() });
     agent_event(&mut state, AgentEvent::Task { id: "t".into(), description: "audit".into(), event }, 1);
-    assert_eq!((state.thought, state.outputs.last()), (None, None));
+    assert_eq!((state.turn.thought, state.outputs.last()), (None, None));
 }
 
 #[test]
 fn a_text_that_is_made_again_is_said_not_to_count() {
     let mut state = working();
     agent_event(&mut state, AgentEvent::TextDelta { text: "half an ans".into() }, 1);
-    let error = Failure { kind: FailureKind::Overloaded, message: "overloaded".into() };
+    let error = Failure::new(FailureKind::Overloaded, "overloaded");
     let effects = agent_event(&mut state, AgentEvent::Retry { error, after_ms: 2_000 }, 2);
     let note = "overloaded; trying again in 2.0s. The unfinished answer above does not count.";
     assert_eq!(printed(&effects).last(), Some(&&Item::Note(Role::Warning, note.into())));
@@ -625,7 +628,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
-    assert_eq!((state.calls.len(), state.spent), (0, askuser_agent::Usage::default()));
+    assert_eq!((state.turn.calls.len(), state.session.spent), (0, askuser_agent::Usage::default()));
     let theme = askuser_terminal::Theme::default();
     let items = printed(&effects).into_iter().skip(1);
     let lines = items.flat_map(|item| crate::commands::agent::app::scrollback::lines(item, &theme, 80));
@@ -654,7 +657,7 @@ fn a_conversation_that_is_taken_up_looks_as_it_did() {
     events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
     events.extend(called("2", "Bash", json!({"command": "make"}), failed));
     events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
-    events.push(AgentEvent::Usage { usage: askuser_agent::Usage { input_tokens: 5, output_tokens: 5 } });
+    events.push(AgentEvent::Usage { usage: askuser_agent::Usage::new(5, 5) });
     events.push(AgentEvent::ToolStart { id: "4".into(), name: "Bash".into(), input: json!({}) });
     let expected = [
         "> look",
@@ -788,11 +791,21 @@ fn plan_mode_goes_on_and_off_to_where_it_was_also_during_a_turn() {
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))));
         assert!(matches!(printed(&effects)[..], [Item::Note(..)]), "{effects:?}");
-        assert_eq!((state.mode(), state.queue.len()), (PermissionMode::Plan, 0));
+        assert_eq!((state.mode(), state.composer.queue.len()), (PermissionMode::Plan, 0));
         state.update(Event::CommandDone, at(0));
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))));
     }
+}
+
+#[test]
+fn a_summary_that_fails_leaves_nothing_to_try_again() {
+    let mut state = ready();
+    command(&mut state, "/compact");
+    let effects = agent_event(&mut state, error(FailureKind::Network), 0);
+    assert_eq!(printed(&effects), [&Item::Note(Role::Danger, "no network".into())]);
+    state.update(Event::CommandDone, at(0));
+    assert_eq!(press(&mut state, KeyCode::Enter, 0), []);
 }
 
 #[test]
@@ -810,7 +823,7 @@ fn in_line_mode_the_last_output_is_printed_in_full() {
 fn an_unknown_command_is_an_error_and_can_be_mended() {
     let mut state = ready();
     assert_eq!(command(&mut state, "/plam"), []);
-    assert_eq!(state.draft.as_str(), "/plam");
+    assert_eq!(state.composer.draft.as_str(), "/plam");
     assert!(state.notice.is_some_and(|notice| notice.text.starts_with("There is no command /plam.")));
 }
 
@@ -818,7 +831,7 @@ fn an_unknown_command_is_an_error_and_can_be_mended() {
 fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
-    assert_eq!(state.queue, ["/clear"]);
+    assert_eq!(state.composer.queue, ["/clear"]);
     assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Presentation::Screen)]);
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
@@ -828,7 +841,7 @@ fn commands_are_completed() {
     let mut state = ready();
     write(&mut state, "/m", 0);
     press(&mut state, KeyCode::Tab, 0);
-    assert_eq!(state.draft.as_str(), "/model ");
+    assert_eq!(state.composer.draft.as_str(), "/model ");
 }
 
 #[test]
@@ -874,7 +887,7 @@ fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
     assert!(!effects.contains(&ask()), "{effects:?}");
     let effects = state.update(Event::Line("2".into()), at(6_000));
     assert_eq!((effects.first(), effects.last()), (Some(&Effect::SaveHistory("use version 2".into())), Some(&ask())));
-    assert_eq!(state.queue, ["use version 2"]);
+    assert_eq!(state.composer.queue, ["use version 2"]);
 }
 
 #[test]
@@ -886,7 +899,7 @@ fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards(
     assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
     state.update(Event::Line("2".into()), at(7_000));
-    assert_eq!(state.queue, ["first", "use version 2"]);
+    assert_eq!(state.composer.queue, ["first", "use version 2"]);
 }
 
 #[test]
@@ -895,7 +908,7 @@ fn in_line_mode_what_is_wrong_is_printed() {
     state.presentation = Presentation::Line;
     let effects = state.update(Event::Line("/x".into()), at(0));
     assert!(matches!(printed(&effects)[..], [Item::Note(Role::Danger, _)]), "{effects:?}");
-    assert_eq!(state.draft.as_str(), "");
+    assert_eq!(state.composer.draft.as_str(), "");
 }
 
 #[test]
@@ -916,7 +929,7 @@ fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
     write(&mut state, "/compact the tests", 0);
     let effects = press(&mut state, KeyCode::Enter, 0);
     assert!(effects.contains(&Effect::Command(AgentCommand::Compact(Some("the tests".into())))), "{effects:?}");
-    assert!(state.turn.is_some(), "Esc stops it");
+    assert!(state.turn.running.is_some(), "Esc stops it");
     let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000, left_out: 0 };
     let effects = agent_event(&mut state, compacted, 0);
     let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
@@ -936,7 +949,7 @@ fn a_line_that_begins_with_an_exclamation_mark_is_a_command_of_the_persons_own()
     let expected =
         [Effect::SaveHistory("! git status".into()), Effect::Command(AgentCommand::RunCommand("git status".into()))];
     assert_eq!(effects, expected);
-    assert!(state.turn.is_some(), "Esc stops it");
+    assert!(state.turn.running.is_some(), "Esc stops it");
     let started = AgentEvent::ToolStart { id: "!".into(), name: "!".into(), input: json!({"command": "git status"}) };
     agent_event(&mut state, started, 0);
     let result = ToolResult::error("Exit code 1\n\nno repository");
@@ -970,10 +983,10 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
     let effects = press(&mut state, KeyCode::Enter, 10);
     assert!(effects.contains(&Effect::Command(AgentCommand::Permissions("remove 1".into()))), "{effects:?}");
     state.update(Event::CommandDone, at(15));
-    assert!(state.turn.is_some());
+    assert!(state.turn.running.is_some());
     write(&mut state, "/undo", 20);
     press(&mut state, KeyCode::Enter, 20);
-    assert_eq!(state.queue, ["/undo"]);
+    assert_eq!(state.composer.queue, ["/undo"]);
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     // If rows are short: the input box comes first, then the activity, then the status lines.
     let room = rows.saturating_sub(input.len());
     // The line about a pending question comes before the status lines.
-    let status_room = room.saturating_sub(usize::from(!state.pending_questions.is_empty()));
+    let status_room = room.saturating_sub(usize::from(!state.questions.pending.is_empty()));
     let status = fitting(status, status_room, theme);
     let room = room - status.len();
     let activity: Vec<Line<'static>> =
@@ -46,7 +46,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     // Limited: when the terminal is made narrower it wraps these lines before they can be erased, and what then scrolls off
     // the top stays in the scrollback.
     let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
-    let mut tail = model_text(&state.stream.tail(), theme, columns, columns);
+    let mut tail = model_text(&state.turn.stream.tail(), theme, columns, columns);
     if !tail.is_empty() && state.begins_text() {
         tail.insert(0, Line::default());
     }
@@ -79,12 +79,12 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     let muted = theme.style(Role::Muted);
     let frames = if theme.signs == Signs::ASCII { SPINNER_ASCII } else { SPINNER };
     let spinner = frames[state.frame(now) % frames.len()];
-    if let Some(output) = state.thought.and_then(|thought| state.outputs.get(thought.output)) {
+    if let Some(output) = state.turn.thought.and_then(|thought| state.outputs.get(thought.output)) {
         let last = output.last_lines(1).pop().unwrap_or_default();
         let words = last_words(&last, columns.saturating_sub(MODEL_INDENT), theme);
         lines.push(Line::styled(format!("{}{words}", " ".repeat(MODEL_INDENT)), muted));
     }
-    let calls: Vec<&RunningCall> = state.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
+    let calls: Vec<&RunningCall> = state.turn.calls.iter().filter(|call| !is_shown_by_prompt(&call.name)).collect();
     let hidden = calls.len().saturating_sub(MAX_LISTED);
     for call in &calls[hidden..] {
         if let Some(ended) = &call.ended {
@@ -104,10 +104,10 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     if hidden > 0 {
         lines.push(Line::styled(format!("  {} {hidden} more", theme.signs.ellipsis), muted));
     }
-    if let Some(turn) = state.turn.filter(|_| !state.is_paused()) {
+    if let Some(turn) = state.turn.running.filter(|_| !state.is_paused()) {
         let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
         let words = match turn.stopping {
-            Stopping::No if state.thought.is_some() => "Thinking",
+            Stopping::No if state.turn.thought.is_some() => "Thinking",
             Stopping::No => "Working",
             Stopping::Yes => "Stopping",
         };
@@ -121,7 +121,7 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
             Span::styled(join_fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
         ]));
     }
-    for text in state.queue.iter().take(MAX_LISTED) {
+    for text in state.composer.queue.iter().take(MAX_LISTED) {
         let first = sanitize::line(text);
         let room = columns.saturating_sub(10);
         lines.push(Line::from(vec![
@@ -129,17 +129,17 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
             Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
         ]));
     }
-    if state.queue.len() > MAX_LISTED {
-        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.queue.len() - MAX_LISTED);
+    if state.composer.queue.len() > MAX_LISTED {
+        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.composer.queue.len() - MAX_LISTED);
         lines.push(Line::styled(more, muted));
     }
-    if let Some(waiting) = state.pending_questions.front() {
+    if let Some(waiting) = state.questions.pending.front() {
         let what = format!("A question waits: {}", waiting.set().questions()[0].header());
-        let words = match state.draft.is_blank() {
+        let words = match state.composer.draft.is_blank() {
             true => format!("{what}. It opens when you stop typing."),
             false => format!("{what}. Tab opens it; your text is kept."),
         };
-        let short = match state.draft.is_blank() {
+        let short = match state.composer.draft.is_blank() {
             true => what,
             false => format!("Tab opens a question: {}", waiting.set().questions()[0].header()),
         };
@@ -170,7 +170,7 @@ fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
 }
 
 fn tokens(state: &State, theme: &Theme) -> Option<String> {
-    let usage = state.usage;
+    let usage = state.turn.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let signs = theme.signs;
         format!(
@@ -183,7 +183,6 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-/// Whether the input box has a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frame {
     Whole,
@@ -232,9 +231,9 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     let prompt = format!("{} ", signs.cursor);
     let frame = frame(columns, rows);
     let (framed, side, room) = (frame == Frame::Whole, side(frame, theme), room(frame, theme, columns));
-    let text = state.draft.as_str();
-    let (ranges, caret_row) = state.draft.rows(room);
-    let caret = state.draft.text().caret();
+    let text = state.composer.draft.as_str();
+    let (ranges, caret_row) = state.composer.draft.rows(room);
+    let caret = state.composer.draft.text().caret();
     let caret_column = width(&text[ranges[caret_row].start..caret]).min(room);
     let max_rows = if framed { (rows / 3).clamp(1, 12) } else { rows.saturating_sub(1).clamp(1, 4) };
     let first = (caret_row + 1).saturating_sub(max_rows).min(ranges.len().saturating_sub(max_rows));
@@ -314,7 +313,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         let words = sanitize::line(&notice.text).into_owned();
         return wrap_styled([(words.as_str(), theme.style(notice.role))], &lead, &lead, columns);
     }
-    let matching: Vec<_> = slash_commands::matching(state.draft.as_str()).collect();
+    let matching: Vec<_> = slash_commands::matching(state.composer.draft.as_str()).collect();
     if !matching.is_empty() {
         let name = |row: &&slash_commands::Row| format!("/{} {}", row.name, row.argument);
         let names = matching.iter().map(|row| width(&name(row))).max().unwrap_or(0) + 2;
@@ -340,17 +339,17 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         return offered.iter().enumerate().map(line).collect();
     }
     let mut facts = Vec::new();
-    if let Some(session) = &state.session {
+    if let Some(session) = &state.session.about {
         facts.push(sanitize::line(&session.model).into_owned());
     }
-    let percent = state.context.and_then(context_percent);
+    let percent = state.session.context.and_then(context_percent);
     facts.extend(percent.map(|percent| format!("context {percent}%")));
-    if state.turn.is_none() {
+    if state.turn.running.is_none() {
         facts.extend(tokens(state, theme));
     }
-    facts.extend(state.price.and_then(|price| cost(price, state.spent)));
+    facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
-    facts.push(if state.turn.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
+    facts.push(if state.turn.running.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::agent::app::agent_thread::Session;
+use crate::commands::agent::app::agent_thread::SessionInfo;
 use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Event, Motion, Notice};
 use askuser_agent::AgentEvent;
@@ -7,8 +7,8 @@ use askuser_terminal::Presentation;
 use askuser_terminal::markdown::Stream;
 use serde_json::json;
 
-fn session(mode: PermissionMode) -> Session {
-    Session {
+fn session(mode: PermissionMode) -> SessionInfo {
+    SessionInfo {
         id: "0199-1".into(),
         model: "anthropic/some-model".into(),
         mode,
@@ -29,7 +29,7 @@ const NOW: Duration = Duration::from_millis(12_400);
 /// Much at once: text, calls, a queue, a question, a draft of several lines.
 fn busy() -> State {
     let mut state = idle();
-    assert_eq!(state.draft.set("Set up storage"), askuser::Fit::Kept);
+    assert_eq!(state.composer.draft.set("Set up storage"), askuser::Fit::Kept);
     state.update(Event::Key(askuser::KeyCode::Enter.into()), Duration::ZERO);
     let start = |id: &str, name: &str, input| AgentEvent::ToolStart { id: id.into(), name: name.into(), input };
     let command =
@@ -40,7 +40,7 @@ fn busy() -> State {
         event: Box::new(start("3", "Read", json!({"path": "Cargo.lock"}))),
     };
     let events = [
-        AgentEvent::Usage { usage: Usage { input_tokens: 3_120, output_tokens: 245 } },
+        AgentEvent::Usage { usage: Usage::new(3_120, 245) },
         start("1", "Bash", command),
         task,
         AgentEvent::TextDelta {
@@ -50,10 +50,10 @@ fn busy() -> State {
     for event in events {
         state.update(Event::Agent(event), Duration::from_secs(2));
     }
-    state.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
-    state.last_key = Some(NOW);
-    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
-    assert_eq!(state.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
+    state.composer.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
+    state.activity.last_key = Some(NOW);
+    state.questions.pending.push_back(request("Which?", askuser::Purpose::Question, None));
+    assert_eq!(state.composer.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
     state
 }
 
@@ -99,10 +99,10 @@ fn busy_screens() {
 #[test]
 fn screens_in_plan_mode_with_a_command_begun() {
     let mut state = idle();
-    state.session = Some(session(PermissionMode::Plan));
-    assert_eq!(state.draft.set("/re"), askuser::Fit::Kept);
+    state.session.about = Some(session(PermissionMode::Plan));
+    assert_eq!(state.composer.draft.set("/re"), askuser::Fit::Kept);
     check("plan_mode_command", &state);
-    assert_eq!(state.draft.set("/"), askuser::Fit::Kept);
+    assert_eq!(state.composer.draft.set("/"), askuser::Fit::Kept);
     check("plan_mode_commands", &state);
 }
 
@@ -112,7 +112,7 @@ fn screens_with_a_notice_and_a_long_draft() {
     let notice = "There is no command /x. The commands are /help /plan /model /clear /resume /quit.";
     state.notice = Some(Notice { role: Role::Danger, text: notice.into(), until: None });
     let long: Vec<String> = (1..=30).map(|i| format!("line {i} of a draft that is longer than the box")).collect();
-    assert_eq!(state.draft.set(&long.join("\n")), askuser::Fit::Kept);
+    assert_eq!(state.composer.draft.set(&long.join("\n")), askuser::Fit::Kept);
     check("notice_long_draft", &state);
 }
 
@@ -133,9 +133,9 @@ fn what_is_typed_is_seen_on_any_screen() {
 #[test]
 fn the_end_of_a_long_unfinished_line_is_seen() {
     let mut state = idle();
-    state.stream = Stream::default();
+    state.turn.stream = Stream::default();
     let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
-    state.stream.push(&words.join(" "));
+    state.turn.stream.push(&words.join(" "));
     let shown = show(&state, &Theme::default(), 80, 24);
     assert!(shown.contains("w399") && !shown.contains("w0 "), "{shown}");
 }
@@ -144,7 +144,7 @@ fn the_end_of_a_long_unfinished_line_is_seen() {
 fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
     let mut state = idle();
     let words: Vec<String> = (0..400).map(|i| format!("w{i}")).collect();
-    state.stream.push(&words.join(" "));
+    state.turn.stream.push(&words.join(" "));
     for (rows, max_lines) in [(12, 3), (24, 7), (60, 19)] {
         let shown = show(&state, &Theme::default(), 40, rows);
         assert_eq!(shown.lines().filter(|line| line.starts_with("  w")).count(), max_lines, "{shown}");
@@ -200,7 +200,7 @@ fn pages_of_an_output() {
     for (columns, rows) in [(40, 12), (80, 24), (10, 2)] {
         screens.push(format!("{columns}x{rows}\n{}", show_page(&mut state, columns, rows)));
     }
-    state.pending_questions.push_back(request("Which?", askuser::Purpose::Question, None));
+    state.questions.pending.push_back(request("Which?", askuser::Purpose::Question, None));
     screens.push(format!("a question\n{}", show_page(&mut state, 80, 8)));
     insta::assert_snapshot!("page", screens.join("\n"));
 }
@@ -218,16 +218,16 @@ fn screens_of_a_model_that_thinks() {
 #[test]
 fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
     let mut state = idle();
-    let usage = Usage { input_tokens: 12_300, output_tokens: 1_200 };
+    let usage = Usage::new(12_300, 1_200);
     state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
     state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
-    state.price = Some(Price { input: 3.0, output: 15.0 });
+    state.session.price = Some(Price { input: 3.0, output: 15.0 });
     let shown = show(&state, &Theme::default(), 120, 24);
     let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";
     assert!(shown.contains(words), "{shown}");
-    state.price = Some(Price { input: 0.1, output: 0.1 });
+    state.session.price = Some(Price { input: 0.1, output: 0.1 });
     assert!(show(&state, &Theme::default(), 120, 24).contains("<$0.01"));
-    state.price = Some(Price { input: 0.0, output: 0.0 });
+    state.session.price = Some(Price { input: 0.0, output: 0.0 });
     assert!(!show(&state, &Theme::default(), 120, 24).contains('$'));
 }
 
@@ -235,7 +235,7 @@ fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
 fn screens_with_files_offered() {
     let mut state = idle();
     let long = format!("src/{}.rs", "a_long_name_".repeat(10));
-    state.files = ["src/main.rs", "src/lib.rs", &long].map(str::to_owned).to_vec();
-    assert_eq!(state.draft.set("look at @src/"), askuser::Fit::Kept);
+    state.composer.files = ["src/main.rs", "src/lib.rs", &long].map(str::to_owned).to_vec();
+    assert_eq!(state.composer.draft.set("look at @src/"), askuser::Fit::Kept);
     check("files", &state);
 }

@@ -86,7 +86,7 @@ impl Driver {
 
     /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
     pub(super) fn choose_session(&mut self, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
-        let Some(here) = self.state.session.clone() else { return Ok(None) };
+        let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let sessions = session::of_folder(&here.cwd).unwrap_or_default();
         let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
         let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
@@ -107,7 +107,7 @@ impl Driver {
 
     /// Lets the person choose a model, or type the name of another one.
     pub(super) fn choose_model(&mut self, offered: &Offered, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
-        let Some(here) = self.state.session.clone() else { return Ok(None) };
+        let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let Some(set) = model_choice::question(offered, &here.model) else { return Ok(None) };
         let key = RequestKey::new(&here.id, "model").for_purpose(Purpose::Choice);
         let answer = self.choose(&Request::new(key, set), out)?;
