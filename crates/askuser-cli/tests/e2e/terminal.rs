@@ -187,11 +187,9 @@ enum Controlling {
     No,
 }
 
-/// Whether a hidden cursor rests in the frame that begins in this row: below at most two rows, if they are short.
+/// Whether a hidden cursor rests in the first cell of the frame that begins in this row.
 fn rests(screen: &vt100::Screen, top: u16) -> bool {
-    let above = screen.rows(0, screen.size().1.get()).skip(top.into()).take(2);
-    let short = above.take_while(|row| row.trim_end().chars().count() <= 20).count() as u16;
-    screen.hide_cursor() && screen.cursor_position() == (top + short, 0)
+    screen.hide_cursor() && screen.cursor_position() == (top, 0)
 }
 
 /// Words for the shell, each taken as it is.
