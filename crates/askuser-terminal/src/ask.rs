@@ -2,7 +2,7 @@
 
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
-use crate::device::{Device, TtyMode, WakeSource};
+use crate::device::{Device, WakeSource};
 use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
@@ -112,7 +112,7 @@ pub(crate) fn run(
         let outcome = Outcome::unavailable(reason).with_answers(request.set(), request.known().to_vec());
         outcome.map(|outcome| outcome.through(Via::AnswersFile)).map_err(AskError::WrongAnswer)
     };
-    let mut device = match Device::open(tty_mode(options.presentation)) {
+    let mut device = match Device::open(options.presentation) {
         Ok(device) => device,
         Err(error) => return unavailable("cannot open the terminal", error),
     };
@@ -194,21 +194,13 @@ pub(crate) fn ask_on(
     }
 }
 
-/// The terminal mode that a presentation needs.
-pub(crate) fn tty_mode(presentation: Presentation) -> TtyMode {
-    match presentation {
-        Presentation::Screen => TtyMode::Raw,
-        Presentation::Line => TtyMode::Canonical,
-    }
-}
-
 /// Checks whether this process has a controlling terminal to ask on.
 ///
 /// # Errors
 ///
 /// If it has none, or it cannot be opened.
 pub fn has_terminal() -> std::io::Result<()> {
-    Device::open(TtyMode::Raw).map(drop)
+    Device::open(Presentation::Screen).map(drop)
 }
 
 pub(crate) fn surface(what: &'static str) -> impl Fn(std::io::Error) -> AskError {

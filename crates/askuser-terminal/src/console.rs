@@ -9,7 +9,7 @@
 mod page;
 mod window;
 
-use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface, tty_mode};
+use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface};
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
@@ -108,7 +108,7 @@ impl Console {
     /// If there is no terminal, or another prompt of this process uses it.
     pub fn open(options: &Options) -> io::Result<Console> {
         let (waker, wake_pipe) = WakePipe::new()?;
-        let mut device = Device::open(tty_mode(options.presentation))?;
+        let mut device = Device::open(options.presentation)?;
         device.watch(Some(WakeSource::Waker(wake_pipe)));
         device.start()?;
         let mut console = Console {

@@ -29,15 +29,6 @@ pub(crate) use unix::Device;
 pub(crate) use waker::WakePipe;
 pub use waker::Waker;
 
-/// How the terminal delivers input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TtyMode {
-    /// Each key as it is pressed.
-    Raw,
-    /// Whole lines, edited and echoed by the terminal driver; each ends with Ctrl-J.
-    Canonical,
-}
-
 /// When a lone escape byte is taken for the Esc key: an arrow key that a slow link has split begins with one too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EscapeKey {
@@ -65,7 +56,7 @@ pub(crate) enum DeviceEvent {
     Terminated(i32),
     /// The terminal was closed.
     Closed,
-    /// Ctrl-D on an empty line; only in canonical mode.
+    /// Ctrl-D on an empty line; only in line mode.
     EndOfInput,
     /// The prompt is to close, for this reason if one was given.
     CloseRequested(Option<Closed>),

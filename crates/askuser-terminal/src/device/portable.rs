@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use crossterm::event::{self, Event};
 use crossterm::terminal;
 
-use super::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
+use super::{DeviceEvent, EscapeKey, WakeSource};
+use crate::Presentation;
 use crate::convert::from_crossterm;
 use crate::decode::TerminalInput;
 use crate::view::Background;
@@ -19,7 +20,7 @@ use askuser::{Key, KeyCode};
 /// The terminal this process was started on.
 pub(crate) struct Device {
     output: Arc<Output>,
-    tty_mode: TtyMode,
+    presentation: Presentation,
     active: bool,
     /// A resize that came together with input; reported after it.
     resized: bool,
@@ -73,10 +74,11 @@ impl Output {
 }
 
 impl Device {
-    /// Opens the terminal. Nothing about it changes before [`Device::start`].
-    pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
+    /// Opens the terminal. Nothing about it changes before [`Device::start`]. On a screen it delivers each key as it is pressed, in
+    /// line mode whole lines, which its driver edits and echoes; each ends with Ctrl-J.
+    pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
-        Ok(Device { output, tty_mode, active: false, resized: false, wake_source: None })
+        Ok(Device { output, presentation, active: false, resized: false, wake_source: None })
     }
 
     /// Columns and rows, never zero.
@@ -96,7 +98,7 @@ impl Device {
             let _ = terminal::disable_raw_mode();
         }))?;
         self.active = true;
-        if self.tty_mode == TtyMode::Canonical {
+        if self.presentation == Presentation::Line {
             return Ok(());
         }
         if let Err(error) = terminal::enable_raw_mode() {
@@ -152,7 +154,7 @@ impl Device {
         timeout: Option<Duration>,
         inputs: &mut Vec<TerminalInput>,
     ) -> io::Result<DeviceEvent> {
-        if self.tty_mode == TtyMode::Canonical {
+        if self.presentation == Presentation::Line {
             return read_line(inputs);
         }
         if std::mem::take(&mut self.resized) {
@@ -201,7 +203,7 @@ impl Device {
         if !std::mem::take(&mut self.active) {
             return Ok(());
         }
-        let restored = if self.tty_mode == TtyMode::Raw { terminal::disable_raw_mode() } else { Ok(()) };
+        let restored = if self.presentation == Presentation::Screen { terminal::disable_raw_mode() } else { Ok(()) };
         super::release();
         restored
     }
@@ -234,7 +236,7 @@ impl Device {
 
     /// Takes all input typed so far.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
-        while self.tty_mode == TtyMode::Raw && event::poll(Duration::ZERO)? {
+        while self.presentation == Presentation::Screen && event::poll(Duration::ZERO)? {
             self.take(event::read()?, inputs);
         }
         Ok(())

@@ -20,7 +20,8 @@ use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP};
 
 use super::signals::{Signals, TtyState};
 use super::tty_lock::TtyLock;
-use super::{EscapeKey, TtyMode, WakeSource};
+use super::{EscapeKey, WakeSource};
+use crate::Presentation;
 use crate::decode::{Decoder, TerminalInput};
 use queries::Queries;
 
@@ -30,7 +31,7 @@ const READ_SIZE: usize = 4096;
 /// The controlling terminal, even if the standard streams are redirected.
 pub(crate) struct Device {
     tty: Arc<File>,
-    tty_mode: TtyMode,
+    presentation: Presentation,
     state: TtyState,
     /// The terminal modes before [`Device::start`].
     saved: Option<Termios>,
@@ -55,13 +56,14 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Opens the terminal. Nothing about it changes before [`Device::start`].
-    pub(crate) fn open(tty_mode: TtyMode) -> io::Result<Device> {
+    /// Opens the terminal. Nothing about it changes before [`Device::start`]. On a screen it delivers each key as it is pressed, in
+    /// line mode whole lines, which its driver edits and echoes; each ends with Ctrl-J.
+    pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let tty = open_terminal()?;
         rustix::io::ioctl_fionbio(&tty, true)?;
         Ok(Device {
             tty: Arc::new(tty),
-            tty_mode,
+            presentation,
             state: TtyState::Idle,
             saved: None,
             decoder: Decoder::default(),
@@ -198,10 +200,10 @@ impl Device {
 
     fn set_tty_modes(&self) -> io::Result<()> {
         let Some(mut modes) = self.saved.clone() else { return Ok(()) };
-        match self.tty_mode {
-            TtyMode::Raw => modes.make_raw(),
+        match self.presentation {
+            Presentation::Screen => modes.make_raw(),
             // The previous program may have left the terminal raw.
-            TtyMode::Canonical => {
+            Presentation::Line => {
                 modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
                 modes.input_modes |= InputModes::ICRNL;
                 modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
@@ -267,7 +269,7 @@ mod tests {
     #[test]
     fn a_panic_gives_the_terminal_back() {
         if is_inside() {
-            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+            let mut device = Device::open(Presentation::Screen).expect("a terminal");
             device.start().expect("raw mode");
             crate::device::on_panic(b"ABANDONED\r\n".to_vec());
             panic!("on purpose");
@@ -284,7 +286,7 @@ mod tests {
     fn a_prompt_that_has_waited_does_not_draw_over_what_the_first_one_still_prints() {
         if is_inside() {
             for (until_exit, is_free) in [(false, true), (true, false)] {
-                let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+                let mut device = Device::open(Presentation::Screen).expect("a terminal");
                 device.start().expect("raw mode");
                 if until_exit {
                     device.lock_until_exit();
@@ -303,7 +305,7 @@ mod tests {
     #[test]
     fn a_pause_ends_when_the_process_is_asked_to_end_and_what_is_being_finished_is_finished() {
         if is_inside() {
-            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+            let mut device = Device::open(Presentation::Screen).expect("a terminal");
             device.start().expect("raw mode");
             signal_hook::low_level::raise(signal_hook::consts::SIGTERM).expect("a signal");
             let started = Instant::now();
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn the_next_reader_gets_no_reply_of_the_terminal_but_what_was_typed_behind_it() {
         if is_inside() {
-            let mut device = Device::open(TtyMode::Raw).expect("a terminal");
+            let mut device = Device::open(Presentation::Screen).expect("a terminal");
             device.start().expect("raw mode");
             device.ask_background().expect("a question");
             assert!(device.poll_input(Instant::now() + Duration::from_secs(10)).expect("a terminal"), "no reply");

@@ -1,9 +1,10 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
+use crate::Presentation;
 use crate::decode::TerminalInput;
 use crate::device::signals::{Signals, TtyState};
-use crate::device::{DeviceEvent, EscapeKey, TtyMode, WakeSource};
+use crate::device::{DeviceEvent, EscapeKey, WakeSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr};
@@ -17,11 +18,11 @@ const SEQUENCE_GAP: Duration = Duration::from_millis(150);
 const REPLY_GAP: Duration = Duration::from_secs(1);
 
 impl Device {
-    /// Takes all input typed so far. In raw mode an unfinished key sequence is dropped; in canonical mode an unfinished line
+    /// Takes all input typed so far. On a screen an unfinished key sequence is dropped; in line mode an unfinished line
     /// is taken as well.
     pub(crate) fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
-        match self.tty_mode {
-            TtyMode::Raw => {
+        match self.presentation {
+            Presentation::Screen => {
                 inputs.append(&mut self.typed_early);
                 self.read(inputs)?;
                 self.forget_input();
@@ -31,7 +32,7 @@ impl Device {
                 }
                 Ok(retry_on_intr(|| tcflush(&self.tty, QueueSelector::IFlush))?)
             }
-            TtyMode::Canonical => {
+            Presentation::Line => {
                 self.read(inputs)?;
                 let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
                 let mut keys = lines.clone();
@@ -135,7 +136,7 @@ impl Device {
             }
             if !is_open {
                 // Ctrl-D on an empty line reads like a closed terminal.
-                if self.tty_mode == TtyMode::Canonical && !self.is_gone() {
+                if self.presentation == Presentation::Line && !self.is_gone() {
                     return Ok(DeviceEvent::EndOfInput);
                 }
                 self.termination_reported = true;
