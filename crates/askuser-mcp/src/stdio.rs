@@ -32,6 +32,15 @@ pub enum ServeError {
 /// Serves one client until it closes its stream or `end` is cancelled. Questions that nobody has answered by then stay in
 /// the inbox.
 ///
+/// ```no_run
+/// use askuser_mcp::{Options, Server, serve};
+/// use tokio_util::sync::CancellationToken;
+/// # async fn example(inbox: std::sync::Arc<dyn askuser::Inbox>) -> Result<(), askuser_mcp::ServeError> {
+/// let server = Server::new(inbox, Options::default());
+/// serve(server, tokio::io::stdin(), tokio::io::stdout(), CancellationToken::new()).await
+/// # }
+/// ```
+///
 /// # Errors
 /// Where the client does not speak the protocol.
 pub async fn serve(

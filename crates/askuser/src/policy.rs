@@ -22,6 +22,21 @@ pub enum Headless {
 }
 
 /// How to answer before, or instead of, asking.
+///
+/// ```
+/// use askuser::input::QuestionInput;
+/// use askuser::policy::{Headless, Policy};
+/// use askuser::{Decision, QuestionSet, Rules, Via};
+///
+/// let question = QuestionInput::new("Which database?", "Database")
+///     .option("PostgreSQL (Recommended)", "Robust")
+///     .option("SQLite", "Embedded");
+/// let set = QuestionSet::new([question], &Rules::strict())?;
+/// let policy = Policy { headless: Some(Headless::Recommended), ..Policy::default() };
+/// let Decision::Settled(resolution) = policy.apply(&set)? else { panic!("it needs no person") };
+/// assert_eq!(resolution.via(), Some(Via::Policy));
+/// # Ok::<(), askuser::Violations>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Answers written beforehand.

@@ -32,7 +32,35 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Tells the time, in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
-/// Questions in a file. Any number of processes of one machine may use it at once.
+/// Questions in a file. Any number of processes of one machine may use it at once, each through a
+/// [`Handle`](askuser::store::Handle) that says who acts.
+///
+/// ```
+/// use askuser::input::QuestionInput;
+/// use askuser::store::{Attempt, Handle, Principal};
+/// use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
+/// use askuser_inbox::SqliteStore;
+/// use std::sync::Arc;
+///
+/// # pollster::block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// let store = Arc::new(SqliteStore::open(&folder.path().join("inbox.sqlite"))?);
+/// let question = QuestionInput::new("Deploy?", "Deploy").option("Yes", "Now").option("No", "Not today");
+/// let request = Request::new(RequestKey::new("release", "1"), QuestionSet::new([question], &Rules::strict())?);
+///
+/// let agent = Handle::new(store, Principal::agent(&Origin::default()));
+/// let asked = agent.put(&request, None).await?;
+///
+/// let ada = agent.by(Principal::person("ada", Via::Inbox));
+/// let yes = request.set().questions()[0].answer(&[0], None, None).expect("an option");
+/// let answer = Outcome::answered(request.set(), vec![yes])?;
+/// ada.answer(&asked.question.id, answer, &Attempt::new("1")).await?;
+///
+/// let ending = agent.wait(&asked.question.id).await?;
+/// assert_eq!(ending.by(), Some("ada"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct SqliteStore(Arc<Inner>);
 

@@ -203,7 +203,26 @@ pub enum Occasion {
     Unbidden,
 }
 
-/// A prompt: questions, and everything the person has done about them so far.
+/// A prompt: questions, and everything the person has done about them so far. It knows no clock and no terminal: a surface
+/// gives it events, does what comes of them, and shows what it has become.
+///
+/// ```
+/// use askuser::input::QuestionInput;
+/// use askuser::prompt::{Effect, Event, PromptOptions};
+/// use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
+/// use std::time::Duration;
+///
+/// let question = QuestionInput::new("Which database?", "Database")
+///     .option("PostgreSQL", "Robust")
+///     .option("SQLite", "Embedded");
+/// let set = QuestionSet::new([question], &Rules::strict())?;
+/// let mut prompt = Prompt::new(set, PromptOptions::default());
+/// let second = Duration::from_secs(1);
+/// assert_eq!(prompt.update(Event::Key(Key::plain(KeyCode::Down)), second), Effect::Continue);
+/// let Effect::Finish(outcome) = prompt.update(Event::Key(Key::plain(KeyCode::Enter)), second) else { panic!("it is answered") };
+/// assert_eq!(outcome.answers()[0].selected_options, ["SQLite"]);
+/// # Ok::<(), askuser::Violations>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Prompt {
     pub(super) set: QuestionSet,

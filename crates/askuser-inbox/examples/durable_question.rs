@@ -1,4 +1,4 @@
-//! Asks through the inbox and waits, for as long as it takes: `cargo run -p askuser-inbox --example ask`, then `askuser inbox
+//! Asks through the inbox and waits, for as long as it takes: `cargo run -p askuser-inbox --example durable_question`, then `askuser inbox
 //! --store inbox.sqlite` in another terminal. Stop it and start it again: it waits for the same question.
 
 use askuser::input::QuestionInput;
