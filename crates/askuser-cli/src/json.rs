@@ -6,7 +6,7 @@ use std::fmt;
 
 /// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever
 /// parses it, it is the same.
-pub(crate) fn harmless(json: &serde_json::Value) -> String {
+pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();
     let acts = |c: char| {
         c.is_control()
@@ -114,13 +114,13 @@ mod tests {
     #[test]
     fn fillers_that_are_drawn_as_nothing_are_spelled_out() {
         let value = json!("\u{115f}\u{1160}\u{17b4}\u{17b5}\u{3164}\u{ffa0}");
-        assert_eq!(harmless(&value), r#""\u115f\u1160\u17b4\u17b5\u3164\uffa0""#);
+        assert_eq!(escape_invisible(&value), r#""\u115f\u1160\u17b4\u17b5\u3164\uffa0""#);
     }
 
     #[test]
     fn json_on_a_terminal_has_nothing_invisible_and_means_the_same() {
         let value = json!({"a\u{9b}2J": ["\u{7f}\u{202e}é数", "\u{e0041}👨\u{200d}👩 \\ \" \n"]});
-        let text = harmless(&value);
+        let text = escape_invisible(&value);
         let expected = "{\"a\\u009b2J\":[\"\\u007f\\u202eé数\",\"\\udb40\\udc41👨\u{200d}👩 \\\\ \\\" \\n\"]}";
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);

@@ -2,7 +2,7 @@
 
 use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, exit, reason};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::wrapped::wrapped_for;
 use askuser::{QuestionSet, Resolution, Status, Violations, report};
@@ -49,11 +49,11 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
     let format = settings.format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
     let text = match format {
         Format::Text => wrapped_for(io::stdout(), &report::prose(set, resolution)).into_owned(),
-        Format::Json => harmless(&report::json(set, resolution)),
+        Format::Json => escape_invisible(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),
-        Format::Record => harmless(&report::record(set, resolution)),
-        Format::Claude => harmless(&report::claude_input(set, resolution)),
+        Format::Record => escape_invisible(&report::record(set, resolution)),
+        Format::Claude => escape_invisible(&report::claude_input(set, resolution)),
         Format::Value => {
             let answers = resolution.outcome().answers().iter();
             answers
@@ -80,7 +80,7 @@ pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
 fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {
     let text = match settings.format {
         Some(Format::Text) => report::rejection(violations),
-        Some(Format::Json) => harmless(&json!({"status": "invalid", "violations": violations})),
+        Some(Format::Json) => escape_invisible(&json!({"status": "invalid", "violations": violations})),
         Some(Format::Record | Format::Value | Format::Claude) | None => return Ok(()),
     };
     write(&format!("{text}\n"))

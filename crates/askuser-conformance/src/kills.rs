@@ -21,8 +21,8 @@ pub fn say(words: &str) {
     writeln!(stdout, "\n@{words}").and_then(|()| stdout.flush()).expect("a process that listens");
 }
 
-/// What a process has said, without the words of the test harness around it.
-pub fn said(output: &[u8]) -> Vec<String> {
+/// The messages that a process sent with [`say`], without the output of the test harness around them.
+pub fn messages(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().filter_map(|line| line.strip_prefix('@')).map(str::to_owned).collect()
 }
@@ -138,7 +138,7 @@ pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: O
     id.expect("it says what was kept")
 }
 
-/// What a process said until it was killed after this long.
+/// The messages of a process that is killed after this long.
 fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
     let mut child = process.stdout(Stdio::piped()).spawn().expect("a process");
     let mut stdout = child.stdout.take().expect("its output");
@@ -150,7 +150,7 @@ fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
     std::thread::sleep(after);
     child.kill().expect("it can be killed");
     child.wait().expect("it has ended");
-    said(&reader.join().expect("its output"))
+    messages(&reader.join().expect("its output"))
 }
 
 /// Kills askers, answerers and those that take the answers at random, for this long, and then looks at what is kept. What was

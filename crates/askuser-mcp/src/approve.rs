@@ -70,7 +70,7 @@ fn answered(set: &QuestionSet, resolution: &Resolution, input: &Value) -> CallTo
     if *outcome.status() != Status::Answered || !resolution.is_a_persons() {
         return denied(&report::prose(set, resolution));
     }
-    let said = |answer: &Answer| {
+    let in_words = |answer: &Answer| {
         let chosen = answer.selected_options.iter().chain(&answer.custom_input);
         let words = chosen.map(String::as_str).collect::<Vec<_>>().join(", ");
         match &answer.note {
@@ -79,7 +79,7 @@ fn answered(set: &QuestionSet, resolution: &Resolution, input: &Value) -> CallTo
         }
     };
     let answers: Map<String, Value> =
-        outcome.answers().iter().map(|answer| (answer.question.clone(), said(answer).into())).collect();
+        outcome.answers().iter().map(|answer| (answer.question.clone(), in_words(answer).into())).collect();
     let mut input = input.clone();
     input["answers"] = answers.into();
     allowed(&input)

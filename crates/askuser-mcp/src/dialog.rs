@@ -25,7 +25,7 @@ pub(crate) struct Dialog {
     peer: Peer<RoleServer>,
     choices: Choices,
     is_open: AtomicBool,
-    /// Where the question is kept, with what was said of it so far.
+    /// Where the question is kept, with what was answered so far.
     person: Handle,
     id: QuestionId,
 }
@@ -42,43 +42,45 @@ impl Dialog {
 
     async fn all(&self, request: &Request) -> Resolution {
         let mut answers: Vec<Answer> = request.known().to_vec();
-        let mut is_somebody_there = false;
+        let mut is_person_there = false;
         for question in request.set().questions() {
             if answers.iter().any(|known| known.question == question.text_verbatim()) {
                 continue;
             }
-            match self.one(request, question, is_somebody_there).await {
-                Said::Answer(answer) => answers.push(answer),
-                said => return resolution(request, said, answers),
+            match self.one(request, question, is_person_there).await {
+                FormResult::Answer(answer) => answers.push(answer),
+                result => return resolution(request, result, answers),
             }
-            is_somebody_there = true;
+            is_person_there = true;
             // The next one may fail, or the client go away.
             if answers.len() < request.set().questions().len() {
                 keep_draft(&self.person, &self.id, request, &answers).await;
             }
         }
-        resolution(request, Said::Nothing, answers)
+        resolution(request, FormResult::Complete, answers)
     }
 
-    async fn one(&self, request: &Request, question: &Question, is_somebody_there: bool) -> Said {
+    async fn one(&self, request: &Request, question: &Question, is_person_there: bool) -> FormResult {
         let mut complaint = None;
         for _ in 0..TRIES {
             let shown_at = Instant::now();
-            let Some(result) = self.show(request, question, complaint.as_ref()).await else { return Said::Nobody };
-            let is_instant = !is_somebody_there && shown_at.elapsed() < INSTANT;
-            match said(request, question, &result, is_instant) {
-                Ok(Said::Nobody) => {
-                    tracing::info!(action = ?result.action, "the client's dialog has asked nobody");
-                    return Said::Nobody;
+            let Some(result) = self.show(request, question, complaint.as_ref()).await else {
+                return FormResult::NotAsked;
+            };
+            let is_instant = !is_person_there && shown_at.elapsed() < INSTANT;
+            match read_form(request, question, &result, is_instant) {
+                Ok(FormResult::NotAsked) => {
+                    tracing::info!(action = ?result.action, "the client's dialog has asked no person");
+                    return FormResult::NotAsked;
                 }
-                Ok(said) => return said,
+                Ok(form) => return form,
                 Err(violations) => complaint = Some(violations),
             }
         }
-        Said::Nobody
+        FormResult::NotAsked
     }
 
-    /// Shows a form; `None` where that failed. Whoever stops waiting takes it off the screen.
+    /// Shows a form; `None` where that failed. Dropping the future takes it off the screen.
     async fn show(
         &self,
         request: &Request,
@@ -111,53 +113,53 @@ impl Asker for Dialog {
 }
 
 /// What a form came to.
-pub(crate) enum Said {
+pub(crate) enum FormResult {
     Answer(Answer),
     Declined,
     Cancelled,
-    /// Nobody was asked.
-    Nobody,
-    /// Nothing more: every question has its answer.
-    Nothing,
+    /// No person was asked.
+    NotAsked,
+    /// Every question has its answer.
+    Complete,
 }
 
 /// Reads what a client sent back.
 ///
 /// # Errors
 /// Where it is no answer: the form is shown again.
-pub(crate) fn said(
+pub(crate) fn read_form(
     request: &Request,
     question: &Question,
     result: &ElicitResult,
     is_instant: bool,
-) -> Result<Said, Violations> {
+) -> Result<FormResult, Violations> {
     match result.action {
         ElicitationAction::Accept => match answer(request.set(), question, result.content.as_ref()) {
-            Some(answer) => answer.map(Said::Answer),
-            None => Ok(Said::Nobody),
+            Some(answer) => answer.map(FormResult::Answer),
+            None => Ok(FormResult::NotAsked),
         },
-        _ if is_instant => Ok(Said::Nobody),
-        ElicitationAction::Decline => Ok(Said::Declined),
-        ElicitationAction::Cancel => Ok(Said::Cancelled),
-        _ => Ok(Said::Nobody),
+        _ if is_instant => Ok(FormResult::NotAsked),
+        ElicitationAction::Decline => Ok(FormResult::Declined),
+        ElicitationAction::Cancel => Ok(FormResult::Cancelled),
+        _ => Ok(FormResult::NotAsked),
     }
 }
 
-/// Keeps what was said of a question that is not answered yet, for the person who opens it in the inbox.
+/// Keeps the answers so far to a question that is not answered yet, for the person who opens it in the inbox.
 pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Request, answers: &[Answer]) {
     if answers != request.known() {
-        // It is asked all the same, only without what was said before.
+        // It is asked all the same, only without the answers so far.
         let _ = person.save_draft(id, &Draft::from(answers.to_vec())).await;
     }
 }
 
-/// What was said, on its way to the store: once it is recorded there is no draft of it any more.
-pub(crate) fn delivery(said: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
-    if matches!(said.outcome().status(), Status::Unavailable { .. }) {
-        return said.into();
+/// A resolution on its way to the store: once it is recorded, its draft is deleted.
+pub(crate) fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
+    if matches!(resolution.outcome().status(), Status::Unavailable { .. }) {
+        return resolution.into();
     }
     let (person, id) = (person.clone(), id.clone());
-    Delivery::new(said, move |stored| {
+    Delivery::new(resolution, move |stored| {
         if stored.is_ok() {
             drop(person.save_draft(&id, &Draft::default()));
         }
@@ -165,13 +167,13 @@ pub(crate) fn delivery(said: Resolution, person: &Handle, id: &QuestionId) -> De
 }
 
 /// What all forms together came to.
-pub(crate) fn resolution(request: &Request, said: Said, answers: Vec<Answer>) -> Resolution {
+pub(crate) fn resolution(request: &Request, last: FormResult, answers: Vec<Answer>) -> Resolution {
     let set = request.set();
-    let outcome = match said {
-        Said::Declined => Outcome::declined(None).with_answers(set, answers),
-        Said::Cancelled => Outcome::cancelled().with_answers(set, answers),
-        Said::Nobody => return Resolution::unavailable("nobody was asked in the client's dialog"),
-        Said::Answer(_) | Said::Nothing => Outcome::answered(set, answers),
+    let outcome = match last {
+        FormResult::Declined => Outcome::declined(None).with_answers(set, answers),
+        FormResult::Cancelled => Outcome::cancelled().with_answers(set, answers),
+        FormResult::NotAsked => return Resolution::unavailable("no person was asked in the client's dialog"),
+        FormResult::Answer(_) | FormResult::Complete => Outcome::answered(set, answers),
     };
     match outcome {
         Ok(outcome) => outcome.through(Via::Elicitation),

@@ -153,7 +153,7 @@ pub(crate) fn answer(
     if chosen.is_empty() && other.is_none() && note.is_none() {
         return None;
     }
-    let said = json!({
+    let reply = json!({
         "status": "cancelled",
         "answers": [{
             "question": question.text_verbatim(),
@@ -162,7 +162,7 @@ pub(crate) fn answer(
             "note": note,
         }],
     });
-    Some(reply::outcome(set, &said).map(|outcome| outcome.answers()[0].clone()))
+    Some(reply::outcome(set, &reply).map(|outcome| outcome.answers()[0].clone()))
 }
 
 /// The field of an option.

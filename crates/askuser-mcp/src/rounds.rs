@@ -1,9 +1,9 @@
-//! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with what was said in them.
+//! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with the answers.
 //!
 //! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
 
 use crate::call::{Waited, now_ms};
-use crate::dialog::{INSTANT, Said, delivery, keep_draft, resolution, said};
+use crate::dialog::{FormResult, INSTANT, delivery, keep_draft, read_form, resolution};
 use crate::form::{Choices, form};
 use crate::series::session;
 use crate::server::Server;
@@ -35,13 +35,13 @@ struct State {
 pub(crate) enum Next {
     /// The client shows these.
     Show(InputRequiredResult),
-    /// The question goes on, or has ended.
+    /// The question stays open, or has ended.
     Waited(Waited),
 }
 
 impl Server {
-    /// The question that a call comes back to, and what was said. `None` where it does not come back to this very question,
-    /// of this very client: whatever it says was said to somebody else.
+    /// The question that a call comes back to, and the answers. `None` where it does not come back to this very question,
+    /// of this very client: it answers something else.
     pub(crate) async fn resumed(
         &self,
         set: &QuestionSet,
@@ -60,7 +60,7 @@ impl Server {
         Some((put, Round { responses: responses.unwrap_or_default(), shown_ms: state.shown_ms }))
     }
 
-    /// Shows the forms of a question, or reads what was said in them.
+    /// Shows the forms of a question, or reads the answers.
     pub(crate) async fn round(
         &self,
         put: Put,
@@ -75,21 +75,22 @@ impl Server {
         };
         let is_instant = now_ms().saturating_sub(shown_ms) < INSTANT.as_millis() as u64;
         let mut answers: Vec<Answer> = request.known().to_vec();
-        let mut last = Said::Nothing;
+        let mut last = FormResult::Complete;
         for (i, question) in request.set().questions().iter().enumerate() {
             if answers.iter().any(|known| known.question == question.text_verbatim()) {
                 continue;
             }
-            let result =
-                responses.get(&name(i)).and_then(|said| serde_json::from_value::<ElicitResult>(said.clone()).ok());
+            let result = responses
+                .get(&name(i))
+                .and_then(|response| serde_json::from_value::<ElicitResult>(response.clone()).ok());
             let Some(result) = result else {
-                last = Said::Nobody;
+                last = FormResult::NotAsked;
                 break;
             };
-            match said(request, question, &result, is_instant) {
-                Ok(Said::Answer(answer)) => answers.push(answer),
-                Ok(said) => {
-                    last = said;
+            match read_form(request, question, &result, is_instant) {
+                Ok(FormResult::Answer(answer)) => answers.push(answer),
+                Ok(form) => {
+                    last = form;
                     break;
                 }
                 Err(violations) => {
@@ -100,11 +101,11 @@ impl Server {
                 }
             }
         }
-        if matches!(last, Said::Nobody) {
+        if matches!(last, FormResult::NotAsked) {
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
-        let said = AlreadySaid(resolution(request, last, answers), self.person(), put.question.id.clone());
-        Next::Waited(self.wait(put, Some(&said), None, context).await)
+        let answered = AlreadyAnswered(resolution(request, last, answers), self.person(), put.question.id.clone());
+        Next::Waited(self.wait(put, Some(&answered), None, context).await)
     }
 
     async fn first_round(
@@ -149,10 +150,10 @@ fn name(i: usize) -> String {
     format!("question{}", i + 1)
 }
 
-/// A surface where the person has spoken already.
-struct AlreadySaid(Resolution, Handle, QuestionId);
+/// A surface where the person has answered already.
+struct AlreadyAnswered(Resolution, Handle, QuestionId);
 
-impl Asker for AlreadySaid {
+impl Asker for AlreadyAnswered {
     fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
         Box::pin(std::future::ready(Ok(delivery(self.0.clone(), &self.1, &self.2))))
     }

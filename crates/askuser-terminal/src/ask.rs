@@ -7,7 +7,7 @@ use crate::environment::Presentation;
 use crate::kept_question::KeptQuestion;
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{ending, inline_prompt, line_prompt};
-use askuser::prompt::Occasion;
+use askuser::prompt::Trigger;
 use askuser::store::Handle;
 use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct Options {
     /// such sequences as text.
     pub has_window: bool,
     /// How the prompt has come to be on the screen.
-    pub occasion: Occasion,
+    pub trigger: Trigger,
     /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
     /// clock, and keeps what they have typed and not sent.
     pub kept_in: Option<Handle>,
@@ -176,10 +176,10 @@ pub(crate) fn ask_on(
         // A line is sent by Enter, which guards against stray keys by itself.
         Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::of(asked.request, key_delay).on(options.occasion).flashing_success(options.flash);
+    let prompt = Prompt::of(asked.request, key_delay).on(options.trigger).flashing_success(options.flash);
     // A user who opens it elsewhere cannot know.
-    let prompt = match options.occasion {
-        Occasion::Asked => prompt,
+    let prompt = match options.trigger {
+        Trigger::Inline => prompt,
         _ => prompt.from_whom(asked.request.asked_from()),
     };
     let prompt = match asked.keyboard {

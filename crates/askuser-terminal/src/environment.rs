@@ -4,7 +4,7 @@
 use crate::ask::Options;
 use crate::view::{Background, ColorDepth, Confirm, Signs, Theme};
 use askuser::exact::Charset;
-use askuser::prompt::{Occasion, PromptOptions};
+use askuser::prompt::{PromptOptions, Trigger};
 use std::time::Duration;
 
 /// How a prompt is presented.
@@ -60,7 +60,7 @@ impl Options {
             flash: Duration::from_millis(80),
             reflows: !keeps_lines,
             has_window: !bare,
-            occasion: Occasion::default(),
+            trigger: Trigger::default(),
             kept_in: None,
             ends_process: false,
         }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures::database;
-use askuser::prompt::{Event, Occasion};
+use askuser::prompt::{Event, Trigger};
 use askuser::store::{Principal, Store};
 use askuser::{Key, KeyCode, Origin, RequestKey, Via};
 use askuser_conformance::MemoryStore;
@@ -30,7 +30,7 @@ fn kept() -> (MemoryStore, MemoryStore, Handle) {
 }
 
 fn prompt() -> Prompt {
-    Prompt::of(&request(), Duration::ZERO).on(Occasion::Opened)
+    Prompt::of(&request(), Duration::ZERO).on(Trigger::Opened)
 }
 
 fn type_into(prompt: &mut Prompt, text: &str) {

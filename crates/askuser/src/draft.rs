@@ -82,15 +82,15 @@ impl Draft {
     /// What is in it, a text for each question and each field: `Database: SQLite (note: for now)`.
     pub fn words(&self) -> Vec<String> {
         let of_question = |Unsent { answer, typed }: &Unsent| {
-            let said = report::names(answer).chain(answer.custom_input.clone()).chain(typed.clone());
-            let said = said.collect::<Vec<_>>().join(", ");
+            let words = report::names(answer).chain(answer.custom_input.clone()).chain(typed.clone());
+            let words = words.collect::<Vec<_>>().join(", ");
             let notes = answer
                 .notes
                 .iter()
                 .map(|note| &note.text)
                 .chain(answer.note.iter().filter(|_| answer.notes.is_empty()));
             let notes: String = notes.map(|note| format!(" (note: {note})")).collect();
-            format!("{}: {said}{notes}", sanitize::line(&answer.header))
+            format!("{}: {words}{notes}", sanitize::line(&answer.header))
         };
         let field = |name: &str, text: &Option<String>| text.as_ref().map(|text| format!("{name}: {text}"));
         let answers = self.answers.iter().map(of_question);

@@ -24,9 +24,9 @@ use std::convert::Infallible;
 ///
 /// let set = Permission::to_use("Bash").question_set()?;
 /// let chosen = |row, note: Option<&str>| set.questions()[0].answer(&[row], None, note.map(str::to_owned));
-/// let said = |answer| Outcome::answered(&set, Vec::from_iter(answer)).map(|outcome| outcome.through(Via::Inbox));
-/// assert_eq!(verdict(&set, &said(chosen(0, None))?, MayPermit::Person), Verdict::Agreed(0));
-/// let note = said(chosen(0, Some("in a branch")))?;
+/// let ended = |answer| Outcome::answered(&set, Vec::from_iter(answer)).map(|outcome| outcome.through(Via::Inbox));
+/// assert_eq!(verdict(&set, &ended(chosen(0, None))?, MayPermit::Person), Verdict::Agreed(0));
+/// let note = ended(chosen(0, Some("in a branch")))?;
 /// assert_eq!(verdict(&set, &note, MayPermit::Person), Verdict::Conditional { note: "in a branch".into() });
 /// # Ok::<(), askuser::Violations>(())
 /// ```
@@ -251,7 +251,7 @@ pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
 impl<T> Verdict<T> {
     /// What the model reads of a call that did not run; `None` where it may.
     pub fn refusal(&self) -> Option<String> {
-        let words =
+        let quoted =
             |words: &Option<String>| words.as_ref().map(|words| format!(" Their words: {words}")).unwrap_or_default();
         Some(match self {
             Verdict::Agreed(_) => return None,
@@ -259,10 +259,10 @@ impl<T> Verdict<T> {
                 "Not run: the user would allow this, and noted: {note}\nThe note may be a condition, so nothing has run yet. \
                  Keep to it, and call again if you still need to: the user is asked again."
             ),
-            Verdict::Refused { words: said } => format!("The user did not allow this.{}", words(said)),
-            Verdict::Discuss { words: said } => format!(
+            Verdict::Refused { words } => format!("The user did not allow this.{}", quoted(words)),
+            Verdict::Discuss { words } => format!(
                 "Not run: the user wants to talk about it first.{} Reply to them before you go on.",
-                words(said)
+                quoted(words)
             ),
             Verdict::Dismissed => {
                 "Not run: the user dismissed the request for permission. Wait for them to say how to go on.".into()

@@ -21,7 +21,7 @@ fn put_by_earlier(header: &str, labels: &[&str]) -> QuestionSet {
     QuestionSet::new([question], &Rules::strict()).unwrap()
 }
 
-fn said(set: &QuestionSet, row: Option<usize>, typed: Option<&str>, note: Option<&str>, via: Via) -> Resolution {
+fn resolved(set: &QuestionSet, row: Option<usize>, typed: Option<&str>, note: Option<&str>, via: Via) -> Resolution {
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let answer = set.questions()[0].answer(&Vec::from_iter(row), owned(typed), owned(note)).unwrap();
     Outcome::answered(set, vec![answer]).unwrap().through(via)
@@ -91,7 +91,7 @@ fn a_command_is_shown_as_it_is_typed_and_whatever_else_matters_is_shown_too() {
 fn nothing_but_a_plain_yes_of_a_person_agrees() {
     let set = keeping().question_set().unwrap();
     let refused = |words: Option<&str>| Verdict::Refused { words: words.map(str::to_owned) };
-    let person = |row, typed, note| said(&set, row, typed, note, Via::Inbox);
+    let person = |row, typed, note| resolved(&set, row, typed, note, Via::Inbox);
     let ended = |outcome: Outcome| outcome.through(Via::Inbox);
     let asked = |resolution| verdict(&set, &resolution, MayPermit::Person);
     for (resolution, expected) in [
@@ -126,7 +126,7 @@ fn every_surface_of_a_person_agrees_and_a_file_only_where_it_may_and_a_rule_neve
     let set = keeping().question_set().unwrap();
     for via in Via::ALL {
         let agrees =
-            |may_permit| verdict(&set, &said(&set, Some(0), None, None, via), may_permit) == Verdict::Agreed(0);
+            |may_permit| verdict(&set, &resolved(&set, Some(0), None, None, via), may_permit) == Verdict::Agreed(0);
         let (alone, with_answers) = (agrees(MayPermit::Person), agrees(MayPermit::PersonOrAnswers));
         assert_eq!((alone, with_answers), (via.is_a_person(), via != Via::Policy), "{via:?}");
     }
@@ -136,7 +136,7 @@ fn every_surface_of_a_person_agrees_and_a_file_only_where_it_may_and_a_rule_neve
 fn what_a_file_says_is_never_called_the_persons() {
     let set = keeping().question_set().unwrap();
     let file = |row, note, may_permit| {
-        verdict(&set, &said(&set, Some(row), None, note, Via::AnswersFile), may_permit).refusal().unwrap()
+        verdict(&set, &resolved(&set, Some(row), None, note, Via::AnswersFile), may_permit).refusal().unwrap()
     };
     let words = |why| {
         format!(
@@ -156,7 +156,7 @@ fn an_answer_under_the_labels_of_an_earlier_version_is_read_as_it_was_meant() {
         let last = labels.len() - 1;
         for row in 0..=last {
             let expected = if row == last { Verdict::Refused { words: None } } else { Verdict::Agreed(row) };
-            assert_eq!(verdict(&set, &said(&set, Some(row), None, None, Via::Inbox), MayPermit::Person), expected);
+            assert_eq!(verdict(&set, &resolved(&set, Some(row), None, None, Via::Inbox), MayPermit::Person), expected);
             assert_eq!(keeping().rule(&set, row), None, "it was another offer");
         }
     }

@@ -79,7 +79,7 @@ fn check(value: &Value, violations: &[&str]) {
     check_under(&STRICT, value, violations);
 }
 
-/// Accepted when repairing, with exactly this said about it.
+/// Accepted when repairing, with exactly these messages.
 #[track_caller]
 fn check_mended(value: &Value, mended: &[&str]) -> QuestionSet {
     let set = QuestionSet::parse(value.clone(), &REPAIR).unwrap_or_else(|bad| panic!("{bad}"));
@@ -408,10 +408,10 @@ fn a_header_may_repeat() {
 fn other_may_not_be_written_by_hand() {
     for label in ["Other", "other", "OTHER", " Other ", "Other…", "Other...", "Other:", "Oth\u{200b}er"] {
         let name = sanitize::line(label).trim().to_owned();
-        let said = format!(
+        let message = format!(
             "questions[0].options[1].label: \"{name}\" written by hand, must be left out: Other is always offered"
         );
-        check(&with("/questions/0/options/1/label", label), &[&said]);
+        check(&with("/questions/0/options/1/label", label), &[&message]);
     }
 }
 
@@ -426,10 +426,10 @@ fn other_may_not_be_recommended_either() {
 #[test]
 fn other_may_not_be_written_in_brackets_or_in_letters_that_look_latin() {
     for label in ["[Other]", "\u{41e}ther", "Ｏｔｈｅｒ", "（Other）"] {
-        let said = format!(
+        let message = format!(
             "questions[0].options[1].label: \"{label}\" written by hand, must be left out: Other is always offered"
         );
-        check(&with("/questions/0/options/1/label", label), &[&said]);
+        check(&with("/questions/0/options/1/label", label), &[&message]);
     }
 }
 

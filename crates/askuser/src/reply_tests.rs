@@ -51,7 +51,7 @@ fn an_answer_finds_its_question_by_text_by_header_or_by_index() {
 #[test]
 fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
     let too_long = "x".repeat(2001);
-    for (reply, said) in [
+    for (reply, message) in [
         (json!([]), "reply: not an object"),
         (json!({"status": "yes"}), "status: \"yes\" is unknown"),
         (json!({"answers": "Alpha"}), "answers: not an array"),
@@ -88,7 +88,7 @@ fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
         ),
     ] {
         let refusal = refused(reply.clone());
-        assert!(refusal.contains(said), "{reply}: {refusal}");
+        assert!(refusal.contains(message), "{reply}: {refusal}");
     }
 }
 

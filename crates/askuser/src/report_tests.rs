@@ -31,17 +31,17 @@ fn manager() -> Value {
 }
 
 /// Picked rows, typed text, note.
-type Said<'a> = (&'a [usize], Option<&'a str>, Option<&'a str>);
+type Picked<'a> = (&'a [usize], Option<&'a str>, Option<&'a str>);
 
-fn answers(set: &QuestionSet, said: &[Said<'_>]) -> Vec<Answer> {
-    let answer = |(question, (picks, typed, note)): (&Question, &Said<'_>)| {
+fn answers(set: &QuestionSet, picked: &[Picked<'_>]) -> Vec<Answer> {
+    let answer = |(question, (picks, typed, note)): (&Question, &Picked<'_>)| {
         question.answer(picks, typed.map(str::to_owned), note.map(str::to_owned)).expect("an answer")
     };
-    set.questions().iter().zip(said).map(answer).collect()
+    set.questions().iter().zip(picked).map(answer).collect()
 }
 
-fn answered(set: &QuestionSet, said: &[Said<'_>], via: Via) -> Resolution {
-    Outcome::answered(set, answers(set, said)).expect("every question answered").through(via)
+fn answered(set: &QuestionSet, picked: &[Picked<'_>], via: Via) -> Resolution {
+    Outcome::answered(set, answers(set, picked)).expect("every question answered").through(via)
 }
 
 fn ended(status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
@@ -49,9 +49,9 @@ fn ended(status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
 }
 
 #[track_caller]
-fn check(questions: &[Value], said: &[Said<'_>], expected: &str) {
+fn check(questions: &[Value], picked: &[Picked<'_>], expected: &str) {
     let set = set_of(questions);
-    assert_eq!(prose(&set, &answered(&set, said, Via::Terminal)), expected);
+    assert_eq!(prose(&set, &answered(&set, picked, Via::Terminal)), expected);
 }
 
 // ---- answered, in words ----
@@ -350,8 +350,9 @@ fn answers_before_an_end_say_whose_they_are() {
         };
         for status in [Status::Cancelled, Status::TimedOut, Status::Unavailable { reason: "gone".into() }] {
             let words = prose(&set, &ended(status, so_far.clone(), via));
-            let said: Vec<&str> = [file, policy, person].into_iter().filter(|said| words.contains(said)).collect();
-            assert_eq!(said, [expected], "{via:?}: {words}");
+            let picked: Vec<&str> =
+                [file, policy, person].into_iter().filter(|picked| words.contains(picked)).collect();
+            assert_eq!(picked, [expected], "{via:?}: {words}");
         }
     }
 }
@@ -485,14 +486,14 @@ fn an_answer_survives_json() {
 #[test]
 fn the_record_is_keyed_by_question_and_verbatim() {
     let set = set_of(&[database(), features(), manager()]);
-    let said: &[Said<'_>] =
+    let picked: &[Picked<'_>] =
         &[(&[0], None, Some("left out")), (&[0, 3], Some("Storybook"), None), (&[], Some("bun"), None)];
     let expected = json!({
         DATABASE: "PostgreSQL (Recommended)",
         FEATURES: ["TypeScript", "Tailwind CSS", "Storybook"],
         MANAGER: "bun",
     });
-    assert_eq!(record(&set, &answered(&set, said, Via::Terminal)).to_string(), expected.to_string());
+    assert_eq!(record(&set, &answered(&set, picked, Via::Terminal)).to_string(), expected.to_string());
 }
 
 #[test]
@@ -589,19 +590,19 @@ fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
 #[test]
 fn the_input_for_claude_joins_several_choices_and_has_no_other_fields() {
     let set = set_of(&[database(), features()]);
-    let said: &[Said<'_>] = &[(&[0], None, None), (&[0, 2], Some("a, b"), None)];
+    let picked: &[Picked<'_>] = &[(&[0], None, None), (&[0, 2], Some("a, b"), None)];
     let expected = json!({
         "questions": [database(), features()],
         "answers": {DATABASE: "PostgreSQL (Recommended)", FEATURES: "TypeScript, Testing (Vitest), a, b"},
     });
-    assert_eq!(claude_input(&set, &answered(&set, said, Via::Terminal)).to_string(), expected.to_string());
+    assert_eq!(claude_input(&set, &answered(&set, picked, Via::Terminal)).to_string(), expected.to_string());
 }
 
 #[test]
 fn a_note_reaches_claude_as_an_annotation_of_its_question() {
     let set = set_of(&[database(), manager()]);
-    let said: &[Said<'_>] = &[(&[1], None, Some("only for a start")), (&[], Some("bun"), None)];
-    let input = claude_input(&set, &answered(&set, said, Via::Terminal));
+    let picked: &[Picked<'_>] = &[(&[1], None, Some("only for a start")), (&[], Some("bun"), None)];
+    let input = claude_input(&set, &answered(&set, picked, Via::Terminal));
     assert_eq!(input["answers"], json!({DATABASE: "MongoDB", MANAGER: "bun"}));
     assert_eq!(input["annotations"], json!({DATABASE: {"notes": "only for a start"}}));
 }

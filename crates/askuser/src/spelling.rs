@@ -67,9 +67,9 @@ mod tests {
     use crate::{QuestionSet, Rules};
     use serde_json::json;
 
-    /// What is said about a question in which a key has another name.
+    /// The message about a question in which a key has another name.
     #[track_caller]
-    fn check(from: &str, to: &str, said: &str) {
+    fn check(from: &str, to: &str, message: &str) {
         let text = json!({"questions": [{
             "question": "Which?",
             "header": "Pick",
@@ -79,7 +79,7 @@ mod tests {
         .to_string()
         .replacen(&format!("\"{from}\":"), &format!("\"{to}\":"), 1);
         let violations = QuestionSet::from_json(&text, &Rules::strict()).unwrap_err();
-        assert_eq!(violations.to_string(), said);
+        assert_eq!(violations.to_string(), message);
     }
 
     #[test]
@@ -92,8 +92,8 @@ mod tests {
             "questions[0].options[0].description: missing, but there is \"desc\", must be a string",
         );
         for name in ["multiselect", "multi_select", "multi-select", "MultiSelect"] {
-            let said = format!("questions[0].multiSelect: missing, but there is \"{name}\", must be true or false");
-            check("multiSelect", name, &said);
+            let message = format!("questions[0].multiSelect: missing, but there is \"{name}\", must be true or false");
+            check("multiSelect", name, &message);
         }
         check("questions", "question", "questions: missing, but there is \"question\", must be an array");
     }

@@ -9,7 +9,7 @@ use crate::store::{
 };
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
-use askuser::prompt::Occasion;
+use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
 use askuser::{AskError, Decision, Outcome, Purpose, Via, reply};
 use askuser_inbox::{Shown, answer_at};
@@ -40,13 +40,13 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         };
     }
     if !args.get_flag("unbidden") {
-        return at_the_prompt(&store, &question, &settings, Occasion::Opened);
+        return at_the_prompt(&store, &question, &settings, Trigger::Opened);
     }
     // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
     let mut next = Some(question);
     let mut code = exit::ANSWERED;
     while let Some(question) = next {
-        code = match at_the_prompt(&store, &question, &settings, Occasion::Unbidden) {
+        code = match at_the_prompt(&store, &question, &settings, Trigger::Popup) {
             Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
             Err(failure) => return Err(failure),
             Ok(exit::ANSWERED) => exit::ANSWERED,
@@ -111,12 +111,12 @@ pub(crate) fn at_the_prompt(
     store: &Handle,
     question: &StoredQuestion,
     settings: &Settings,
-    occasion: Occasion,
+    trigger: Trigger,
 ) -> Result<u8, Failure> {
     failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
-    options.occasion = occasion;
-    if occasion == Occasion::Unbidden {
+    options.trigger = trigger;
+    if trigger == Trigger::Popup {
         options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
     options.kept_in = Some(store.clone());

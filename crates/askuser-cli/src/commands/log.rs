@@ -2,7 +2,7 @@
 
 use crate::config::duration;
 use crate::failure::{Failure, exit};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result::write;
 use crate::store::{for_each_page, open_existing, words};
 use askuser::store::{Ending, Filter, StoredQuestion};
@@ -19,7 +19,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let from = args.get_one::<String>("from").cloned();
     let json = args.get_flag("json");
     for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
-        let line = |question| if json { harmless(&report::stored(question)) } else { line(question) };
+        let line = |question| if json { escape_invisible(&report::stored(question)) } else { line(question) };
         write(&questions.iter().map(|question| line(question) + "\n").collect::<String>())
     })?;
     Ok(exit::ANSWERED)
@@ -57,8 +57,8 @@ fn line(question: &StoredQuestion) -> String {
         (None, Ending::Resolved(_)) => ", not delivered yet",
         _ => "",
     };
-    let said = words::said(set, ending).map(|said| format!(": {said}")).unwrap_or_default();
-    format!("{asked} → {}{said} ({by}{delivered})", ending.state().name())
+    let words = words::answer_words(set, ending).map(|words| format!(": {words}")).unwrap_or_default();
+    format!("{asked} → {}{words} ({by}{delivered})", ending.state().name())
 }
 
 /// A time as it may be given: so long ago, or a date, or a date and a time.

@@ -21,13 +21,16 @@ pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
                 Status::Discuss { .. } => "is to be talked about first:",
                 Status::TimedOut => return format!("timed out{at}, no answer"),
             };
-            format!("{verb}{by}{via}{at}{}", said(set, ending).map(|said| format!(": {said}")).unwrap_or_default())
+            format!(
+                "{verb}{by}{via}{at}{}",
+                answer_words(set, ending).map(|words| format!(": {words}")).unwrap_or_default()
+            )
         }
     }
 }
 
-/// What was said: `Database: PostgreSQL · Cache: none of them`.
-pub(crate) fn said(set: &QuestionSet, ending: &Ending) -> Option<String> {
+/// The answers, or the words of a refusal: `Database: PostgreSQL · Cache: none of them`.
+pub(crate) fn answer_words(set: &QuestionSet, ending: &Ending) -> Option<String> {
     let outcome = ending.resolution()?.outcome();
     let one = |answer: &Answer| {
         let header = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
@@ -41,9 +44,9 @@ pub(crate) fn said(set: &QuestionSet, ending: &Ending) -> Option<String> {
         Status::Discuss { message } => message.clone(),
         _ => None,
     };
-    let said: Vec<String> =
+    let parts: Vec<String> =
         outcome.answers().iter().map(one).chain(extra.map(|extra| sanitize::line(&extra).into_owned())).collect();
-    (!said.is_empty()).then(|| said.join(" · "))
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// What is asked: the questions, each on a line of its own when they are joined so.
@@ -53,7 +56,7 @@ pub(crate) fn asked(question: &StoredQuestion) -> String {
     texts.join(" · ")
 }
 
-/// Said by whoever waits.
+/// What a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let id = &question.id;
     format!("waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`")

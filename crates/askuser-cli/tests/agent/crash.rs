@@ -89,9 +89,9 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         let before = Place::entries(&session);
         let answered = settled(&before);
         let started = |id: &str| before.iter().any(|entry| entry["type"] == "started" && entry["id"] == id);
-        let said = before.iter().any(|entry| entry["type"] == "user");
-        // A session in which nothing was said is not one to go on with.
-        let args: &[&str] = if said { &["--continue"] } else { &["-p", "go"] };
+        let was_prompted = before.iter().any(|entry| entry["type"] == "user");
+        // A session without a prompt is not one to continue.
+        let args: &[&str] = if was_prompted { &["--continue"] } else { &["-p", "go"] };
         let mut driver = Driver::start(place.agent(&script(), args).args(STREAM));
         let over = is_over(&before);
         let (asked, text, _) = follow(&mut driver, if over { 1 } else { usize::MAX });

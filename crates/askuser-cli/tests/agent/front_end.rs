@@ -59,8 +59,9 @@ fn an_answer_that_does_not_fit_is_rejected_and_the_question_still_waits() {
     let mut driver = start(&place, &one_question());
     let id = driver.until("ask_user")["id"].clone();
     driver.pick(&id, "Oracle");
-    let said = "answers[0].selectedOptions[0]: \"Oracle\" is not an option, must be one of \"PostgreSQL\", \"SQLite\"";
-    assert_eq!(driver.until("rejected"), json!({"type": "rejected", "id": id, "error": {"message": said}}));
+    let message =
+        "answers[0].selectedOptions[0]: \"Oracle\" is not an option, must be one of \"PostgreSQL\", \"SQLite\"";
+    assert_eq!(driver.until("rejected"), json!({"type": "rejected", "id": id, "error": {"message": message}}));
     driver.send(&json!({"type": "answer", "id": id, "answers": [{"customInput": "a shoe box"}]}));
     assert_eq!(driver.until("done")["text"], "Something else it is.");
     assert_eq!(driver.finish(), 0);
@@ -197,11 +198,11 @@ fn an_answer_that_names_no_question_is_never_kept_for_one_that_nobody_has_seen()
     let mut driver = start(&place, &script);
     driver.until("ask_user");
     let allow = |id: Value| json!({"type": "answer", "id": id, "answers": [{"selectedOptions": ["Allow once"]}]});
-    for (id, said) in
+    for (id, message) in
         [(Value::Null, "id: missing, must be the id of an ask_user"), (json!(5), "id: 5, must be a string")]
     {
         driver.send(&allow(id));
-        assert_eq!(driver.until("rejected")["error"]["message"], said);
+        assert_eq!(driver.until("rejected")["error"]["message"], message);
     }
     driver.hang_up();
     assert_eq!(driver.exit(), 3);

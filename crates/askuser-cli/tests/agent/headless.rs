@@ -64,7 +64,7 @@ fn a_script_that_ends_too_early_is_an_error_and_the_session_is_kept() {
 fn bad_usage_is_said_before_anything_happens() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "x"}]});
-    for (args, said) in [
+    for (args, message) in [
         (vec!["-p", ""], "-p: blank, must say something"),
         (vec!["--output", "json"], "there is nothing to say"),
         (vec!["-p", "x", "--resume", "nope"], "there is no session nope in "),
@@ -79,7 +79,7 @@ fn bad_usage_is_said_before_anything_happens() {
     ] {
         let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
         assert_eq!((code, stdout.as_str()), (2, ""), "{args:?}");
-        assert!(stderr.contains(said), "{args:?}: {stderr}");
+        assert!(stderr.contains(message), "{args:?}: {stderr}");
     }
     assert_eq!(place.sessions(), Vec::<std::path::PathBuf>::new());
 }
@@ -133,8 +133,8 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    let said = "not run, because nobody was there to permit it: Bash touch made; --permissions allow or a rule";
-    assert!(stderr.contains(said), "{stderr}");
+    let message = "not run, because nobody was there to permit it: Bash touch made; --permissions allow or a rule";
+    assert!(stderr.contains(message), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
 }
@@ -177,8 +177,8 @@ fn a_call_that_was_not_permitted_is_named_though_one_of_another_subagent_has_the
         "ask:[[\"call_1_2\"],\"call_1_1\",\"permission\"]" => "second",
         other => panic!("{other}"),
     };
-    let said = format!("nobody was there to permit it: Bash touch {made};");
-    assert!(code == 3 && stderr.contains(&said), "{said} {stderr}");
+    let message = format!("nobody was there to permit it: Bash touch {made};");
+    assert!(code == 3 && stderr.contains(&message), "{message} {stderr}");
 }
 
 #[test]
@@ -245,8 +245,8 @@ fn an_empty_session_is_not_the_one_to_go_on_with() {
 fn no_older_session_is_taken_up_because_the_last_one_is_open_elsewhere() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
-    for said in ["first", "second"] {
-        assert_eq!(output(&mut place.agent(&script, &["-p", said])).0, 0);
+    for prompt in ["first", "second"] {
+        assert_eq!(output(&mut place.agent(&script, &["-p", prompt])).0, 0);
     }
     let last = place.sessions().pop().unwrap();
     let id = last.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -254,11 +254,11 @@ fn no_older_session_is_taken_up_because_the_last_one_is_open_elsewhere() {
     open.lock().unwrap();
     for args in [vec!["-p", "go on", "--continue"], vec!["-p", "go on", "--resume", &id]] {
         let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
-        let said = format!(
+        let message = format!(
             "askuser: session {id} is open in another process\n\
              hint: `askuser agent sessions` lists the others, --resume ID takes one up\n"
         );
-        assert_eq!((code, stdout, stderr), (2, String::new(), said), "{args:?}");
+        assert_eq!((code, stdout, stderr), (2, String::new(), message), "{args:?}");
     }
 }
 
@@ -379,8 +379,8 @@ fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
 fn sessions_are_listed_and_found_by_what_was_said_in_them() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "The Borrow checker is right."}]});
-    for said in ["fix the parser", "mend the printer"] {
-        assert_eq!(output(&mut place.agent(&script, &["-p", said])).0, 0);
+    for prompt in ["fix the parser", "mend the printer"] {
+        assert_eq!(output(&mut place.agent(&script, &["-p", prompt])).0, 0);
     }
     let (code, stdout, _) = output(&mut place.askuser(&["agent", "sessions"]));
     let openings: Vec<&str> = stdout.lines().map(|line| line.rsplit("  ").next().unwrap()).collect();

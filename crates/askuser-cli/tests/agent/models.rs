@@ -77,9 +77,9 @@ fn a_key_in_the_environment_is_enough() {
     command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
     let (code, stdout, stderr) = output(command.env("GEMINI_API_KEY", "another"));
     assert_eq!((code, stdout.as_str()), (0, "Hi.\n"), "{stderr}");
-    let said =
+    let message =
         "askuser: the model is anthropic/claude-sonnet-9, since ANTHROPIC_API_KEY is set (and before GEMINI_API_KEY)";
-    assert!(stderr.starts_with(said), "{stderr}");
+    assert!(stderr.starts_with(message), "{stderr}");
     let requests = provider.requests();
     assert_eq!(requests[0].0, "GET /v1/models?limit=1000 HTTP/1.1");
     assert_eq!(requests[1].1["model"], "claude-sonnet-9");
@@ -122,8 +122,8 @@ fn a_provider_that_cannot_be_asked_says_why() {
     let place = Place::new();
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "models", "anthropic"]));
     assert_eq!(code, 2);
-    let said = "askuser: cannot tell which models anthropic has: anthropic needs a key: set ANTHROPIC_API_KEY\n";
-    assert!(stderr.starts_with(said), "{stderr}");
+    let message = "askuser: cannot tell which models anthropic has: anthropic needs a key: set ANTHROPIC_API_KEY\n";
+    assert!(stderr.starts_with(message), "{stderr}");
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "models", "nobody"]));
     assert_eq!(code, 2);
     assert!(stderr.starts_with("askuser: there is no provider \"nobody\""), "{stderr}");
@@ -141,7 +141,7 @@ fn an_address_without_a_model_is_not_passed_over() {
                        reached there\nhint: say it with --model, such as --model anthropic\n";
     let needs_provider = "askuser: base_url (from flag, --base-url) needs a provider: it does not say which one is \
                           reached there\nhint: name it: askuser agent models PROVIDER\n";
-    for (args, said) in [
+    for (args, message) in [
         (vec!["agent", "-p", "hi"], needs_model),
         (vec!["agent", "-p", "hi", "--continue"], needs_model),
         (vec!["agent", "models"], needs_provider),
@@ -149,7 +149,7 @@ fn an_address_without_a_model_is_not_passed_over() {
         let mut command = place.askuser(&args);
         command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &elsewhere.url);
         let (code, stdout, stderr) = output(command.args(["--base-url", &provider.url]));
-        assert_eq!((code, stdout.as_str(), stderr.as_str()), (2, "", said), "{args:?}");
+        assert_eq!((code, stdout.as_str(), stderr.as_str()), (2, "", message), "{args:?}");
     }
     let mut command = place.askuser(&["agent", "models", "anthropic"]);
     command.env("ASKUSER_BASE_URL", &provider.url).env("ANTHROPIC_BASE_URL", &elsewhere.url);
@@ -189,9 +189,9 @@ fn a_session_whose_address_is_not_known_any_more_says_what_is_missing() {
     };
     assert_eq!(run(&["--model", "anthropic/m", "--base-url", &provider.url]).0, 0);
     let (code, _, stderr) = run(&["--continue"]);
-    let said = "askuser: anthropic/m answered before in this session, at an address that was set then and is not now\n\
+    let message = "askuser: anthropic/m answered before in this session, at an address that was set then and is not now\n\
                 hint: give --base-url again; or --model anthropic/m for the provider's own address, or another model\n";
-    assert_eq!((code, stderr.as_str()), (2, said));
+    assert_eq!((code, stderr.as_str()), (2, message));
     assert_eq!(run(&["--continue", "--base-url", &provider.url]).0, 0);
     assert_eq!(provider.requests().len(), 2);
     let session = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
@@ -205,7 +205,7 @@ fn examples_are_built_in_and_a_missing_script_names_them() {
     assert_eq!(code, 3, "it asks, and nobody is there: {stdout}{stderr}");
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "nope.json"]));
     assert_eq!(code, 2);
-    let said = "askuser: --script: cannot open nope.json: No such file or directory\nhint: a file, or one of the examples that \
+    let message = "askuser: --script: cannot open nope.json: No such file or directory\nhint: a file, or one of the examples that \
                 are built in: demo, plan\n";
-    assert_eq!(stderr, said);
+    assert_eq!(stderr, message);
 }

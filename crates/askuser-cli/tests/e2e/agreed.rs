@@ -77,7 +77,7 @@ fn a_hooks_permission_is_not_given_before_its_end_was_on_the_screen() {
     let (stage, hook) = hook(&long());
     let terminal = check_read_first(open(&stage.size(80, 24), &[]), "1");
     assert_eq!(terminal.finish().code, Some(0));
-    assert!(hook.said().contains("\"behavior\":\"allow\""));
+    assert!(hook.output().contains("\"behavior\":\"allow\""));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_permission_in_the_list_of_the_inbox_is_not_given_before_its_end_was_on_the_
     terminal.keys("<enter>");
     let terminal = check_read_first(terminal, "1");
     terminal.wait_for("Nothing waits.");
-    assert!(hook.said().contains("\"behavior\":\"allow\""));
+    assert!(hook.output().contains("\"behavior\":\"allow\""));
 }
 
 #[test]
@@ -131,17 +131,17 @@ fn a_permission_is_refused_without_reading_it_and_given_where_everything_is_prin
     terminal.wait_for("PgDn read on");
     terminal.keys("2");
     assert_eq!(terminal.finish().code, Some(0));
-    assert!(hook_process.said().contains("\"behavior\":\"deny\""));
+    assert!(hook_process.output().contains("\"behavior\":\"deny\""));
     let (stage, hook_process) = hook(&long());
     let mut terminal = open(&stage, &["--plain"]);
     terminal.wait_for("Choose 1 to 3");
     terminal.keys("1<enter>");
     assert_eq!(terminal.finish().code, Some(0));
-    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+    assert!(hook_process.output().contains("\"behavior\":\"allow\""));
     let (stage, hook_process) = hook(&long());
     let question = pending(&stage, 1).remove(0);
     run(&stage, &["answer", id(&question), "--select", "Bash=Allow once"]);
-    assert!(hook_process.said().contains("\"behavior\":\"allow\""));
+    assert!(hook_process.output().contains("\"behavior\":\"allow\""));
 }
 
 /// The text behind the bars of these rows. Blanks that a broken row ends with are not seen, so no text here has any there.
@@ -167,7 +167,7 @@ struct Waiting(Option<Child>);
 
 impl Waiting {
     /// What it says, once it has ended.
-    fn said(mut self) -> String {
+    fn output(mut self) -> String {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }

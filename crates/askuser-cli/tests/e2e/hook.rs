@@ -71,13 +71,13 @@ fn decided(event: &Value, entrypoint: &str, answer: &[&str]) -> Value {
 
 #[test]
 fn a_question_without_a_picker_is_answered_from_the_inbox() {
-    let said = decided(&question(), "sdk-cli", &["--select", "Which=B"]);
+    let output = decided(&question(), "sdk-cli", &["--select", "Which=B"]);
     let expected = json!({
         "hookEventName": "PreToolUse",
         "permissionDecision": "allow",
         "updatedInput": {"questions": question()["tool_input"]["questions"], "answers": {"Which?": "B"}},
     });
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
 }
 
 #[test]
@@ -109,8 +109,8 @@ fn a_file_or_a_rule_passes_for_no_person_and_permits_nothing() {
     let ended = run(&stage, &["answer", id(&waiting[0]), "--select", "Bash=Don't run it"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let output = hook.wait_with_output().unwrap();
-    let said = serde_json::from_slice::<Value>(&output.stdout).unwrap();
-    assert_eq!(said["hookSpecificOutput"]["decision"]["behavior"], "deny");
+    let output = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    assert_eq!(output["hookSpecificOutput"]["decision"]["behavior"], "deny");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn a_permission_of_the_hook_serves_once_for_the_same_call() {
     hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
     let waiting = pending(&stage, 1);
     assert_eq!(run(&stage, &["answer", id(&waiting[0]), "--select", "Bash=Allow once"]).code, Some(0));
-    let said: Value = serde_json::from_slice(&hook.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(said["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    let output: Value = serde_json::from_slice(&hook.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(output["hookSpecificOutput"]["decision"]["behavior"], "allow");
     let again = stage.run_with(&["hook"], event.to_string().as_bytes());
     assert_eq!((again.stdout.as_str(), again.code), ("", Some(0)), "{}", again.stderr);
 }

@@ -261,8 +261,8 @@ fn the_quick_form_has_the_same_limits() {
 fn an_option_with_a_colon_but_no_space_is_said_once_to_be_a_label() {
     let args = ["ask", "-q", "Which?", "-o", "a:b", "-o", "c:d", "--headless", "fail"];
     let stderr = Stage::new().run(&args).stderr;
-    let said = "askuser: -o \"a:b\" is a label with a colon; a description follows \": \", with a space\n";
-    assert!(stderr.starts_with(said) && stderr.matches("with a colon").count() == 1, "{stderr}");
+    let message = "askuser: -o \"a:b\" is a label with a colon; a description follows \": \", with a space\n";
+    assert!(stderr.starts_with(message) && stderr.matches("with a colon").count() == 1, "{stderr}");
     let args = ["ask", "-q", "Which?", "-o", "http://a.example", "-o", "10:30", "--headless", "fail"];
     assert!(!Stage::new().run(&args).stderr.contains("with a colon"));
 }
@@ -270,8 +270,8 @@ fn an_option_with_a_colon_but_no_space_is_said_once_to_be_a_label() {
 #[test]
 fn a_misspelt_key_is_named_where_the_right_one_is_missing() {
     let json = question(&[]).to_string().replace("\"header\"", "\"heading\"");
-    let said = "\n  questions[0].header: missing, but there is \"heading\", must be a string\n";
-    check_says(&Stage::new().run(&["ask", "--json", &json]), said);
+    let message = "\n  questions[0].header: missing, but there is \"heading\", must be a string\n";
+    check_says(&Stage::new().run(&["ask", "--json", &json]), message);
 }
 
 #[test]

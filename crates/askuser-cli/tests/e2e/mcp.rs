@@ -268,13 +268,13 @@ fn line_with(stream: TcpStream, what: &str) -> String {
 fn refusal(stage: &Stage) -> String {
     let mut server = stage.spawn(&["mcp", "--popup", "none", "--http", "127.0.0.1:0"]);
     let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let said = lines.next().unwrap();
-    if said.contains("serves http://") {
+    let message = lines.next().unwrap();
+    if message.contains("serves http://") {
         server.kill().unwrap();
     }
-    let said = format!("{said} {}", lines.collect::<Vec<_>>().join(" "));
-    assert_eq!(server.wait().unwrap().code(), Some(2), "{said}");
-    said
+    let message = format!("{message} {}", lines.collect::<Vec<_>>().join(" "));
+    assert_eq!(server.wait().unwrap().code(), Some(2), "{message}");
+    message
 }
 
 #[test]
@@ -284,19 +284,19 @@ fn a_token_that_others_can_read_or_that_is_behind_a_link_is_not_used() {
     let token = stage.path(".local/state/askuser/mcp-http.token");
     for mode in [0o640, 0o604, 0o620, 0o644] {
         std::fs::set_permissions(&token, std::fs::Permissions::from_mode(mode)).unwrap();
-        let said = refusal(&stage);
+        let message = refusal(&stage);
         let expected = format!("mcp-http.token has mode {mode:o}, must not be readable by the group or by others");
-        assert!(said.contains(&expected) && said.contains("remove it and a new one is made"), "{said}");
+        assert!(message.contains(&expected) && message.contains("remove it and a new one is made"), "{message}");
     }
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::rename(&token, stage.path("elsewhere")).unwrap();
     std::os::unix::fs::symlink(stage.path("elsewhere"), &token).unwrap();
-    let said = refusal(&stage);
-    assert!(said.contains("mcp-http.token is a link, must be a regular file"), "{said}");
+    let message = refusal(&stage);
+    assert!(message.contains("mcp-http.token is a link, must be a regular file"), "{message}");
     std::fs::remove_file(&token).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, &token, rustix::fs::Mode::RUSR).unwrap();
-    let said = refusal(&stage);
-    assert!(said.contains("mcp-http.token is a pipe, must be a regular file"), "{said}");
+    let message = refusal(&stage);
+    assert!(message.contains("mcp-http.token is a pipe, must be a regular file"), "{message}");
     std::fs::remove_file(&token).unwrap();
     drop(Http::start(&stage, &[]));
     assert_eq!(token.metadata().unwrap().permissions().mode() & 0o777, 0o600);

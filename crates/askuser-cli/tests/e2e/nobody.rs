@@ -248,8 +248,8 @@ fn via_leaves_out_what_it_does_not_name() {
 fn a_misspelt_key_of_an_answers_file_is_named() {
     let stage = Stage::new().file("answers.json", r#"{"Databse": "SQLite"}"#);
     let ended = ask(&stage, "database", &["--answers", "answers.json"]);
-    let said = "askuser: answers.json: no answer to \"Database\"; no question matches its keys \"Databse\"\n";
-    assert!(ended.code == Some(3) && ended.stderr.starts_with(said), "{}", ended.stderr);
+    let message = "askuser: answers.json: no answer to \"Database\"; no question matches its keys \"Databse\"\n";
+    assert!(ended.code == Some(3) && ended.stderr.starts_with(message), "{}", ended.stderr);
 }
 
 #[test]

@@ -72,10 +72,10 @@ fn a_value_is_named_with_what_it_must_be() {
         "askuser: --json: no value, needs INPUT\nhint: `askuser ask --help` lists what it takes\n",
     );
     for number in ["0", "x"] {
-        let said = format!(
+        let message = format!(
             "askuser: --max-requests: {number:?}, must be a whole number above 0\nhint: `askuser agent --help` lists what it takes\n"
         );
-        check(&["agent", "--max-requests", number], &said);
+        check(&["agent", "--max-requests", number], &message);
     }
 }
 

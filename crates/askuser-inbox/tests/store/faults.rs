@@ -4,7 +4,7 @@
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use crate::worker::command;
 use askuser::store::{Filter, QuestionId, State, Store, StoreError};
-use askuser_conformance::kills::said;
+use askuser_conformance::kills::messages;
 use askuser_conformance::wait;
 use askuser_inbox::SqliteStore;
 use std::io::{BufRead, BufReader};
@@ -21,10 +21,10 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     let place = Place::new();
     let output = command(&format!("fill {}", 400 * 1024), &place.path()).output().unwrap();
     assert!(output.status.success());
-    let said = said(&output.stdout);
-    assert!(said[0].starts_with("refused cannot write") && said[0].contains("inbox.sqlite"), "{}", said[0]);
-    let kept: Vec<&str> = said[1..].iter().map(|line| line.strip_prefix("kept ").unwrap()).collect();
-    assert!(kept.len() > 1, "{said:?}");
+    let messages = messages(&output.stdout);
+    assert!(messages[0].starts_with("refused cannot write") && messages[0].contains("inbox.sqlite"), "{}", messages[0]);
+    let kept: Vec<&str> = messages[1..].iter().map(|line| line.strip_prefix("kept ").unwrap()).collect();
+    assert!(kept.len() > 1, "{messages:?}");
     let store = place.store();
     kept.iter().for_each(|id| drop(get(&store, &QuestionId::parse(id).unwrap())));
     let pending = wait(person(&store, "ada").count(&Filter::pending())).unwrap();
@@ -64,7 +64,7 @@ fn a_store_that_may_not_be_written_is_refused_in_words() {
         }
         let output = process.output().unwrap();
         assert!(output.status.success());
-        said(&output.stdout)
+        messages(&output.stdout)
     };
     set_mode(&place.path(), 0o400);
     set_mode(place.folder.path(), 0o500);

@@ -20,11 +20,11 @@ fn bash(command: &str) -> Value {
 }
 
 /// Asks for permission, lets the person say this, and returns the decision.
-async fn decision(call: Value, said: Value) -> Value {
+async fn decision(call: Value, reply: Value) -> Value {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", call).await;
-    desk.answer(&desk.pending(1).await[0], &said).await;
+    desk.answer(&desk.pending(1).await[0], &reply).await;
     decided(&client.result(1).await)
 }
 
@@ -76,7 +76,7 @@ async fn everything_but_a_plain_allow_of_a_person_denies_with_what_they_said() {
     let ended = |status: &str| json!({"status": status, "reason": "not now", "message": "why?"});
     let noted = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
                  yet. Keep to it, and call again if you still need to: the user is asked again.";
-    for (said, why) in [
+    for (reply, why) in [
         (chosen("Allow once", None), None),
         (chosen("Allow once", Some("in a branch")), Some(noted)),
         (chosen("Don't run it", None), Some("The user did not allow this.")),
@@ -99,7 +99,7 @@ async fn everything_but_a_plain_allow_of_a_person_denies_with_what_they_said() {
             None => json!({"behavior": "allow", "updatedInput": bash("ls")["input"]}),
             Some(why) => json!({"behavior": "deny", "message": why}),
         };
-        assert_eq!(decision(bash("ls"), said).await, expected);
+        assert_eq!(decision(bash("ls"), reply).await, expected);
     }
     let mut options = approving();
     options.deadline = Some(Duration::from_millis(50));

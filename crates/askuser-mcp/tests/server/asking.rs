@@ -210,8 +210,8 @@ async fn a_message_that_is_too_long_is_answered_with_its_id_if_it_has_one_and_wi
         client.send_text(&line).await;
         let reply = client.next().await;
         assert_eq!((reply.get("id"), &reply["error"]["code"]), (Some(&id), &json!(-32600)), "{reply}");
-        let said = "the message is longer than 16777216 bytes, and was not read";
-        assert_eq!(reply["error"]["message"], said);
+        let message = "the message is longer than 16777216 bytes, and was not read";
+        assert_eq!(reply["error"]["message"], message);
     }
     client.request(8, "ping", json!({})).await;
     assert_eq!(client.next().await["id"], 8, "it goes on, and each was answered once");

@@ -11,12 +11,12 @@ fn dialogs() -> Value {
     json!({"elicitation": {"form": {}}})
 }
 
-async fn back(client: &mut Client, id: u64, input: Value, shown: &Value, said: Value) {
+async fn back(client: &mut Client, id: u64, input: Value, shown: &Value, response: Value) {
     let params = json!({
         "name": ASK,
         "arguments": input,
         "requestState": shown["requestState"],
-        "inputResponses": {"question1": said},
+        "inputResponses": {"question1": response},
     });
     client.request(id, "tools/call", params).await;
 }

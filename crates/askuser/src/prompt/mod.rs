@@ -13,7 +13,7 @@ mod update;
 
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
 pub use state::{
-    AnswerDraft, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, PromptOptions, Scroll, TextField, Viewport,
+    AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Trigger, Viewport,
     Window, Wording,
 };
 

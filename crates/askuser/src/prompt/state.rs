@@ -192,15 +192,15 @@ pub(super) enum Reading {
 
 /// How a prompt has come to be on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Occasion {
-    /// Whoever asks shows it, and waits right here.
+pub enum Trigger {
+    /// The program that asks shows it, and waits right here.
     #[default]
-    Asked,
+    Inline,
     /// The question is kept somewhere, and a person opened it. Esc puts it aside, with what they have done so far.
     Opened,
-    /// The question is kept somewhere, and opened by itself, maybe under somebody's hands: keys count once the keyboard has
+    /// The question is kept somewhere, and opened by itself, maybe while a person is typing: keys count once the keyboard has
     /// rested, and a digit alone answers nothing.
-    Unbidden,
+    Popup,
 }
 
 /// A prompt: questions, and everything the person has done about them so far. It knows no clock and no terminal: a surface
@@ -257,7 +257,7 @@ pub struct Prompt {
     /// Until when the person can hardly have seen the prompt.
     pub(super) armed_at: Duration,
     pub(super) arming: Arming,
-    pub(super) occasion: Occasion,
+    pub(super) trigger: Trigger,
 }
 
 /// What a key means to a prompt that is not armed yet.
@@ -315,14 +315,14 @@ impl Prompt {
             held: false,
             armed_at: options.key_delay,
             arming: Arming::Steady,
-            occasion: Occasion::Asked,
+            trigger: Trigger::Inline,
         }
     }
 
-    /// For a prompt that nobody waits for right here.
-    pub fn on(self, occasion: Occasion) -> Prompt {
-        let prompt = if occasion == Occasion::Unbidden { self.among_keys(None) } else { self };
-        Prompt { occasion, ..prompt }
+    /// Sets how the prompt has come to be on the screen; [`Trigger::Inline`] without it.
+    pub fn on(self, trigger: Trigger) -> Prompt {
+        let prompt = if trigger == Trigger::Popup { self.among_keys(None) } else { self };
+        Prompt { trigger, ..prompt }
     }
 
     /// Says who asks, in these words.
@@ -331,8 +331,8 @@ impl Prompt {
     }
 
     /// How it has come to be on the screen.
-    pub fn occasion(&self) -> Occasion {
-        self.occasion
+    pub fn trigger(&self) -> Trigger {
+        self.trigger
     }
 
     /// Whether the person has stopped the clock by touching a key.
@@ -482,7 +482,7 @@ impl Prompt {
     /// The answers the person gave so far. What was filled in for them is not theirs until they submit it; in a prompt that
     /// they opened it is what they had put aside.
     pub fn so_far(&self) -> Vec<Answer> {
-        let is_theirs = |answer: &Answer| self.occasion != Occasion::Asked || !self.known.contains(answer);
+        let is_theirs = |answer: &Answer| self.trigger != Trigger::Inline || !self.known.contains(answer);
         self.answers().into_iter().filter(is_theirs).collect()
     }
 
@@ -620,14 +620,12 @@ impl Prompt {
             let (key, word) = row.hint?;
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
-                Action::Number(_) if self.occasion == Occasion::Unbidden => {
-                    (format!("1-{}", self.numbers()).into(), "move")
-                }
+                Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
                 Action::Number(_) => {
                     let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
                     (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
                 }
-                Action::Escape if self.occasion != Occasion::Asked && !typing => (key.into(), "later"),
+                Action::Escape if self.trigger != Trigger::Inline && !typing => (key.into(), "later"),
                 _ => (key.into(), word),
             })
         })
@@ -660,7 +658,7 @@ impl Prompt {
 
     /// The help page: keys and what they do here.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let is_put_aside = self.occasion != Occasion::Asked && self.context() != KeyContext::Typing;
+        let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
         self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
             Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
             _ => (row.spelled, row.does),

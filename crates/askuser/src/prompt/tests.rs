@@ -1,8 +1,8 @@
 //! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
-mod occasions;
 mod reading;
 mod scrolling;
+mod triggers;
 
 use super::*;
 use crate::draft::Unsent;
@@ -184,12 +184,12 @@ impl Played {
 }
 
 fn status(outcome: &Outcome) -> String {
-    let said = match outcome.status() {
+    let words = match outcome.status() {
         Status::Declined { reason } => reason.clone(),
         Status::Discuss { message } => message.clone(),
         _ => None,
     };
-    format!("{}{}", outcome.status_name(), said.map(|said| format!(" “{said}”")).unwrap_or_default())
+    format!("{}{}", outcome.status_name(), words.map(|words| format!(" “{words}”")).unwrap_or_default())
 }
 
 fn answer_line(answer: &Answer) -> String {
@@ -1221,10 +1221,10 @@ fn a_single_question_speaks_of_no_others() {
 
 #[test]
 fn a_prompt_that_somebody_opened_is_left_for_later_and_not_cancelled() {
-    for occasion in [Occasion::Opened, Occasion::Unbidden] {
-        let prompt = Prompt::new(database(), ARMED).on(occasion);
-        assert!(prompt.hints().any(|(key, does)| key == "esc" && does == "later"), "{occasion:?}");
-        assert!(prompt.help().any(|(keys, does)| keys == "Esc" && does == "leave it for later"), "{occasion:?}");
+    for trigger in [Trigger::Opened, Trigger::Popup] {
+        let prompt = Prompt::new(database(), ARMED).on(trigger);
+        assert!(prompt.hints().any(|(key, does)| key == "esc" && does == "later"), "{trigger:?}");
+        assert!(prompt.help().any(|(keys, does)| keys == "Esc" && does == "leave it for later"), "{trigger:?}");
     }
     assert!(Prompt::new(database(), ARMED).help().any(|(keys, does)| keys == "Esc" && does == "cancel"));
 }

@@ -5,7 +5,7 @@
 
 use super::keymap::{Action, KeyContext, action};
 use super::state::{
-    AnswerDraft, Arming, InputMode, Notice, NoticeKind, Occasion, Page, Prompt, Scroll, TextField, Viewport, Wording,
+    AnswerDraft, Arming, InputMode, Notice, NoticeKind, Page, Prompt, Scroll, TextField, Trigger, Viewport, Wording,
 };
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
@@ -131,7 +131,7 @@ impl Prompt {
             }
             (_, Action::Editor) => return self.edit_other(),
             // What is put aside is kept.
-            (_, Action::Escape) if self.occasion == Occasion::Asked && self.has_something_to_lose() => {
+            (_, Action::Escape) if self.trigger == Trigger::Inline && self.has_something_to_lose() => {
                 self.mode = InputMode::Leaving;
             }
             (_, Action::Escape) => return self.leave(),
@@ -225,7 +225,7 @@ impl Prompt {
         }
         let row = n - 1;
         self.drafts[i].focus = row;
-        if self.occasion == Occasion::Unbidden {
+        if self.trigger == Trigger::Popup {
             Effect::Continue
         } else if self.set.questions()[i].is_multi_select() {
             self.toggle(row, true);
@@ -268,17 +268,17 @@ impl Prompt {
     /// What comes of it if the person leaves now, without an answer: the question is cancelled, or put aside where it is
     /// kept.
     pub fn leave(&self) -> Effect {
-        match self.occasion {
-            Occasion::Asked => self.finish(Status::Cancelled),
-            Occasion::Opened | Occasion::Unbidden => Effect::PutAside(self.unsent()),
+        match self.trigger {
+            Trigger::Inline => self.finish(Status::Cancelled),
+            Trigger::Opened | Trigger::Popup => Effect::PutAside(self.unsent()),
         }
     }
 
     /// The turn of the asker stops, if it waits right here.
     fn interrupt(&self) -> Effect {
-        match self.occasion {
-            Occasion::Asked => Effect::Interrupt,
-            Occasion::Opened | Occasion::Unbidden => self.leave(),
+        match self.trigger {
+            Trigger::Inline => Effect::Interrupt,
+            Trigger::Opened | Trigger::Popup => self.leave(),
         }
     }
 
@@ -462,10 +462,10 @@ impl Prompt {
     }
 
     fn finish_typing(&mut self, field: TextField) -> Effect {
-        let said = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
+        let filled = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
         match (field, self.page) {
-            (TextField::Discuss, _) => self.finish(Status::Discuss { message: said(&self.discuss) }),
-            (TextField::Decline, _) => self.finish(Status::Declined { reason: said(&self.decline) }),
+            (TextField::Discuss, _) => self.finish(Status::Discuss { message: filled(&self.discuss) }),
+            (TextField::Decline, _) => self.finish(Status::Declined { reason: filled(&self.decline) }),
             (TextField::Other, Page::Question(i)) => {
                 if self.drafts[i].other.is_blank() {
                     self.reject("Type an answer, or press Esc to go back".into());

@@ -4,7 +4,7 @@ use crate::commands::agent::app::tool_calls::{about, shown_name};
 use crate::commands::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::{Signal, Signals};
 use crate::source;
@@ -368,7 +368,7 @@ impl Tally {
             if let Some(error) = &self.error {
                 result["error"] = json!(error);
             }
-            print(&harmless(&result))?;
+            print(&escape_invisible(&result))?;
         }
         if let Some(error) = self.error {
             return Err(Failure::new(error.message)

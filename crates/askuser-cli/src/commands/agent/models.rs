@@ -4,7 +4,7 @@
 use crate::config::{self, BaseUrl, Layers, Settings};
 use crate::environment;
 use crate::failure::{self, Failure, exit};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result::write;
 use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, ModelProvider, ProviderConfig};
 use askuser_agent::{Model, RecordedModel};
@@ -229,7 +229,7 @@ fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String
         if as_json {
             let ModelInfo { title, context_window, .. } = model;
             let line = json!({"model": name, "title": title, "context_window": context_window, "default": is_default});
-            return format!("{}\n", harmless(&line));
+            return format!("{}\n", escape_invisible(&line));
         }
         let about = describe(model);
         let mark = if is_default { "(default)" } else { "" };

@@ -1,7 +1,7 @@
 //! The other end of `--output stream-json`: a front end in any language reads events, one JSON object per line, and
 //! writes answers, messages and interrupts the same way. `docs/agent-protocol.md` is its description.
 
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use askuser::{Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, RequestKey, Via, reply};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -51,7 +51,7 @@ impl Lines {
 
     /// Fails if the other end has gone.
     pub(crate) async fn emit(&self, line: &Value) -> io::Result<()> {
-        self.0.send(Out::Line(harmless(line))).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.0.send(Out::Line(escape_invisible(line))).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Returns once everything is written, or cannot be.
@@ -70,7 +70,7 @@ impl Lines {
 
     /// Without waiting: a front end that does not read has gone, or will find that it was not told.
     pub(crate) fn emit_if_read(&self, line: &Value) {
-        let _ = self.0.try_send(Out::Line(harmless(line)));
+        let _ = self.0.try_send(Out::Line(escape_invisible(line)));
     }
 }
 

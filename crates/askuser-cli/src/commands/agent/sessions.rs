@@ -2,7 +2,7 @@
 
 use super::session;
 use crate::failure::{self, Failure, exit};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result::write;
 use crate::store::words;
 use askuser::sanitize;
@@ -46,7 +46,7 @@ fn show(session: &Session, mention: Option<&str>, args: &ArgMatches) -> String {
         if let Some(mention) = mention {
             line["mention"] = mention.into();
         }
-        return format!("{}\n", harmless(&line));
+        return format!("{}\n", escape_invisible(&line));
     }
     let folder = match args.get_flag("all") {
         true => format!("  {}", sanitize::line(&session.cwd.display().to_string())),

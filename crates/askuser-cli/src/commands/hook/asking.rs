@@ -5,7 +5,7 @@ use super::elicitation::Form;
 use super::event::HookEvent;
 use crate::config::Settings;
 use crate::failure::Failure;
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::Signals;
 use crate::store::{asker, attempt, done, open, origin, runtime, started_by_agent};
@@ -132,7 +132,7 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
 }
 
 fn print(kind: HookEvent, request: &Request, form: Option<&Form>, resolution: &Resolution) -> Result<(), Failure> {
-    let Some(said) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
-    let line = harmless(&json!({"hookSpecificOutput": said}));
+    let Some(output) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
+    let line = escape_invisible(&json!({"hookSpecificOutput": output}));
     result::write_all(&format!("{line}\n")).map_err(|error| Failure::new(format!("cannot write: {error}")))
 }

@@ -52,15 +52,15 @@ fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
 }
 
 fn elicitation(form: &Form, resolution: &Resolution) -> Option<Value> {
-    let said = |action: &str| json!({"hookEventName": "Elicitation", "action": action});
+    let output = |action: &str| json!({"hookEventName": "Elicitation", "action": action});
     match resolution.outcome().status() {
         Status::Answered => {
-            let mut said = said("accept");
-            said["content"] = form.content(resolution)?;
-            Some(said)
+            let mut output = output("accept");
+            output["content"] = form.content(resolution)?;
+            Some(output)
         }
-        Status::Declined { .. } => Some(said("decline")),
-        Status::Cancelled => Some(said("cancel")),
+        Status::Declined { .. } => Some(output("decline")),
+        Status::Cancelled => Some(output("cancel")),
         _ => None,
     }
 }

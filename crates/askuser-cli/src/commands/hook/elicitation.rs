@@ -26,8 +26,8 @@ impl Form {
         let fields = properties.iter().map(|(name, schema)| field(name, schema)).collect::<Option<Vec<Field>>>()?;
         let is_single = fields.len() == 1;
         let question = |(field, schema): (&Field, &Value)| {
-            let said = ["description", "title"].iter().find_map(|name| schema[*name].as_str());
-            let text = if is_single { message } else { said.unwrap_or(&field.name) };
+            let label = ["description", "title"].iter().find_map(|name| schema[*name].as_str());
+            let text = if is_single { message } else { label.unwrap_or(&field.name) };
             let header: String = schema["title"].as_str().unwrap_or(&field.name).chars().take(12).collect();
             let question = QuestionInput::new(text, header);
             let question = if field.is_list { question.multi_select() } else { question };

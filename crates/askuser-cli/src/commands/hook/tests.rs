@@ -50,20 +50,20 @@ fn ended(kind: HookEvent, event: &Value, outcome: Outcome) -> Option<Value> {
 #[test]
 fn an_answer_goes_into_the_input_of_the_tool() {
     let event = event();
-    let said = decided(HookEvent::QuestionsBeforeTool, &event, &[0, 1], None, Via::Inbox).unwrap();
-    assert_eq!(said["permissionDecision"], "allow");
-    assert_eq!(said["updatedInput"]["answers"], json!({"Which features?": "A, B"}));
-    assert_eq!(said["updatedInput"]["questions"], event["tool_input"]["questions"]);
-    let said = decided(HookEvent::QuestionsInDialog, &event, &[0], Some("C"), Via::Inbox).unwrap();
-    assert_eq!(said["decision"]["behavior"], "allow");
-    assert_eq!(said["decision"]["updatedInput"]["answers"], json!({"Which features?": "A, C"}));
+    let output = decided(HookEvent::QuestionsBeforeTool, &event, &[0, 1], None, Via::Inbox).unwrap();
+    assert_eq!(output["permissionDecision"], "allow");
+    assert_eq!(output["updatedInput"]["answers"], json!({"Which features?": "A, B"}));
+    assert_eq!(output["updatedInput"]["questions"], event["tool_input"]["questions"]);
+    let output = decided(HookEvent::QuestionsInDialog, &event, &[0], Some("C"), Via::Inbox).unwrap();
+    assert_eq!(output["decision"]["behavior"], "allow");
+    assert_eq!(output["decision"]["updatedInput"]["answers"], json!({"Which features?": "A, C"}));
 }
 
 #[test]
 fn a_person_who_declines_is_quoted_and_silence_decides_nothing() {
-    let said = ended(HookEvent::QuestionsBeforeTool, &event(), Outcome::cancelled()).unwrap();
-    assert_eq!(said["permissionDecision"], "deny");
-    assert!(said["permissionDecisionReason"].as_str().unwrap().contains("cancelled"), "{said}");
+    let output = ended(HookEvent::QuestionsBeforeTool, &event(), Outcome::cancelled()).unwrap();
+    assert_eq!(output["permissionDecision"], "deny");
+    assert!(output["permissionDecisionReason"].as_str().unwrap().contains("cancelled"), "{output}");
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
     for kind in [HookEvent::QuestionsBeforeTool, HookEvent::QuestionsInDialog, HookEvent::Permission] {
         let event = if kind == HookEvent::Permission { bash.clone() } else { event() };
@@ -77,18 +77,18 @@ fn a_tool_runs_only_if_a_person_allows_just_that() {
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "rm -r x", "description": "d"}});
     let allowed = || Some(json!({"behavior": "allow"}));
     let denied = |why: &str| Some(json!({"behavior": "deny", "message": why}));
-    let said = |rows: &[usize], typed, note, via| {
-        noted(HookEvent::Permission, &bash, rows, typed, note, via).map(|said| said["decision"].clone())
+    let decision = |rows: &[usize], typed, note, via| {
+        noted(HookEvent::Permission, &bash, rows, typed, note, via).map(|output| output["decision"].clone())
     };
-    let over = |outcome| ended(HookEvent::Permission, &bash, outcome).map(|said| said["decision"].clone());
+    let over = |outcome| ended(HookEvent::Permission, &bash, outcome).map(|output| output["decision"].clone());
     let words = |words: &str| denied(&format!("The user did not allow this. Their words: {words}"));
     let on_a_yes = "Not run: the user would allow this, and noted: in a branch\nThe note may be a condition, so nothing has run \
                     yet. Keep to it, and call again if you still need to: the user is asked again.";
-    assert_eq!(said(&[0], None, None, Via::Inbox), allowed());
-    assert_eq!(said(&[0], None, Some("in a branch"), Via::Inbox), denied(on_a_yes));
-    assert_eq!(said(&[1], None, None, Via::Inbox), denied("The user did not allow this."));
-    assert_eq!(said(&[1], None, Some("ever"), Via::Inbox), words("ever"));
-    assert_eq!(said(&[], Some("Allow once"), None, Via::Inbox), words("Allow once"), "typed is not chosen");
+    assert_eq!(decision(&[0], None, None, Via::Inbox), allowed());
+    assert_eq!(decision(&[0], None, Some("in a branch"), Via::Inbox), denied(on_a_yes));
+    assert_eq!(decision(&[1], None, None, Via::Inbox), denied("The user did not allow this."));
+    assert_eq!(decision(&[1], None, Some("ever"), Via::Inbox), words("ever"));
+    assert_eq!(decision(&[], Some("Allow once"), None, Via::Inbox), words("Allow once"), "typed is not chosen");
     assert_eq!(over(Outcome::declined(Some("no".into()))), words("no"));
     let talk = "Not run: the user wants to talk about it first. Their words: why? Reply to them before you go on.";
     assert_eq!(over(Outcome::discuss(Some("why?".into()))), denied(talk));
@@ -96,8 +96,8 @@ fn a_tool_runs_only_if_a_person_allows_just_that() {
     assert_eq!(over(Outcome::cancelled()), denied(dismissed));
     assert_eq!((over(Outcome::timed_out()), over(Outcome::unavailable("nobody"))), (None, None));
     for via in [Via::Policy, Via::AnswersFile] {
-        assert_eq!(said(&[0], None, None, via), None, "no rule gives permission");
-        assert_eq!(said(&[1], None, None, via), None, "nor refuses it beside the dialog");
+        assert_eq!(decision(&[0], None, None, via), None, "no rule gives permission");
+        assert_eq!(decision(&[1], None, None, via), None, "nor refuses it beside the dialog");
     }
 }
 
@@ -120,8 +120,8 @@ fn a_form_of_choices_is_asked_and_filled_in_and_any_other_is_not() {
         "tags": {"type": "array", "items": {"anyOf": [{"const": "x", "title": "X"}, {"const": "y", "title": "Y"}]}},
     }});
     let event = json!({"mcp_server_name": "m", "message": "Order", "requested_schema": schema});
-    let said = decided(HookEvent::Elicitation, &event, &[1], None, Via::Inbox).unwrap();
-    assert_eq!(said["content"], json!({"size": "l", "sure": false, "tags": ["y"]}));
+    let output = decided(HookEvent::Elicitation, &event, &[1], None, Via::Inbox).unwrap();
+    assert_eq!(output["content"], json!({"size": "l", "sure": false, "tags": ["y"]}));
     assert_eq!(decided(HookEvent::Elicitation, &event, &[], Some("other"), Via::Inbox), None, "no place for it");
     let note = Some("only if it is free");
     assert_eq!(noted(HookEvent::Elicitation, &event, &[1], None, note, Via::Inbox), None, "no place for it");

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::store::{self, attempt, done, words};
 use crate::surfaces::terminal_options;
-use askuser::prompt::Occasion;
+use askuser::prompt::Trigger;
 use askuser::store::{Change, Cursor, Filter, Handle, QuestionId, State, StoreError, StoredQuestion, Watched};
 use askuser::{Key, KeyCode, sanitize};
 use askuser_terminal::{Console, ConsoleEvent, Focus, TerminalInput, Waker};
@@ -164,7 +164,7 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
         match browse(store, settings, &mut list)? {
             None => return Ok(exit::ANSWERED),
             // The terminal is the prompt's until it is answered or put aside.
-            Some(question) => match at_the_prompt(store, &question, settings, Occasion::Opened) {
+            Some(question) => match at_the_prompt(store, &question, settings, Trigger::Opened) {
                 Ok(_) => {}
                 Err(failure) if failure.code == exit::INTERRUPTED => {}
                 Err(failure) => list.notice = Some(failure.message),

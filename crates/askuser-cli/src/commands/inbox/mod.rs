@@ -4,10 +4,10 @@ mod live;
 
 use crate::commands::answer::at_the_prompt;
 use crate::failure::{self, Failure, exit};
-use crate::json::harmless;
+use crate::json::escape_invisible;
 use crate::result::write;
 use crate::store::{self, done, for_each_page, only_a_person, open_existing, words};
-use askuser::prompt::Occasion;
+use askuser::prompt::Trigger;
 use askuser::report;
 use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
 use clap::ArgMatches;
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     if args.get_flag("next") {
         only_a_person("answer")?;
         return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
-            Some(question) => at_the_prompt(&store, question, &settings, Occasion::Opened),
+            Some(question) => at_the_prompt(&store, question, &settings, Trigger::Opened),
             None => {
                 failure::notice("askuser", "nothing waits");
                 Ok(exit::ANSWERED)
@@ -69,7 +69,7 @@ fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
 /// `3f2a9c0d11aa  2 min  claude-code ~/shop: Which database?`
 fn line(question: &StoredQuestion, json: bool) -> String {
     if json {
-        return format!("{}\n", harmless(&report::stored(question)));
+        return format!("{}\n", escape_invisible(&report::stored(question)));
     }
     let waits = match (&question.ending, question.state()) {
         (None, _) => words::duration(question.age()),

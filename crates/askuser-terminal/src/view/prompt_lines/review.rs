@@ -5,7 +5,7 @@ use crate::markdown;
 use crate::view::barred::bar;
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap, wrap_styled};
-use askuser::prompt::{Occasion, Wording};
+use askuser::prompt::{Trigger, Wording};
 use askuser::report;
 use ratatui_core::text::{Line, Span};
 
@@ -25,8 +25,8 @@ impl Composer<'_, '_> {
                         self.marked(" ", Role::Muted, &format!("Note: {note}"));
                     }
                     if self.prompt.is_prefilled(i) {
-                        let words = match self.prompt.occasion() {
-                            Occasion::Asked => "(known beforehand, not from you)",
+                        let words = match self.prompt.trigger() {
+                            Trigger::Inline => "(known beforehand, not from you)",
                             // Begun at another surface, or known beforehand.
                             _ => "(filled in before)",
                         };

@@ -371,9 +371,9 @@ fn ascii_signs() {
 
 #[test]
 fn the_footer_of_a_long_question_does_not_offer_to_cancel_what_is_only_put_aside() {
-    use askuser::prompt::Occasion;
-    for (occasion, footer) in [(Occasion::Asked, "esc cancel"), (Occasion::Opened, "esc later")] {
-        let prompt = Prompt::new(long(), ARMED).on(occasion);
+    use askuser::prompt::Trigger;
+    for (trigger, footer) in [(Trigger::Inline, "esc cancel"), (Trigger::Opened, "esc later")] {
+        let prompt = Prompt::new(long(), ARMED).on(trigger);
         let shown = rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (80, 24))));
         let last = shown.last().expect("a footer");
         assert!(last.contains("read on") && last.contains(footer), "{last}");

@@ -72,12 +72,12 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
     let (who, folder) = (words::who(question), words::folder(question));
     let narrow = columns < 70;
     let place = if narrow || folder.is_empty() { String::new() } else { format!("{}  ", pad(&last(&folder, 24), 14)) };
-    let said = match &question.ending {
+    let summary = match &question.ending {
         None => format!("{header}: {}", words::asked(question)),
         // What was decided comes first: the line may be cut off.
         Some(ending) => {
-            let said = words::said(question.request.set(), ending);
-            format!("{} ← {}", said.unwrap_or_else(|| ending.state().name().into()), words::asked(question))
+            let words = words::answer_words(question.request.set(), ending);
+            format!("{} ← {}", words.unwrap_or_else(|| ending.state().name().into()), words::asked(question))
         }
     };
     // In one word; the preview says since when.
@@ -87,7 +87,7 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
         _ => "",
     };
     let who = pad(&truncate(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
-    let text = format!("{}  {who}  {place}{said}", pad(&age, if narrow { 6 } else { 9 }));
+    let text = format!("{}  {who}  {place}{summary}", pad(&age, if narrow { 6 } else { 9 }));
     let room = columns.saturating_sub(2 + width(gone));
     let text = truncate(&text, room, theme);
     let style =

@@ -3,48 +3,48 @@
 use super::*;
 use crate::request::{Origin, Purpose, Request, RequestKey};
 
-fn on(occasion: Occasion, set: QuestionSet, options: PromptOptions) -> Prompt {
-    Prompt::new(set, options).on(occasion)
+fn on(trigger: Trigger, set: QuestionSet, options: PromptOptions) -> Prompt {
+    Prompt::new(set, options).on(trigger)
 }
 
 #[test]
 fn a_digit_alone_answers_nothing_that_opened_by_itself() {
     for (set, second) in [(database(), "MongoDB"), (features(), "ESLint + Prettier")] {
-        let mut played = play(on(Occasion::Unbidden, set, ARMED), "2");
+        let mut played = play(on(Trigger::Popup, set, ARMED), "2");
         assert_eq!(played.line(), format!("1 on {second} | "));
         let digits = played.prompt.hints().find(|(key, _)| key.starts_with("1-")).unwrap();
         assert_eq!(digits.1, "move");
         played.play("9");
         assert_eq!(played.prompt.notice().map(|notice| notice.kind), Some(NoticeKind::Rejected));
     }
-    assert_eq!(play(on(Occasion::Unbidden, database(), ARMED), "2<enter>").line(), "answered | Database: MongoDB");
-    assert_eq!(play(on(Occasion::Opened, database(), ARMED), "2").line(), "answered | Database: MongoDB");
-    assert_eq!(on(Occasion::Opened, database(), ARMED).occasion(), Occasion::Opened);
+    assert_eq!(play(on(Trigger::Popup, database(), ARMED), "2<enter>").line(), "answered | Database: MongoDB");
+    assert_eq!(play(on(Trigger::Opened, database(), ARMED), "2").line(), "answered | Database: MongoDB");
+    assert_eq!(on(Trigger::Opened, database(), ARMED).trigger(), Trigger::Opened);
 }
 
 #[test]
 fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
-    let mut played = play(on(Occasion::Unbidden, database(), ARMING), "<wait:200><enter><wait:699><enter>");
+    let mut played = play(on(Trigger::Popup, database(), ARMING), "<wait:200><enter><wait:699><enter>");
     assert_eq!(played.line(), "1 on PostgreSQL | ");
     let (now, rest) = (played.now, Duration::from_millis(700));
     assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");
     // Whoever opened it has seen it: a key that came too early puts off nothing.
-    let opened = play(on(Occasion::Opened, database(), ARMING), "<enter>").prompt;
+    let opened = play(on(Trigger::Opened, database(), ARMING), "<enter>").prompt;
     assert!(!opened.is_unseen(Duration::ZERO));
     assert_eq!(play(opened, "<wait:250><enter>").line(), "answered | Database: PostgreSQL");
 }
 
 #[test]
 fn a_text_field_is_seen_by_whoever_opened_it() {
-    let prompt = play(on(Occasion::Unbidden, database(), ARMING), "<down><down><down><c-g>").prompt;
+    let prompt = play(on(Trigger::Popup, database(), ARMING), "<down><down><down><c-g>").prompt;
     assert!(!prompt.is_unseen(Duration::ZERO));
 }
 
 #[test]
 fn a_paste_that_came_too_early_puts_a_prompt_off_too() {
-    let mut played = play(on(Occasion::Unbidden, database(), ARMING), "<wait:200><paste:1\n><wait:600>2<enter>");
+    let mut played = play(on(Trigger::Popup, database(), ARMING), "<wait:200><paste:1\n><wait:600>2<enter>");
     assert_eq!(played.line(), "1 on PostgreSQL | ");
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");
@@ -52,41 +52,41 @@ fn a_paste_that_came_too_early_puts_a_prompt_off_too() {
 
 #[test]
 fn what_is_put_aside_is_kept_with_what_was_typed_and_not_chosen() {
-    for occasion in [Occasion::Opened, Occasion::Unbidden] {
+    for trigger in [Trigger::Opened, Trigger::Popup] {
         for leave in ["<esc>", "<c-c>"] {
             let script = format!("<down><enter><down><down><down><down><enter>own<esc>{leave}");
-            let played = play(on(occasion, auth(), ARMED), &script);
-            assert_eq!(played.line(), "put aside | Auth Method: JWT; Providers: “own”", "{occasion:?} {leave}");
+            let played = play(on(trigger, auth(), ARMED), &script);
+            assert_eq!(played.line(), "put aside | Auth Method: JWT; Providers: “own”", "{trigger:?} {leave}");
         }
         let known = known(&auth(), &[(1, &[0])]);
-        let filled = on(occasion, auth(), ARMED).prefilled(&known);
-        assert_eq!(play(filled, "<esc>").line(), "put aside | Providers: Google", "{occasion:?}");
+        let filled = on(trigger, auth(), ARMED).prefilled(&known);
+        assert_eq!(play(filled, "<esc>").line(), "put aside | Providers: Google", "{trigger:?}");
     }
     // A blank is nothing to keep.
-    let blank = play(on(Occasion::Opened, database(), ARMED), "4<space><esc><esc>");
+    let blank = play(on(Trigger::Opened, database(), ARMED), "4<space><esc><esc>");
     assert_eq!(blank.line(), "put aside | ");
 }
 
 #[test]
 fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
     let script = "<down><enter><down><down><down><down><enter>own<esc><up>dno<enter>";
-    for occasion in [Occasion::Asked, Occasion::Opened, Occasion::Unbidden] {
-        let played = play(on(occasion, auth(), ARMED), script);
-        assert_eq!(played.line(), "declined “no” | Auth Method: JWT", "{occasion:?}");
+    for trigger in [Trigger::Inline, Trigger::Opened, Trigger::Popup] {
+        let played = play(on(trigger, auth(), ARMED), script);
+        assert_eq!(played.line(), "declined “no” | Auth Method: JWT", "{trigger:?}");
     }
     // What they had put aside is theirs; what is known beforehand is not.
     let known = known(&auth(), &[(1, &[0])]);
-    for (occasion, answers) in [(Occasion::Asked, ""), (Occasion::Opened, "Providers: Google")] {
-        let filled = on(occasion, auth(), ARMED).prefilled(&known);
-        assert_eq!(play(filled, "dno<enter>").line(), format!("declined “no” | {answers}"), "{occasion:?}");
+    for (trigger, answers) in [(Trigger::Inline, ""), (Trigger::Opened, "Providers: Google")] {
+        let filled = on(trigger, auth(), ARMED).prefilled(&known);
+        assert_eq!(play(filled, "dno<enter>").line(), format!("declined “no” | {answers}"), "{trigger:?}");
     }
 }
 
 #[test]
 fn a_note_beside_what_was_typed_and_not_chosen_is_put_aside_with_it() {
     let script = "nwhy not<enter><down><down><down>own<esc><esc>";
-    let played = play(on(Occasion::Opened, database(), ARMED), script);
-    let again = on(Occasion::Opened, database(), ARMED).resuming(&aside(played));
+    let played = play(on(Trigger::Opened, database(), ARMED), script);
+    let again = on(Trigger::Opened, database(), ARMED).resuming(&aside(played));
     assert_eq!([0, 3].map(|row| again.draft(0).note(row).map(Text::as_str)), [Some("why not"), Some("")]);
     assert_eq!(play(again, "").line(), "1 on Other | ", "what was not chosen is not chosen by being put aside");
 }
@@ -102,8 +102,8 @@ fn aside(played: Played) -> Draft {
 #[test]
 fn a_note_with_nothing_chosen_and_what_was_typed_at_c_and_d_are_put_aside() {
     let script = "nwhy not<enter>clet us talk<esc>dno, thanks<esc><esc>";
-    let draft = aside(play(on(Occasion::Opened, database(), ARMED), script));
-    let again = on(Occasion::Opened, database(), ARMED).resuming(&draft);
+    let draft = aside(play(on(Trigger::Opened, database(), ARMED), script));
+    let again = on(Trigger::Opened, database(), ARMED).resuming(&draft);
     assert_eq!(again.draft(0).note(0).map(Text::as_str), Some("why not"));
     assert_eq!(play(again.clone(), "c").line(), "1 on PostgreSQL, discuss “let us talk█” | ");
     assert_eq!(play(again.clone(), "d<enter>").line(), "declined “no, thanks” | ");
@@ -117,8 +117,8 @@ fn text_beside_a_choice_is_put_aside_and_stays_what_it_was() {
         (database(), "<space><down><down><down>own<esc><esc>", "1 on SQLite | Database: SQLite"),
         (features(), "<space><down><down><down><down>own<esc><esc>", "1 on TypeScript | Features: TypeScript"),
     ] {
-        let draft = aside(play(on(Occasion::Opened, set.clone(), ARMED), script));
-        let again = on(Occasion::Opened, set, ARMED).resuming(&draft);
+        let draft = aside(play(on(Trigger::Opened, set.clone(), ARMED), script));
+        let again = on(Trigger::Opened, set, ARMED).resuming(&draft);
         assert_eq!(again.draft(0).other().as_str(), "own");
         assert_eq!(play(again, "").line(), line);
     }
@@ -147,8 +147,8 @@ fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
     let long = "é".repeat(1_500);
     let note = format!("n<paste:{long}><enter>");
     let script = format!("<space>{note}<down>{note}<down><down><down>own<enter><esc>");
-    let draft = aside(play(on(Occasion::Opened, features(), ARMED), &script));
-    let again = on(Occasion::Opened, features(), ARMED).resuming(&draft);
+    let draft = aside(play(on(Trigger::Opened, features(), ARMED), &script));
+    let again = on(Trigger::Opened, features(), ARMED).resuming(&draft);
     assert_eq!(again.unsent(), draft);
     let notes = [0, 1, 2].map(|row| again.draft(0).note(row).map(Text::as_str));
     assert_eq!(notes, [Some(long.as_str()), Some(&long), Some("")]);
@@ -156,11 +156,11 @@ fn long_notes_on_several_rows_are_not_lost_when_a_question_is_opened_again() {
 
 #[test]
 fn esc_while_typing_goes_back_and_says_so_wherever_the_prompt_came_from() {
-    for occasion in [Occasion::Asked, Occasion::Opened, Occasion::Unbidden] {
-        let prompt = play(on(occasion, database(), ARMED), "<down><down><down>x").prompt;
-        assert!(prompt.hints().any(|hint| hint == ("esc".into(), "back")), "{occasion:?}");
-        assert!(prompt.help().any(|row| row == ("Esc", "back to the options, text kept")), "{occasion:?}");
-        assert_eq!(play(prompt, "<esc>").line(), "1 on Other | ", "{occasion:?}");
+    for trigger in [Trigger::Inline, Trigger::Opened, Trigger::Popup] {
+        let prompt = play(on(trigger, database(), ARMED), "<down><down><down>x").prompt;
+        assert!(prompt.hints().any(|hint| hint == ("esc".into(), "back")), "{trigger:?}");
+        assert!(prompt.help().any(|row| row == ("Esc", "back to the options, text kept")), "{trigger:?}");
+        assert_eq!(play(prompt, "<esc>").line(), "1 on Other | ", "{trigger:?}");
     }
 }
 
