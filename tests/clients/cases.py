@@ -65,7 +65,7 @@ def inbox(agent):
 
 
 def ticket(agent):
-    """Nobody answers in time: the model gets a ticket, redeems it, and has the answer in the end."""
+    """No person answers in time: the model gets a ticket, redeems it, and has the answer in the end."""
     run = Run(agent, Call("AskUserQuestion", QUESTION))
     yield run
     run.stage.set_up(agent)
@@ -123,7 +123,7 @@ def approve_question(agent):
 
 
 def permission(run, label, *words):
-    """Runs the command exactly if somebody allows it."""
+    """Runs the command exactly if a person allows it."""
     process = run.stage.start("claude", "-p", PROMPT, "--permission-mode", "default", *WITH_APPROVE, *words)
     question = run.stage.pending()
     if question["context"] != {"kind": "command", "text": "touch made"}:
@@ -158,7 +158,7 @@ def hook_before_tool(agent):
 
 
 def hook_elicitation(agent):
-    """`Elicitation`: a form of somebody else's server is answered from the inbox, without a terminal."""
+    """`Elicitation`: a form of another server is answered from the inbox, without a terminal."""
     run = Run(agent, Call("order", {}))
     yield run
     with_hooks(run, "Elicitation")
@@ -200,7 +200,7 @@ def hook_picker(agent):
 
 
 def withdrawn(run):
-    """Whoever looks into the inbox is not asked what was decided elsewhere."""
+    """A person who opens the inbox is not asked what was decided elsewhere."""
     until("empty inbox", lambda: not run.stage.questions("inbox", "--json"))
     ends = [asked["state"] for asked in run.stage.asked()]
     if ends != ["withdrawn"]:

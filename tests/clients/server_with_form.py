@@ -1,4 +1,4 @@
-"""An MCP server of somebody else's, with one tool that asks by a form. Protocol 2025-06-18, on standard input and output."""
+"""Another MCP server, with one tool that asks by a form. Protocol 2025-06-18, on standard input and output."""
 
 import json
 import sys

@@ -39,7 +39,7 @@ class Stage:
         self.home = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=PLACE))
         self.project = self.home / "project"
         self.project.mkdir()
-        # Nothing of whoever runs this: neither their keys nor their settings.
+        # Nothing of the user who runs this: neither their keys nor their settings.
         self.env = {
             "HOME": str(self.home),
             "PATH": f"{ASKUSER.parent}:{PROGRAMS}:{os.environ['PATH']}",
@@ -145,14 +145,14 @@ class Stage:
             self.tmux("send-keys", key)
 
     def end_daemons(self):
-        """Some agents leave processes behind. They are known by this home, which nobody else has."""
+        """Some agents leave processes behind. They are known by this home, which no other process has."""
         home = f"HOME={self.home}\0".encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 if home in (process / "environ").read_bytes():
                     os.kill(int(process.name), signal.SIGKILL)
             except OSError:
-                pass  # Gone meanwhile, or somebody else's.
+                pass  # Gone meanwhile, or another user's.
 
     def close(self, keep):
         for process in self.processes:

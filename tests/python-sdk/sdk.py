@@ -23,7 +23,7 @@ A_MOMENT = 0.6
 
 
 class Person:
-    """Whoever sits at the client's dialog."""
+    """The person at the client's dialog."""
 
     def __init__(self, *results, after=0.0):
         self.results, self.after, self.shown = list(results), after, 0
@@ -93,7 +93,7 @@ async def lists_and_asks(open):
 
 
 async def dialog(open):
-    """Accepted, declined and cancelled in the dialog, by somebody who takes a moment for it."""
+    """Accepted, declined and cancelled in the dialog, by a person who takes a moment for it."""
     accept = ElicitResult(action="accept", content={"answer": "SQLite"})
     for result, expected in [
         (accept, ("answered", "elicitation", ["SQLite"])),
@@ -115,7 +115,7 @@ async def nobody_at_the_dialog(open):
 
 
 async def ticket(open):
-    """Not answered in time: a ticket, which is redeemed when somebody has answered."""
+    """Not answered in time: a ticket, which is redeemed when a person has answered."""
     async with open(None, "--limit", "200ms") as (stage, client):
         waiting = await client.call_tool(ASK, QUESTION)
         check(waiting.structured_content["status"], "pending")

@@ -83,7 +83,7 @@ fn binary(path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Builds the peers with no compiler flags of whoever measures, as askuser is, and returns where they are.
+/// Builds the peers without compiler flags from the environment, as askuser is, and returns where they are.
 fn build_peers() -> Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let built = Command::new(cargo)

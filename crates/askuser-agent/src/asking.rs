@@ -11,7 +11,7 @@ use askuser::{AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSe
 use futures_util::future::poll_immediate;
 
 /// Why a question has no answer in a run without an asker.
-pub(crate) const NO_ASKER: &str = "nobody can be asked in this run";
+pub(crate) const NO_ASKER: &str = "no person can be asked in this run";
 
 impl ToolContext {
     /// Asks the person on behalf of a call, and returns what came of it. What was asked and what was answered is in the
@@ -100,7 +100,7 @@ impl ToolContext {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
             return Ok(());
         }
-        let message = "a question still waits for its answer, and nobody can be asked in this run".to_owned();
+        let message = "a question still waits for its answer, and no person can be asked in this run".to_owned();
         Err(Stop::failed(FailureKind::NobodyThere, message))
     }
 }

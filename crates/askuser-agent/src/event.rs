@@ -228,7 +228,7 @@ pub enum FailureKind {
     Rejected,
     /// The provider's response does not follow its protocol.
     Protocol,
-    /// A question is pending, and nobody can be asked.
+    /// A question is pending, and no person can be asked.
     NobodyThere,
     /// The script has no response for this request.
     Script,

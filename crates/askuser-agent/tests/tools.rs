@@ -55,7 +55,7 @@ async fn accepted_edits_are_made_and_commands_still_need_somebody() {
     results.extend(self::results(folder.path(), PermissionMode::AcceptEdits, &bash).await);
     let outputs: Vec<&str> = results.iter().map(|result| result.output.as_str()).collect();
     let refused =
-        "Not run: this needs the user's permission, and the user was not asked (nobody can be asked in this run).";
+        "Not run: this needs the user's permission, and the user was not asked (no person can be asked in this run).";
     assert_eq!(
         outputs,
         ["Created src/a.txt (2 lines).", "Edited src/a.txt (1 replacement).", "1\tone\n2\t2\n", refused, refused]

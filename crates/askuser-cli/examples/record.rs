@@ -76,7 +76,7 @@ fn main() -> Result<()> {
             recorder.frames
         }
         Some("agent") => {
-            // A folder with nothing in it, and sessions that are nobody's.
+            // An empty folder, and no sessions of the user.
             let folder = tempfile::tempdir()?;
             let work = folder.path().join("notes");
             std::fs::create_dir(&work)?;

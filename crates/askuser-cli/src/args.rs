@@ -10,8 +10,8 @@ Exit codes:
   1    asked but not answered: cancelled, declined, discuss or timed out,
        and the result says which
   2    bad input or usage
-  3    nobody can be asked
-  4    ended elsewhere: withdrawn, or answered by somebody else
+  3    no person can be asked
+  4    ended elsewhere: withdrawn, or answered by another user
   75   not answered yet; the question stays in the inbox
   130  interrupted";
 
@@ -163,7 +163,7 @@ pub(crate) fn answer() -> Command {
 /// Takes a question of the inbox back.
 pub(crate) fn withdraw() -> Command {
     Command::new("withdraw")
-        .about("Take a question in the inbox back; nobody can answer it any more")
+        .about("Withdraw a question from the inbox; it can no longer be answered")
         .after_help(EXIT_CODES)
         .defer(|command| command.arg(question_id()).args(some_settings(&["store"])))
 }
@@ -191,7 +191,7 @@ pub(crate) fn mcp() -> Command {
         .long_about(
             "Give the question tool to an agent, as an MCP server on standard input and output.\n\nQuestions wait in the \
              inbox, and in the dialog of the agent's own client where it has one; the first answer counts. The server never \
-             opens a terminal. A question that nobody has answered when the client stops waiting stays.",
+             opens a terminal. A question that is not answered when the client stops waiting stays in the inbox.",
         )
         .defer(|command| {
             command
@@ -259,7 +259,7 @@ pub(crate) fn init() -> Command {
              everything else in the file stays as it is, to the byte. Without a name it finds the agents that are here and asks \
              which to set up. cursor, vscode and zed follow their documentation and were not tried.",
         )
-        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 nobody can be asked")
+        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
         .defer(|command| {
             let flag = |name: &'static str, help: &'static str| {
                 Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
@@ -286,7 +286,7 @@ pub(crate) fn hook() -> Command {
         .about("Answer a hook of Claude Code from the inbox")
         .long_about(
             "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event \
-             from standard input and prints the decision of whoever answers in the inbox. Where it has nothing to say, and wherever \
+             from standard input and prints the decision of the person who answers in the inbox. Where it has nothing to say, and wherever \
              anything fails, it prints nothing and Claude Code goes on as if there were no hook.",
         )
         .after_help("Exit code: always 0")
@@ -329,7 +329,7 @@ Exit codes, with -p:
   1    done, but a question was cancelled, declined, not answered in time,
        or is to be talked about
   2    bad usage, or the turn broke off
-  3    a question found nobody
+  3    no person could be asked
   130  interrupted";
 
 fn agent_arguments(command: Command) -> Command {
@@ -398,7 +398,7 @@ fn count(text: &str) -> Result<u32, &'static str> {
 
 pub(crate) fn check() -> Command {
     Command::new("check")
-        .about("Say what is wrong with an input, or could be better; ask nobody")
+        .about("Say what is wrong with an input, or could be better, without asking")
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
         .defer(|command| {
             let some = settings(&[Of::Asking, Of::Results])
@@ -439,7 +439,7 @@ pub(crate) fn demo() -> Command {
 pub(crate) fn doctor() -> Command {
     Command::new("doctor")
         .about("Say how a question would be asked here, and why")
-        .after_help("Exit codes: 0 somebody can be asked, 3 nobody can")
+        .after_help("Exit codes: 0 questions can be answered, 3 no person can be asked")
         .defer(with_settings)
 }
 

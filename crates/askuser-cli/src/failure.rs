@@ -11,8 +11,8 @@ pub(crate) mod exit {
     pub(crate) const ANSWERED: u8 = 0;
     pub(crate) const NOT_ANSWERED: u8 = 1;
     pub(crate) const BAD_INPUT: u8 = 2;
-    pub(crate) const NOBODY_THERE: u8 = 3;
-    /// Withdrawn, or answered by somebody else.
+    pub(crate) const UNAVAILABLE: u8 = 3;
+    /// Withdrawn, or answered by another user.
     pub(crate) const ENDED_ELSEWHERE: u8 = 4;
     /// Not answered yet; the question stays (EX_TEMPFAIL).
     pub(crate) const DETACHED: u8 = 75;
@@ -60,7 +60,7 @@ pub(crate) fn notice(program: &str, words: &str) {
     say(&format!("{program}: {words}"));
 }
 
-/// Writes to standard error, for whoever sits there wrapped at words. Only the first line is: what follows are details to be
+/// Writes to standard error, wrapped at words on a terminal. Only the first line is: what follows are details to be
 /// copied, such as an answer that could not be written.
 fn say(text: &str) {
     // Messages quote what others wrote: input, answers, a project's settings.
@@ -84,7 +84,7 @@ pub(crate) fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
     }
 }
 
-/// Prints what went wrong; whoever calls this goes on with something else.
+/// Prints what went wrong; the caller continues.
 pub(crate) fn tell(program: &str, failure: &Failure) {
     say(&format!("{program}: {}", failure.message));
     if let Some(hint) = &failure.hint {

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// JSON that does nothing to a terminal it ends up on: what a model wrote and nobody can see is spelled out. To whoever
+/// JSON that does nothing to a terminal it ends up on: invisible characters of a model are escaped. To a program that
 /// parses it, it is the same.
 pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();

@@ -1,5 +1,5 @@
-//! Whose files and folders have a say. The user's own and root's do; what somebody else owns does not, and neither does what
-//! somebody else can write, where it decides about this user.
+//! Whose files and folders have a say. The user's own and root's do; what another user owns does not, nor does what
+//! another user can write, where it decides about this user.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// What marks the root of a repository.
 const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
-/// A repository of somebody else: nothing above the working folder has a say.
+/// A repository of another user: nothing above the working folder has a say.
 #[derive(Debug)]
 pub(crate) struct ForeignRepository<'a> {
     folder: &'a Path,
@@ -17,7 +17,7 @@ pub(crate) struct ForeignRepository<'a> {
 }
 
 impl ForeignRepository<'_> {
-    /// What to tell whoever expects these files above the working folder to be read, if there is one.
+    /// What to tell a user who expects these files above the working folder to be read, if there are any.
     pub(crate) fn left_out(&self, names: &[&str]) -> Option<String> {
         let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
         let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
@@ -29,7 +29,7 @@ impl ForeignRepository<'_> {
 /// The root of the repository that a folder is in, if it is in one. A link that leads nowhere marks none.
 ///
 /// # Errors
-/// Where it belongs to somebody else.
+/// Where it belongs to another user.
 pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
@@ -74,7 +74,7 @@ pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether something belongs to this user or to root. Whoever became root with sudo is still the user.
+/// Whether something belongs to this user or to root. A user who became root with sudo is still the same user.
 ///
 /// # Errors
 /// Whose it is instead.
@@ -89,8 +89,8 @@ pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")))
 }
 
-/// Whether nobody but this user and root can have written something. A group that is this user's own is nobody else, and in a
-/// folder with the sticky bit nobody replaces what is not theirs.
+/// Whether only this user and root can have written something. A group that is this user's own counts as the user, and in a
+/// folder with the sticky bit users can replace only what is theirs.
 ///
 /// # Errors
 /// Who could.
@@ -117,7 +117,7 @@ pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether nobody but this user can have written something.
+/// Whether only this user can have written something.
 ///
 /// # Errors
 /// Never here.
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_of_somebody_else_is_none_and_that_is_said() {
+    fn a_repository_of_another_user_is_none_and_that_is_said() {
         for foreign in ["", ".git"] {
             let outer = tempfile::tempdir().unwrap();
             let work = outer.path().join("proj");

@@ -20,7 +20,7 @@ pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, F
             }
             None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
         };
-        return Err(Failure::new(format!("nobody can be asked: {reason}")).hint(hint).code(exit::NOBODY_THERE));
+        return Err(Failure::new(format!("no person can be asked: {reason}")).hint(hint).code(exit::UNAVAILABLE));
     }
     let code = exit_code(resolution);
     if code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
@@ -40,7 +40,7 @@ pub(crate) fn exit_code(resolution: &Resolution) -> u8 {
     match resolution.outcome().status() {
         Status::Answered => exit::ANSWERED,
         Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
-        Status::Unavailable { .. } => exit::NOBODY_THERE,
+        Status::Unavailable { .. } => exit::UNAVAILABLE,
     }
 }
 
@@ -63,11 +63,11 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         }
     };
     write_all(&format!("{text}\n"))
-        // Somebody took the trouble to answer: it must not be lost with the stream it was meant for.
+        // A person took the trouble to answer: it must not be lost with the stream it was meant for.
         .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
-/// What the operator reads of an input that was rejected. Whoever asked for a format reads why nothing was asked where they
+/// What the operator reads of an input that was rejected. A caller that chose a format reads why nothing was asked where they
 /// would read the answer: a model can correct itself by it.
 pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
     let printed = rejected.violations.map(|violations| print_rejection(&violations, settings));
@@ -89,13 +89,13 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
 /// Writes to standard output.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
-        // Whoever reads has seen enough.
+        // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
     }
 }
 
-/// Standard output itself, line by line. The standard library takes one that was opened to be read for one that nobody reads, and
+/// Standard output itself, line by line. The standard library takes one that was opened to be read for one without a reader, and
 /// says of every write that all is well.
 #[cfg(unix)]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {

@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(crate) struct Rejected {
     /// For the operator.
     pub(crate) failure: Failure,
-    /// For whoever wrote the input, if it was read.
+    /// For the author of the input, if it was read.
     pub(crate) violations: Option<Violations>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
             if args.contains_id("file") || args.contains_id("json") {
                 return Err(Failure::new("-q is a question of its own: give it without FILE and --json").into());
             }
-            // In the quick form a description may be left out: whoever types it knows what the labels mean.
+            // In the quick form a description may be left out: the person who types it knows what the labels mean.
             let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
             let rules = rules(limits.map_err(Failure::new)?, settings);
             Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags))?)
@@ -245,7 +245,7 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
     if args.get_flag("multi") { input.multi_select() } else { input }
 }
 
-/// Whether somebody may have meant `LABEL: DESCRIPTION` and left the space out. Not so in `http://…`, `10:30` or `std::io`.
+/// Whether the user may have meant `LABEL: DESCRIPTION` and left the space out. Not so in `http://…`, `10:30` or `std::io`.
 fn looks_unsplit(option: &str) -> bool {
     let description = option.split_once(':').map(|(_, description)| description);
     !option.contains(": ") && description.is_some_and(|text| text.starts_with(char::is_alphabetic))

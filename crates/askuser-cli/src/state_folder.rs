@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What outlives a session but is nobody's configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
+/// What outlives a session but is no configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
 ///
 /// # Errors
 /// Where neither is an absolute path.
@@ -29,7 +29,7 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
 pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
-        // A folder of its own: whatever changes in it is of interest to whoever waits.
+        // A folder of its own: every change in it concerns the processes that wait.
         None => state_folder()?.join("inbox").join("inbox.sqlite"),
     };
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
@@ -42,7 +42,7 @@ pub(crate) fn waiting_folder(inbox: &Path) -> PathBuf {
     inbox.with_file_name(name)
 }
 
-/// Whether nobody but this user can have put anything into the state folder, or another folder in its place.
+/// Whether only this user can have put anything into the state folder, or another folder in its place.
 ///
 /// # Errors
 /// Why it is not to be trusted.
@@ -64,7 +64,7 @@ pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether nobody but this user can have written it, or it does not exist. What is in the state folder decides what runs
+/// Whether only this user can have written it, or it does not exist. What is in the state folder decides what runs
 /// without asking.
 ///
 /// # Errors

@@ -56,10 +56,10 @@ impl Surfaces {
         Surfaces { tell: Some(Box::new(tell)), ..self }
     }
 
-    /// What the policy knows of a request, for whoever asks at a terminal themselves.
+    /// What the policy knows of a request, for a caller that asks at a terminal itself.
     ///
     /// # Errors
-    /// Where the answers file does not fit the questions: nobody is asked then.
+    /// Where the answers file does not fit the questions: no person is asked then.
     pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Failure> {
         // Without a person in the chain the policy is all there is.
         match self.asks_a_person() {
@@ -68,7 +68,7 @@ impl Surfaces {
         }
     }
 
-    /// What to tell whoever wrote the answers file: that a question is without an answer, and which keys match nothing.
+    /// What to tell the author of the answers file: that a question is without an answer, and which keys match nothing.
     pub(crate) fn unmatched(&self, request: &Request) -> Option<String> {
         const SHOWN: usize = 5;
         let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
@@ -82,7 +82,7 @@ impl Surfaces {
         Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
     }
 
-    /// The chain around a person who is asked by `person`; `None` if nobody ever answers: then the tool is not offered.
+    /// The chain around a person who is asked by `person`; `None` if no person ever answers: then the tool is not offered.
     pub(crate) fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
         let person = person.filter(|_| self.asks_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
@@ -206,9 +206,9 @@ mod tests {
     use askuser::{QuestionSet, Resolution, Rules};
     use std::sync::Mutex;
 
-    struct Somebody;
+    struct Person;
 
-    impl Asker for Somebody {
+    impl Asker for Person {
         fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
             Box::pin(std::future::ready(Ok(Resolution::unavailable("gone").into())))
         }
@@ -222,7 +222,7 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let list = told.clone();
         let surfaces = surfaces.telling(move |words| list.lock().unwrap().push(words.to_owned()));
-        let chain = surfaces.chain(Some(Arc::new(Somebody))).unwrap();
+        let chain = surfaces.chain(Some(Arc::new(Person))).unwrap();
         let question = QuestionInput::new("Run it?", "Bash").option("Allow", "Yes").option("Deny", "No");
         let set = QuestionSet::new([question], &Rules::strict()).unwrap();
         let request = Request::new(RequestKey::new("session", "call"), set);

@@ -55,7 +55,7 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     }
 }
 
-/// An argument as somebody types it, without what stands for its value: `--for <SHAPE>` is `--for`.
+/// An argument as a user types it, without the placeholder of its value: `--for <SHAPE>` is `--for`.
 fn name(shown: &str) -> String {
     let word = |shown: &str| -> String {
         let word = shown.split([' ', '=']).next().unwrap_or_default();

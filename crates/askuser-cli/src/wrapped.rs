@@ -1,4 +1,4 @@
-//! Text for whoever sits at a terminal, which would break it inside words.
+//! Wraps text at words for a terminal, which would break inside them.
 
 use askuser_terminal::wrap;
 use std::borrow::Cow;

@@ -115,7 +115,7 @@ pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
 fn trusted(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let metadata = path.metadata()?;
-    // Before its mode is looked at: nobody should be told to change that of a folder.
+    // Before its mode is looked at: the user should not be told to change that of a folder.
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file, must be one"));
     }

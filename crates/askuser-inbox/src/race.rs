@@ -146,7 +146,7 @@ async fn show(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) ->
     if let Status::Unavailable { reason } = delivery.resolution().outcome().status() {
         let reason = reason.clone();
         drop(delivery.stored());
-        return Err(AskError::surface("nobody can be asked here", reason));
+        return Err(AskError::surface("no person can be asked here", reason));
     }
     match record(store, id, delivery).await {
         Ok((ending, delivery)) => {

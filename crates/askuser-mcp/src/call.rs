@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
-/// How often a client hears that somebody is still waited for.
+/// How often a client hears that we still wait for the person.
 const PROGRESS: Duration = Duration::from_secs(15);
 
 /// What a client that does not say its name is called.
@@ -29,11 +29,11 @@ const NAMELESS: &str = "an MCP client";
 pub(crate) enum Waited {
     /// There is a resolution.
     Resolved(Delivery),
-    /// Nobody has answered before the client gives up.
+    /// No person has answered before the client gives up.
     NotYet(QuestionId),
     /// A person has withdrawn the question.
     Withdrawn,
-    /// The client has stopped waiting, and the question stays open; nobody reads what is returned.
+    /// The client has stopped waiting, and the question stays open; the result is not read.
     Left,
     /// It could not be asked.
     Failed(String),
@@ -188,7 +188,7 @@ impl Server {
                     let (request, seconds) = (&context.id, started.elapsed().as_secs());
                     return match answered {
                         Ok(delivery) => {
-                            // What was said is nobody's business here.
+                            // The log holds no answers.
                             let resolution = delivery.resolution();
                             let (status, via) = (resolution.outcome().status().name(), resolution.via().map(Via::name));
                             tracing::info!(%request, seconds, status, via, "has an end");

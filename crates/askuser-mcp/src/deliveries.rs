@@ -20,7 +20,7 @@ impl Deliveries {
     pub(crate) fn leaving(&self, request: &RequestId, delivery: Delivery) {
         match self.waiting() {
             Some(mut waiting) => drop(waiting.insert(request.clone(), delivery)),
-            // Nobody tells us: what is handed over counts.
+            // There is no acknowledgement: handing it over counts.
             None => drop(delivery.stored()),
         }
     }

@@ -1,7 +1,7 @@
 //! The client's own dialog as a surface beside the inbox.
 //!
 //! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
-//! refusal, a form that comes back empty, and an error all mean that nobody was asked.
+//! refusal, a form that comes back empty, and an error all mean that no person was asked.
 
 use crate::form::{Choices, answer, form};
 use askuser::store::{Draft, Handle, QuestionId};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Nobody reads a question and refuses it in less.
+/// No person reads a question and refuses it in less.
 pub(crate) const INSTANT: Duration = Duration::from_millis(500);
 /// How often a form is shown again after something that is no answer.
 const TRIES: usize = 3;
@@ -193,7 +193,7 @@ impl Drop for Shown {
         let peer = self.peer.clone();
         // Without a runtime there is no connection either.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let why = Some("answered elsewhere, or nobody waits any more".into());
+            let why = Some("answered elsewhere, or no longer waited for".into());
             runtime.spawn(async move {
                 let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(request), why)).await;
             });

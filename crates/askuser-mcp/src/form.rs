@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// The most rows, of so many columns, of what a person would agree to in a client's dialog. Whether one that is longer is cut
-/// off there, nobody here can know: it is read in the inbox, to its end.
+/// off there, we cannot know: it is read in the inbox, to its end.
 const MOST_ROWS: usize = 20;
 const COLUMNS: usize = 78;
 
@@ -45,8 +45,8 @@ impl Choices {
         }
         if client.to_lowercase().starts_with("codex") {
             let has_several = set.questions().iter().any(Question::is_multi_select);
-            // It makes a bare yes or no of a form with several choices, so that whoever said yes would have chosen nothing;
-            // and it lets nobody past a text field that is empty, so that nobody could send what they chose.
+            // It makes a bare yes or no of a form with several choices, so that a yes would choose nothing;
+            // and it does not accept an empty text field, so that no choice could be sent.
             return (!has_several).then_some(Choices::OptionsOnly);
         }
         let has_lists = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str());

@@ -1,5 +1,5 @@
 //! Clients on this machine, over streamable HTTP. The port is open to everybody on it, web pages in a browser included:
-//! whoever calls shows the token, and names this very server.
+//! the caller shows the token, and names this very server.
 
 use crate::server::Server;
 use crate::stdio::ServeError;
@@ -72,7 +72,7 @@ pub async fn serve_http(
                 Ok::<Reply, Infallible>(match gate.refuses(request.uri().path(), request.headers()) {
                     Some(refusal) => refusal,
                     None => {
-                        // Nobody behind the gate needs it, not even for a log.
+                        // Nothing behind the gate needs it, not even a log.
                         request.headers_mut().remove(AUTHORIZATION);
                         service.handle(request).await
                     }

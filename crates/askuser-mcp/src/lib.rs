@@ -7,7 +7,7 @@
 //!
 //! Every question is kept in the [`Inbox`](askuser::Inbox) before a person sees it, and stays there when the client stops waiting: clients
 //! give up after a minute, people come back from lunch. No answer is ever made up: a client whose dialog refuses by itself
-//! has asked nobody.
+//! has asked no person.
 
 mod approve;
 mod call;

@@ -23,7 +23,7 @@ pub(crate) fn resolved(set: &QuestionSet, resolution: &Resolution, age: Option<D
     both(words, structured)
 }
 
-/// Nobody has answered before the client would have given up.
+/// No person has answered before the client would have given up.
 pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
     let words = format!(
         "The user has not answered yet. The question stays open: they answer it with `{}`. Do not assume an answer and do \

@@ -1,6 +1,6 @@
 //! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with the answers.
 //!
-//! The question waits in the inbox meanwhile. What the client carries between the two is signed, and good for nobody else.
+//! The question waits in the inbox meanwhile. What the client carries between the two is signed, and valid for this client alone.
 
 use crate::call::{Waited, now_ms};
 use crate::dialog::{FormResult, INSTANT, delivery, keep_draft, read_form, resolution};

@@ -29,7 +29,7 @@ pub enum ServeError {
     NotLoopback(std::net::SocketAddr),
 }
 
-/// Serves one client until it closes its stream or `end` is cancelled. Questions that nobody has answered by then stay in
+/// Serves one client until it closes its stream or `end` is cancelled. Questions that are not answered by then stay in
 /// the inbox.
 ///
 /// ```no_run

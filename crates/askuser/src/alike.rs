@@ -37,7 +37,7 @@ pub(crate) fn is_other(name: &str, rules: &Rules) -> bool {
     letters.eq("other".chars())
 }
 
-/// Whether somebody would read a safe text as this name, whatever stands between and around its letters.
+/// Whether a person would read a safe text as this name, whatever stands between and around its letters.
 pub(crate) fn reads_like(text: &str, name: &str) -> bool {
     let letters =
         |text: &str| -> String { text.nfkc().map(latin).flat_map(lower).filter(|c| c.is_alphanumeric()).collect() };
@@ -64,7 +64,7 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     })
 }
 
-/// The Latin letter that one of another script looks like: Cyrillic, Greek, Cherokee, Lisu, NKo. These are escaped, for nobody
+/// The Latin letter that one of another script looks like: Cyrillic, Greek, Cherokee, Lisu, NKo. These are escaped, for no reader
 /// could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two
 /// labels. So are the lunate sigmas, which are plain sigmas in NFKC.
 fn latin(c: char) -> char {

@@ -50,7 +50,7 @@ pub trait Asker: Send + Sync {
     /// The future fails where asking breaks off without a resolution; see [`AskError`].
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
 
-    /// Ends a question that is being asked: whoever sees it is told why, and the future of its `ask` completes. Unless
+    /// Ends a question that is being asked: the person who sees it is told why, and the future of its `ask` completes. Unless
     /// overridden it does nothing.
     fn close(&self, _key: &RequestKey, _why: &Closed) {}
 }
@@ -58,7 +58,7 @@ pub trait Asker: Send + Sync {
 /// What is known about a request before anybody is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It is settled; nobody is asked.
+    /// It is settled; no person is asked.
     Settled(Resolution),
     /// A person is asked; these answers are already known.
     Ask(Vec<Answer>),
@@ -68,7 +68,7 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Closed {
-    /// Whoever asked does not want an answer any more.
+    /// The caller does not want an answer any more.
     Withdrawn,
     /// Another surface has the answer. Its `ask` completes with this one.
     AnsweredElsewhere(Resolution),
@@ -106,7 +106,7 @@ impl Closed {
 /// A question being asked.
 pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Delivery, AskError>> + Send + 'a>>;
 
-/// A resolution on its way from a surface to whoever asked. The surface shows success once it is told that the resolution
+/// A resolution on its way from a surface to the caller. The surface shows success once it is told that the resolution
 /// is stored; dropped without a word, it is told that it was not.
 #[must_use = "the surface waits to be told that the answer is stored"]
 pub struct Delivery {
@@ -176,7 +176,7 @@ impl Delivery {
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        self.tell(Err("nobody took the answer".into()));
+        self.tell(Err("the caller did not take the answer".into()));
     }
 }
 
@@ -200,14 +200,14 @@ pub enum AskError {
     /// The person pressed Ctrl-C: the whole turn stops.
     #[error("interrupted")]
     Interrupted,
-    /// Whoever asked has withdrawn the question.
+    /// The caller has withdrawn the question.
     #[error("withdrawn")]
     Withdrawn,
     /// The person opened a question that is kept elsewhere and put it aside. It waits on; the draft is to be filled in when it is
     /// opened again.
     #[error("put aside")]
     PutAside(Draft),
-    /// The process was told to end. Nobody has said no: the question stays open.
+    /// The process was told to end. The person has not refused: the question stays open.
     #[error("ended by signal {0}")]
     Signal(i32),
     /// The surface handed back an outcome that is not one of the question it was asked.
@@ -262,7 +262,7 @@ macro_rules! forward {
 
 forward!(std::sync::Arc<A>, Box<A>, &A);
 
-/// A policy in front of somebody: it answers what it can, and the rest is asked.
+/// A policy in front of a person: it answers what it can, and the person is asked the rest.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;

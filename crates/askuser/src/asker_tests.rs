@@ -1,4 +1,4 @@
-//! What a surface and whoever asks tell each other.
+//! What a surface and a caller tell each other.
 
 use super::*;
 use crate::input::QuestionInput;
@@ -23,7 +23,7 @@ fn answered(request: &Request) -> Resolution {
 }
 
 #[test]
-fn whoever_sees_a_question_that_ended_elsewhere_reads_how() {
+fn a_person_who_sees_a_question_that_ended_elsewhere_reads_how() {
     let elsewhere = |resolution: Resolution| Closed::AnsweredElsewhere(resolution).words();
     assert_eq!(Closed::Withdrawn.words(), "Withdrawn, no answer needed");
     assert_eq!(elsewhere(Outcome::timed_out().through(Via::Inbox)), "Timed out, no answer sent");
@@ -55,7 +55,7 @@ fn a_surface_is_told_once_what_became_of_its_answer() {
     assert_eq!(*told.lock().unwrap(), [Err("the disk is full".to_owned())]);
     let (dropped, told) = delivery(resolution);
     drop(dropped);
-    assert_eq!(*told.lock().unwrap(), [Err("nobody took the answer".to_owned())]);
+    assert_eq!(*told.lock().unwrap(), [Err("the caller did not take the answer".to_owned())]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn an_error_and_its_causes_are_one_line() {
     assert_eq!(AskError::Interrupted.chain(), "interrupted");
 }
 
-/// Somebody who knows nothing beforehand, answers, and remembers what was closed.
+/// An asker that knows nothing beforehand, answers, and remembers what was closed.
 #[derive(Clone, Default)]
 struct Person {
     closed: Arc<Mutex<Vec<(RequestKey, Closed)>>>,
@@ -103,7 +103,7 @@ fn ready<T>(mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
 }
 
 #[test]
-fn whoever_stands_before_a_person_hands_everything_on() {
+fn an_asker_before_a_person_hands_everything_on() {
     let policy =
         |answers: serde_json::Value| Policy { answers: Some(Answers::parse(&answers).unwrap()), headless: None };
     let (person, request) = (Person::default(), request("Which?"));
@@ -135,7 +135,7 @@ fn what_is_known_beforehand_is_known_through_whatever_holds_it() {
     let askers: [Box<dyn Asker>; 3] =
         [Box::new(Arc::new(policy)), Box::new(Box::new(first.clone())), Box::new(Arc::new(first))];
     for asker in askers {
-        let Decision::Settled(resolution) = asker.decide(&request) else { panic!("somebody is asked") };
+        let Decision::Settled(resolution) = asker.decide(&request) else { panic!("a person is asked") };
         assert_eq!(resolution.via(), Some(Via::AnswersFile));
     }
 }

@@ -60,9 +60,9 @@ pub enum Status {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// Nobody answered before the deadline.
+    /// The person did not answer before the deadline.
     TimedOut,
-    /// Nobody could be asked.
+    /// No person could be asked.
     Unavailable {
         /// Why not.
         #[serde(default)]
@@ -133,12 +133,12 @@ impl Outcome {
         Outcome::without_answers(Status::Discuss { message })
     }
 
-    /// Nobody answered before the deadline.
+    /// The person did not answer before the deadline.
     pub fn timed_out() -> Outcome {
         Outcome::without_answers(Status::TimedOut)
     }
 
-    /// Nobody could be asked.
+    /// No person could be asked.
     pub fn unavailable(reason: impl Into<String>) -> Outcome {
         Outcome::without_answers(Status::Unavailable { reason: reason.into() })
     }

@@ -41,7 +41,7 @@ pub enum Headless {
 pub struct Policy {
     /// Answers written beforehand.
     pub answers: Option<Answers>,
-    /// The rule for the rest. With one, nobody is asked.
+    /// The rule for the rest. With one, no person is asked.
     pub headless: Option<Headless>,
 }
 
@@ -99,7 +99,7 @@ impl Headless {
     }
 }
 
-/// Nobody is asked, although not every question has an answer.
+/// No person is asked, although not every question has an answer.
 fn unsettled(reason: &str, known: Vec<Answer>, via: Via) -> Resolution {
     match known.is_empty() {
         true => Resolution::unavailable(reason),
@@ -107,7 +107,7 @@ fn unsettled(reason: &str, known: Vec<Answer>, via: Via) -> Resolution {
     }
 }
 
-/// A policy alone, with nobody behind it: what it does not settle is unavailable.
+/// A policy alone, without a person: what it does not settle is unavailable.
 impl Asker for Policy {
     fn decide(&self, request: &Request) -> Decision {
         Decision::Settled(match self.apply_to(request) {
@@ -129,7 +129,7 @@ impl Asker for Policy {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         let resolution = match self.decide(request) {
             Decision::Settled(resolution) => resolution,
-            Decision::Ask(_) => Resolution::unavailable("there is nobody to ask"),
+            Decision::Ask(_) => Resolution::unavailable("there is no person to ask"),
         };
         Box::pin(std::future::ready(Ok(resolution.into())))
     }
@@ -337,7 +337,7 @@ impl Matcher {
             rest.strip_suffix("/i").map(|p| (p, true)).or_else(|| rest.strip_suffix('/').map(|p| (p, false)))
         });
         let Some((pattern, ignore_case)) = pattern else {
-            // `/data/x` was meant as an expression; taken literally it would match nothing and nobody would know.
+            // `/data/x` was meant as an expression; taken literally it would match nothing, unnoticed.
             if let Some((_, flags)) = text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'))
                 && !flags.is_empty()
                 && flags.len() <= 3

@@ -281,7 +281,7 @@ answers["Features"]: "Vim" is not an option, must be one of "TypeScript", "ESLin
     );
 }
 
-// ---- nobody to ask ----
+// ---- no person to ask ----
 
 #[test]
 fn fail_asks_nobody_and_guesses_nothing() {
@@ -342,7 +342,7 @@ fn recommend(labels: &[&str], multi_select: bool) -> Vec<String> {
         Decision::Settled(resolution) => {
             resolution.outcome().answers().iter().flat_map(|a| a.selected_options.clone()).collect()
         }
-        Decision::Ask(_) => panic!("somebody was asked"),
+        Decision::Ask(_) => panic!("a person was asked"),
     }
 }
 
@@ -374,7 +374,7 @@ fn keys_that_match_nothing_are_named_where_a_question_is_without_an_answer() {
 fn an_expression_with_a_flag_nobody_knows_is_told_and_a_path_is_a_text() {
     let parse = |key: &str| Answers::parse(&json!({key: "SQLite"})).map(drop).map_err(|bad| bad.to_string());
     for (key, flags) in [("/data/g", "g"), ("/data/gm", "gm"), ("/a/b/gim", "gim")] {
-        let bad = parse(key).expect_err("flags that nobody knows");
+        let bad = parse(key).expect_err("unknown flags");
         assert!(bad.contains(&format!("{key} has the flags {flags:?}, only i is known")), "{bad}");
     }
     for key in ["/data/", "/data/i", "/usr/local", "/data/X", "/data/1", "/data"] {
@@ -396,7 +396,7 @@ fn only_an_option_decides_a_permission() {
         Decision::Settled(resolution) => resolution.outcome().status().clone(),
         decision => panic!("{decision:?}"),
     };
-    assert!(matches!(status(&words), Status::Unavailable { .. }), "nobody is behind it");
+    assert!(matches!(status(&words), Status::Unavailable { .. }), "no person is behind it");
 }
 
 /// A permission of Bash and a plan.

@@ -1,4 +1,4 @@
-//! Questions in memory, between whoever asks and whoever shows them: an agent on one side, a page, a window or a protocol on
+//! Questions in memory, between the asking and the showing side: an agent on one side, a page, a window or a protocol on
 //! the other.
 //!
 //! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
@@ -25,7 +25,7 @@ use std::task::{Context, Poll, Waker};
 ///
 /// # let question = QuestionInput::new("Which?", "Pick").option("A", "a").option("B", "b");
 /// # let set = QuestionSet::new([question], &Rules::strict())?;
-/// let queue = QuestionQueue::new(|queue, event| { /* wake whoever shows questions */ });
+/// let queue = QuestionQueue::new(|queue, event| { /* wake the part that shows questions */ });
 /// // One side asks …
 /// let request = Request::new(RequestKey::new("session", "call"), set);
 /// let mut asking = queue.ask(&request);
@@ -51,7 +51,7 @@ type Listener = dyn Fn(&QuestionQueue, QueueEvent) + Send + Sync;
 #[derive(Default)]
 struct State {
     pending: Vec<Pending>,
-    /// Told to whoever asks once nobody answers any more.
+    /// Told to the caller once questions are no longer answered.
     ended: Option<Resolution>,
 }
 
@@ -72,7 +72,7 @@ struct Slot {
 pub enum QueueEvent {
     /// A question waits for its answer.
     Asked(Arc<Request>),
-    /// Whoever asked has stopped waiting: take it off the screen.
+    /// The caller has stopped waiting: take it off the screen.
     Detached(RequestKey),
     /// It was closed from outside: say why, and take it off the screen.
     Closed(RequestKey, Closed),
@@ -123,7 +123,7 @@ impl QuestionQueue {
         Ok(())
     }
 
-    /// Answers a question that waits, and returns once whoever asked has stored the answer: what a prompt on a thread of its
+    /// Answers a question that waits, and returns once the caller has stored the answer: what a prompt on a thread of its
     /// own does before it shows success. Blocks; not for an executor's thread.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl QuestionQueue {
         let (sender, stored) = std::sync::mpsc::channel();
         let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
         self.deliver(key, delivery).map_err(|error| error.to_string())?;
-        stored.recv().unwrap_or_else(|_| Err("nobody took the answer".into()))
+        stored.recv().unwrap_or_else(|_| Err("the caller did not take the answer".into()))
     }
 
     /// Breaks off asking a question that waits.
@@ -148,7 +148,7 @@ impl QuestionQueue {
         Ok(())
     }
 
-    /// Nobody answers any more: what waits, and what is still to be asked, is unavailable.
+    /// Ends the queue: what waits, and what is still to be asked, is unavailable.
     pub fn end(&self, reason: &str) {
         let ended = Resolution::unavailable(reason);
         let pending = {

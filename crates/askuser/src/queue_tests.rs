@@ -69,7 +69,7 @@ fn to_stop_waiting_takes_the_question_away_and_is_told() {
 }
 
 #[test]
-fn whoever_shows_a_question_is_told_why_it_was_closed() {
+fn a_surface_is_told_why_its_question_was_closed() {
     let (queue, events) = queue();
     let asked = request("1");
     for why in [Closed::Withdrawn, Closed::AnsweredElsewhere(answer(&asked).with_by("ann"))] {
@@ -96,7 +96,7 @@ fn whoever_shows_a_question_is_told_why_it_was_closed() {
 fn success_is_told_to_the_surface_only_once_it_is_stored() {
     let (queue, _events) = queue();
     let asked = request("1");
-    for stored in [Ok(()), Err("disk full".to_owned()), Err("nobody took the answer".to_owned())] {
+    for stored in [Ok(()), Err("disk full".to_owned()), Err("the caller did not take the answer".to_owned())] {
         let mut asking = queue.ask(&asked);
         assert!(poll(&mut asking).is_pending());
         let (sender, told) = channel();
@@ -148,7 +148,7 @@ impl std::task::Wake for Alarm {
 }
 
 #[test]
-fn whoever_waits_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
+fn a_caller_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
     let asked = request("1");
     let ways: [fn(&QuestionQueue, &Request); 4] = [
         |queue, asked| queue.answer(asked.key(), answer(asked)).unwrap(),
@@ -204,6 +204,6 @@ fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not
         }
         assert_eq!(prompt.join().unwrap(), stored);
     }
-    let nobody = queue().0.answer_and_wait(asked.key(), &answer(&asked));
-    assert_eq!(nobody, Err("no such question waits for an answer".to_owned()));
+    let missing = queue().0.answer_and_wait(asked.key(), &answer(&asked));
+    assert_eq!(missing, Err("no such question waits for an answer".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! Mending cosmetic faults, when asked to. What is mended is said, so that the model learns and nobody is misled.
+//! Repairs cosmetic faults, when asked to. Every repair is reported, so that the model learns and no reader is misled.
 //!
 //! Faults of meaning (a missing question, one option, `multiSelect` left out) are never mended: that would be guessing.
 

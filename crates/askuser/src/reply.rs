@@ -1,7 +1,7 @@
 //! An outcome as a machine sends it: a front end that asked for us, a record that was kept. The inverse of
 //! [`report::json`](crate::report::json), and as strict with answers as the prompt itself.
 //!
-//! A reply from outside may claim things about itself (`via`, `by`); [`outcome`] leaves them to whoever receives it. Only what
+//! A reply from outside may claim things about itself (`via`, `by`); [`outcome`] leaves them to the receiver. Only what
 //! was stored by us is read with its provenance: [`resolution`].
 
 use crate::outcome::{Answer, Note, Outcome, Status};

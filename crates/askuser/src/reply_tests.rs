@@ -30,7 +30,7 @@ fn whatever_a_report_says_is_read_back_as_it_was() {
         Outcome::discuss(Some("first\nthis".into())).through(Via::Web),
         Outcome::timed_out().through(Via::Terminal),
         Outcome::unavailable("gone").through(Via::Terminal),
-        Resolution::unavailable("nobody there"),
+        Resolution::unavailable("no person there"),
     ] {
         assert_eq!(resolution(&set, &report::json(&set, &given)).as_ref(), Ok(&given));
     }

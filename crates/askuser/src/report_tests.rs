@@ -267,7 +267,7 @@ fn an_unavailable_outcome_says_so_and_why() {
 }
 
 #[test]
-fn somebody_who_was_being_asked_when_the_terminal_went_was_not_nobody() {
+fn a_person_who_was_being_asked_when_the_terminal_went_was_asked() {
     let (set, _) = half_answered();
     let opening = |via| {
         let text = prose(&set, &ended(Status::Unavailable { reason: "gone".into() }, vec![], via));
@@ -286,7 +286,7 @@ fn unanswered() -> Vec<(QuestionSet, Resolution)> {
             ended(Status::Declined { reason: Some("no".into()) }, so_far.clone(), Via::Terminal),
             ended(Status::Discuss { message: Some("hm".into()) }, so_far.clone(), Via::Terminal),
             ended(Status::TimedOut, so_far.clone(), Via::Terminal),
-            ended(Status::Unavailable { reason: "nobody there".into() }, so_far, Via::Terminal),
+            ended(Status::Unavailable { reason: "no person there".into() }, so_far, Via::Terminal),
         ]
     };
     of(vec![]).into_iter().chain(of(half)).map(|outcome| (set.clone(), outcome)).collect()

@@ -115,7 +115,7 @@ fn a_request_tells_what_was_put_in() {
 }
 
 #[test]
-fn whoever_is_elsewhere_reads_which_agent_asks_and_where_it_works() {
+fn a_person_elsewhere_reads_which_agent_asks_and_where_it_works() {
     let asked_from = |agent: &str, folder: &str, task: Option<&str>| {
         let origin = Origin { task: task.map(str::to_owned), ..Origin::default() };
         let origin = origin.with_agent(agent).with_folder(folder);

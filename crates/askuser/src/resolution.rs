@@ -1,6 +1,6 @@
 //! An outcome with its provenance: through which surface it came, from whom, when.
 //!
-//! Whoever receives an answer stamps its provenance. What an answer says of itself is kept beside it as a claim and decides
+//! The receiver of an answer stamps its provenance. What an answer says of itself is kept beside it as a claim and decides
 //! nothing.
 
 use crate::outcome::Outcome;
@@ -26,9 +26,9 @@ pub enum Via {
     Elicitation,
     /// A hook of another agent.
     Hook,
-    /// Answers written beforehand: nobody was asked.
+    /// Answers written beforehand: no person was asked.
     AnswersFile,
-    /// A stated rule: nobody was asked.
+    /// A stated rule: no person was asked.
     Policy,
 }
 
@@ -84,7 +84,7 @@ impl Resolution {
         Resolution { outcome, via: Some(via), by: None, device: None, at_ms: None, claim: None }
     }
 
-    /// Nobody was asked, by any surface, and this is why. The only resolution without a surface.
+    /// No surface asked a person, and this is why. The only resolution without a surface.
     pub fn unavailable(reason: impl Into<String>) -> Resolution {
         let outcome = Outcome::unavailable(reason);
         Resolution { outcome, via: None, by: None, device: None, at_ms: None, claim: None }
@@ -115,7 +115,7 @@ impl Resolution {
         &self.outcome
     }
 
-    /// Through which surface; `None` where nobody was asked.
+    /// Through which surface; `None` where no person was asked.
     pub fn via(&self) -> Option<Via> {
         self.via
     }
@@ -135,7 +135,7 @@ impl Resolution {
         self.at_ms
     }
 
-    /// What the answer says of itself, which nobody has checked.
+    /// What the answer says of itself, unchecked.
     pub fn claim(&self) -> Option<&Map<String, Value>> {
         self.claim.as_ref()
     }
@@ -145,7 +145,7 @@ impl Resolution {
         self.outcome
     }
 
-    /// Whether a person decided this, rather than a file, a rule or nobody.
+    /// Whether a person decided this, rather than a file or a rule.
     pub fn is_a_persons(&self) -> bool {
         self.via.is_some_and(Via::is_a_person)
     }

@@ -4,7 +4,7 @@
 //! What comes out can move no cursor, set no title, reorder nothing and hide nothing: it has no control character (but
 //! `\n` in a [`block`]), no bidi control, nothing invisible, and every grapheme cluster is short and takes up room.
 //! Passing the gate twice changes nothing more. Deliberately absent: wrapping, shortening and trimming, which belong to
-//! whoever knows the width.
+//! the code that knows the width.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! Keys that mean nothing in an input, and which key somebody may have meant by them. They are ignored, so a misspelt one
+//! Unknown keys in an input, and which key may have been meant by them. They are ignored, so a misspelt one
 //! looks as if it were missing.
 
 use crate::input::{Input, OptionInput, QuestionInput, Shape};
 use crate::violation::Violation;
 use serde_json::Value;
 
-/// A key that nobody reads.
+/// A key that means nothing here.
 pub(crate) struct UnknownKey<'a> {
     /// The object it stands in: `questions[0]`; empty for the whole input.
     pub(crate) object: String,

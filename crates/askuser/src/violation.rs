@@ -1,4 +1,4 @@
-//! What is wrong with an input, said so that a model can mend it in one go.
+//! What is wrong with an input, in words that let a model fix everything at once.
 
 use serde::Serialize;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Violations {
         self.0.iter()
     }
 
-    /// The same in other words, for whoever did not write JSON.
+    /// The same in other words, for a user who did not write JSON.
     pub fn map(self, words: impl FnMut(Violation) -> Violation) -> Violations {
         Violations(self.0.into_iter().map(words).collect())
     }

@@ -205,7 +205,7 @@ async fn tools_that_ask_are_not_offered_where_nobody_can_be_asked() {
     let mut agent = Agent::new(model).with_tools(tools::talking());
     assert_eq!(finish(&mut agent, "go").await, "done");
     assert_eq!(requests.all()[0].tools, ["Task"]);
-    let words = "AskUserQuestion is not available: nobody can be asked in this run. Do not assume an answer.";
+    let words = "AskUserQuestion is not available: no person can be asked in this run. Do not assume an answer.";
     assert_eq!(requests.last_result(), (words.into(), true));
 }
 

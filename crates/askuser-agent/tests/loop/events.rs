@@ -132,7 +132,7 @@ async fn a_providers_key_in_an_answer_is_in_no_event() {
 #[tokio::test]
 async fn a_question_that_could_not_be_asked_ends_as_well() {
     let unavailable = json!({
-        "status": "unavailable", "reason": "nobody can be asked in this run", "answers": [], "via": null,
+        "status": "unavailable", "reason": "no person can be asked in this run", "answers": [], "via": null,
     });
     let calls = || calling([json!([act()]), json!([ask("Which?")])]);
     let mut agent = Agent::new(calls()).with_tools(registry(&Log::default()));

@@ -81,7 +81,7 @@ async fn calls_beside_a_question_in_a_run_in_which_nobody_is_there_do_not_run() 
         Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
     finish(&mut agent, "go").await;
     let results = requests.last_results();
-    assert!(results[0].1.contains("nobody can be asked in this run"), "{results:?}");
+    assert!(results[0].1.contains("no person can be asked in this run"), "{results:?}");
     assert_eq!((results[1].1.as_str(), results[2].1.as_str()), (NOT_ANSWERED, NOT_ANSWERED));
     assert_eq!(log.lines(), Vec::<String>::new());
 }

@@ -121,7 +121,7 @@ async fn without_anybody_to_ask_nothing_acts() {
     let mut agent = Agent::new(model).with_tools(registry(&log));
     finish(&mut agent, "go").await;
     let read =
-        "Not run: this needs the user's permission, and the user was not asked (nobody can be asked in this run).";
+        "Not run: this needs the user's permission, and the user was not asked (no person can be asked in this run).";
     assert_eq!((log.lines(), requests.last_result()), (vec![], (read.into(), true)));
 }
 

@@ -27,9 +27,9 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         let options = terminal_options(&settings);
         let resolution = terminal::ask(&request, &settings, &options, &mut |_| Ok(()))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
-            return Err(Failure::new(format!("nobody can be asked: {reason}"))
+            return Err(Failure::new(format!("no person can be asked: {reason}"))
                 .hint("run the demo in a terminal")
-                .code(exit::NOBODY_THERE));
+                .code(exit::UNAVAILABLE));
         }
         let prose = report::prose(request.set(), &resolution);
         write(&format!("\nThe model reads:\n\n{}\n", wrapped_for(std::io::stdout(), &prose)))?;

@@ -18,7 +18,7 @@ use std::ffi::OsString;
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let layers = Layers::detect(&super::arguments(args::doctor(), words)?);
     let mut report = Report::default();
-    // Broken settings are what somebody comes here for: say so, and what would be without them.
+    // Broken settings are a reason to run doctor: report them, and what would hold without them.
     let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
     let (settings, layers) = match read {
         Ok(read) => read,
@@ -42,19 +42,19 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let surfaces = Surfaces::of(&settings)?;
     let at_the_terminal = surfaces.asks_at_the_terminal() && terminal.is_ok();
     let (surface, code) = match surfaces.headless() {
-        Some(Headless::Fail) => ("nobody: the policy is to fail", exit::NOBODY_THERE),
-        Some(Headless::Recommended) => ("policy: recommended options, and nobody is asked", exit::ANSWERED),
+        Some(Headless::Fail) => ("no person: the policy is to fail", exit::UNAVAILABLE),
+        Some(Headless::Recommended) => ("policy: recommended options; no person is asked", exit::ANSWERED),
         None if at_the_terminal && options.presentation == Presentation::Line => {
             ("terminal, line by line", exit::ANSWERED)
         }
         None if at_the_terminal && surfaces.uses_the_inbox() => {
-            ("terminal and inbox, whoever is first", exit::ANSWERED)
+            ("terminal and inbox; the first answer counts", exit::ANSWERED)
         }
         None if at_the_terminal => ("terminal", exit::ANSWERED),
         None if surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
         None if surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
-        None if !surfaces.asks_at_the_terminal() => ("nobody: via leaves the terminal out", exit::NOBODY_THERE),
-        None => ("nobody", exit::NOBODY_THERE),
+        None if !surfaces.asks_at_the_terminal() => ("no person: via leaves the terminal out", exit::UNAVAILABLE),
+        None => ("no person", exit::UNAVAILABLE),
     };
     let via: Vec<&str> = settings.via.iter().map(|surface| surface.name()).collect();
     report.line("via", &via.join(", then "));
@@ -109,7 +109,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         Ok(clients) => clients.iter().for_each(|(client, state)| report.line(client, state)),
         Err(failure) => report.line("clients", &format!("not checked: {}", failure.message)),
     }
-    report.line("would ask", if fails { "nobody: questions for the inbox fail" } else { surface });
+    report.line("would ask", if fails { "no person: questions for the inbox fail" } else { surface });
     write(&report.text)?;
     Ok(if report.broken { exit::BAD_INPUT } else { code })
 }
@@ -125,7 +125,7 @@ impl Reasons<'_> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// Where a setting was set, if somebody has set it.
+    /// Where a setting was set, if it was.
     fn set(&self, name: &str) -> Option<String> {
         let (_, value, origin) = self.layers.rows().find(|(setting, ..)| setting.name == name)?;
         let is_choice = *origin != Origin::Default && value != "auto" && value != "false";
@@ -182,7 +182,7 @@ fn last_reach_failure(location: &Location) -> Option<String> {
     Some(format!("last call for it failed: {}: {}", failure.what, failure.why))
 }
 
-/// An answers file that cannot be read is found here rather than when somebody is asked.
+/// An answers file that cannot be read is found here rather than when a question is asked.
 fn readable(settings: Settings) -> Result<Settings, Failure> {
     Surfaces::of(&settings).map(|_| settings)
 }

@@ -51,7 +51,7 @@ fn line(question: &StoredQuestion) -> String {
     let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
     let after = after.unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
-    let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "nobody".into());
+    let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "no person".into());
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
     let delivered = match (question.delivered_ms, ending) {
         (None, Ending::Resolved(_)) => ", not delivered yet",

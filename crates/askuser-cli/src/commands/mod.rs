@@ -96,7 +96,7 @@ fn no_command(words: impl Iterator<Item = OsString>) -> Failure {
     }
 }
 
-/// A word that is no command: a misspelt one, or a file that somebody wants asked.
+/// A word that is no command: a misspelt one, or a file with questions.
 fn unknown_command(word: &str) -> Failure {
     let failure = Failure::new(format!("no command {word:?}"));
     let path = Path::new(word);

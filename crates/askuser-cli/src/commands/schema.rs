@@ -21,7 +21,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let extra = |name: &String| if name == "plan" { Extra::Plan } else { Extra::Preview };
     let extras: Vec<Extra> = args.get_many::<String>("with").unwrap_or_default().map(extra).collect();
     let definition = definition(provider, &Limits::DEFAULT, &extras);
-    // Indented for whoever looks at it; a program gets what a request would carry.
+    // Indented for a person; a program gets what a request would carry.
     write(&match std::io::stdout().is_terminal() {
         true => format!("{definition:#}\n"),
         false => format!("{definition}\n"),

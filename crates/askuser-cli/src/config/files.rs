@@ -19,7 +19,7 @@ pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<
 }
 
 /// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that is
-/// somebody else's. Outside a repository only this folder counts, so that nobody else's folder above has a say.
+/// another user's. Outside a repository only this folder counts, so that no other user's folder above has a say.
 fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
     let (root, warning) = match ownership::repository(folder) {
         Ok(root) => (root.unwrap_or(folder), None),

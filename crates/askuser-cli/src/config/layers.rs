@@ -102,7 +102,7 @@ impl Layers {
         Layers::inspect(args).sound()
     }
 
-    /// The same for whoever looks at the settings: a broken file does not hide the rest.
+    /// The same for showing the settings: a broken file does not hide the rest.
     pub(crate) fn inspect(args: &ArgMatches) -> Layers {
         let environment = crate::environment::variable;
         let (project, warning) = project_file_here();
@@ -140,7 +140,7 @@ impl Layers {
             Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
         };
         file.metadata().and_then(|metadata| check_writers(&metadata)).map_err(|error| untrusted(path, error))?;
-        // Its folder, and where that is: whoever can write there can put another one in its place.
+        // Its folder, and where that is: a user who can write there can put another one in its place.
         for folder in path.ancestors().skip(1).take(2) {
             let checked = folder.metadata().and_then(|metadata| check_writers(&metadata));
             checked.map_err(|error| untrusted(folder, error))?;

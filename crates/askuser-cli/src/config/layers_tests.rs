@@ -57,7 +57,7 @@ fn later_layers_win_and_the_origin_is_known() {
     assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
 }
 
-/// Everything a project may say. Whoever adds a setting says here on purpose that it belongs to projects; none of these
+/// Everything a project may say. A new setting is added here on purpose if it belongs to projects; none of these
 /// says who answers, what runs, or where a key goes.
 const OF_PROJECTS: [&str; 7] = ["plain", "repair", "confirm", "theme", "color", "format", "max_tokens"];
 

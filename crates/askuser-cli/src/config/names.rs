@@ -1,4 +1,4 @@
-//! What settings are called in the environment, and which one somebody may have meant.
+//! What settings are called in the environment, and which one a misspelt name may have meant.
 
 use crate::settings::{SETTINGS, Setting};
 
@@ -11,7 +11,7 @@ pub(super) fn variable_of(name: &str) -> String {
     format!("ASKUSER_{}", name.to_uppercase())
 }
 
-/// The setting that somebody may have meant by a word that is none.
+/// The setting that a misspelt word may have meant.
 pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
     let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(word, setting.name), setting.name);
     let (likeness, name) = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -10,7 +10,7 @@ pub(crate) enum Surface {
     Policy,
     /// A person at a terminal or at a front end.
     Terminal,
-    /// Whoever opens the inbox, whenever that is.
+    /// The person who opens the inbox, at any time.
     Inbox,
 }
 

@@ -1,10 +1,10 @@
-//! Runs the user's own command whenever somebody is asked.
+//! Runs the user's own command whenever a question is asked.
 
 use super::command;
 use askuser::{Asker, Asking, Closed, Decision, Request, RequestKey};
 use std::sync::Arc;
 
-/// Somebody, announced by a command.
+/// An asker whose questions are announced by a command.
 pub(crate) struct Announced {
     pub(crate) command: String,
     pub(crate) person: Arc<dyn Asker>,
@@ -26,7 +26,7 @@ impl Asker for Announced {
     }
 }
 
-/// Announces whoever is there, if the user wants that.
+/// Announces the questions of an asker, if the user wants that.
 pub(crate) fn announced(command: Option<&str>, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
     match (command, person) {
         (Some(command), Some(person)) => Some(Arc::new(Announced { command: command.to_owned(), person })),

@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
-/// Away from our terminal: its keys belong to whoever answers the question.
+/// Away from our terminal: its keys belong to the person who answers the question.
 fn shell() -> Command {
     if cfg!(windows) {
         let mut shell = Command::new("cmd");

@@ -1,5 +1,5 @@
 //! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a word on the
-//! terminal of whoever asks.
+//! terminal of the process that asks.
 //!
 //! Whatever it does, it does beside the asking, which it neither delays nor fails; what goes wrong is written down for
 //! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long nobody is called elsewhere while a prompt of whoever asks shows the question.
+/// How long the person is not called elsewhere while a prompt of the asking process shows the question.
 const SHOWN_HERE: Duration = Duration::from_secs(30);
 
 /// How many calls have not left yet.
@@ -67,7 +67,7 @@ struct Call {
     notify: bool,
     location: String,
     person: Handle,
-    /// Whether a prompt of whoever asks shows it.
+    /// Whether a prompt of the asking process shows it.
     is_shown_here: bool,
 }
 
@@ -101,7 +101,7 @@ impl Call {
             self.say_here(question);
         }
         self.left();
-        // From here on nobody waits for us; only what went wrong is of interest.
+        // From here on no process waits for us; only failures are of interest.
         if let Some(mut popup) = shown {
             match popup.wait() {
                 Ok(status) if !status.success() && status.code() != Some(1) => {
@@ -155,7 +155,7 @@ impl Call {
         Some(quiet.spawn().map_err(|error| error.to_string()))
     }
 
-    /// Rings and notifies through the terminal of whoever asks, if there is one.
+    /// Rings and notifies through the terminal of the process that asks, if there is one.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
         if !stderr.is_terminal() {

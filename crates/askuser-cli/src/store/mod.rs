@@ -101,7 +101,7 @@ pub(crate) fn asker(
     })
 }
 
-/// Who is asked by an agent: whoever is at hand here, and whoever opens the inbox if the settings name it.
+/// Who is asked by an agent: the person here, and the one who opens the inbox if the settings name it.
 pub(crate) fn beside(
     settings: &Settings,
     surfaces: &Surfaces,
@@ -210,7 +210,7 @@ pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuesti
     }
 }
 
-/// A question that ended otherwise than whoever is here wanted.
+/// A question that ended otherwise than the person here wanted.
 pub(crate) fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
     Failure::new(format!("{} {}", question.id, words::ended(question.request.set(), ending)))
         .code(exit::ENDED_ELSEWHERE)

@@ -86,7 +86,7 @@ pub(crate) fn folder(question: &StoredQuestion) -> String {
     }
 }
 
-/// Whether somebody still waits for the answer; nothing to say if so.
+/// That no process waits for the answer any more; empty if one does.
 pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
     match question.asker {
         AskerPresence::Waits => None,

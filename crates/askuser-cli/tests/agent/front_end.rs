@@ -242,7 +242,7 @@ fn told_to_end_while_the_input_is_closed_it_leaves_the_question_open() {
 }
 
 #[test]
-fn a_question_that_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
+fn a_question_that_a_person_has_seen_is_not_settled_by_a_run_without_a_person() {
     let place = Place::new();
     let mut driver = start(&place, &one_question());
     driver.until("ask_user");
@@ -323,7 +323,7 @@ fn the_examples_run_to_their_end() {
 }
 
 #[test]
-fn whoever_takes_up_a_session_is_told_what_was_before() {
+fn a_front_end_that_resumes_a_session_is_told_what_was_before() {
     let place = Place::new();
     let mut driver = start(&place, &one_question());
     let id = driver.until("ask_user")["id"].clone();

@@ -306,7 +306,7 @@ fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
 }
 
 #[test]
-fn a_damaged_session_is_taken_up_again_once_somebody_says_so() {
+fn a_damaged_session_is_resumed_once_the_user_says_so() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "one"}, {"text": "two"}]});
     output(&mut place.agent(&script, &["-p", "hi"]));

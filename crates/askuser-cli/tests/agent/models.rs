@@ -202,7 +202,7 @@ fn a_session_whose_address_is_not_known_any_more_says_what_is_missing() {
 fn examples_are_built_in_and_a_missing_script_names_them() {
     let place = Place::new();
     let (code, stdout, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "demo"]));
-    assert_eq!(code, 3, "it asks, and nobody is there: {stdout}{stderr}");
+    assert_eq!(code, 3, "it asks, and no person is there: {stdout}{stderr}");
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "-p", "go", "--script", "nope.json"]));
     assert_eq!(code, 2);
     let message = "askuser: --script: cannot open nope.json: No such file or directory\nhint: a file, or one of the examples that \

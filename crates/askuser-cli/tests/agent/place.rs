@@ -1,4 +1,4 @@
-//! A place to run an agent in: a folder to work in, a state folder of its own, and nothing of whoever runs the tests.
+//! A place to run an agent in: a folder to work in, a state folder of its own, and nothing of the user who runs the tests.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -155,7 +155,7 @@ impl Driver {
         }
     }
 
-    /// The exit code of a process whose output nobody reads.
+    /// The exit code of a process whose output is not read.
     pub(crate) fn wait_unread(mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap_or(-1)
     }

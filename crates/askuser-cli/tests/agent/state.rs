@@ -1,4 +1,4 @@
-//! What outlives a session: who can read it, who waits for whom, and that nobody but the user changes it.
+//! What outlives a session: who can read it, who waits for whom, and that only the user changes it.
 
 use crate::place::{Driver, Place};
 use rustix::fs::{FlockOperation, flock};
@@ -45,7 +45,7 @@ fn sessions_and_allowances_are_private_whatever_the_umask() {
     assert_eq!((mode(session), mode(&state.join("allowed.json"))), ("600".into(), "600".into()));
 }
 
-/// Whether somebody waits for a lock on this file.
+/// Whether a process waits for a lock on this file.
 #[cfg(target_os = "linux")]
 fn is_waited_for(file: &fs::File) -> bool {
     use std::os::unix::fs::MetadataExt;

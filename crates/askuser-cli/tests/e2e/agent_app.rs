@@ -305,7 +305,7 @@ fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
 }
 
 #[test]
-fn a_question_calls_somebody_who_looks_elsewhere_and_nobody_else() {
+fn a_question_calls_only_a_person_who_looks_elsewhere() {
     let turns = || json!([{"wait_ms": 700, "calls": [question("Database")]}, {"text": "ok"}]);
     let calls = |ended: &Ended| {
         let raw = String::from_utf8_lossy(&ended.raw).into_owned();

@@ -1,4 +1,4 @@
-//! The commands that ask nobody: check, schema, doctor, completions, man.
+//! The commands that ask no question: check, schema, doctor, completions, man.
 
 use crate::terminal::{Ended, Stage, example};
 use serde_json::{Value, json};
@@ -139,7 +139,7 @@ fn the_doctor_finds_nobody_without_a_terminal() {
     let ended = run(&["doctor"]);
     assert_eq!(ended.code, Some(3));
     assert!(ended.stdout.contains("terminal      no, this process has no controlling terminal"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     nobody\n"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     no person\n"), "{}", ended.stdout);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn the_doctor_tells_what_a_policy_would_do() {
     let ended = stage.run(&["doctor", "--headless", "recommended", "--answers", "answers.json"]);
     assert_eq!(ended.code, Some(0));
     assert!(ended.stdout.contains("answers file  yes, answers.json"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     policy: recommended options, and nobody is asked\n"));
+    assert!(ended.stdout.ends_with("would ask     policy: recommended options; no person is asked\n"));
     assert_eq!(stage.run(&["doctor", "--headless", "fail"]).code, Some(3));
 }
 
@@ -212,7 +212,7 @@ fn the_doctor_does_not_promise_an_inbox_that_would_be_refused() {
     let ended = stage.run(&["doctor", "--via", "inbox"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stdout);
     assert!(ended.stdout.contains("open has mode 777, must not be writable"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     nobody: questions for the inbox fail\n"), "{}", ended.stdout);
+    assert!(ended.stdout.ends_with("would ask     no person: questions for the inbox fail\n"), "{}", ended.stdout);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn a_manual_page_of_nothing_is_an_error() {
 fn help_documents_the_exit_codes() {
     let ended = run(&["--help"]);
     assert_eq!(ended.code, Some(0));
-    for line in ["0    answered", "2    bad input or usage", "3    nobody can be asked", "130  interrupted"] {
+    for line in ["0    answered", "2    bad input or usage", "3    no person can be asked", "130  interrupted"] {
         assert!(ended.stdout.contains(line), "{}", ended.stdout);
     }
 }

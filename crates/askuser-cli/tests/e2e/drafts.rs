@@ -188,7 +188,7 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
     }
 }
 
-/// The prompt of whoever asks, beside the inbox.
+/// The prompt of the process that asks, beside the inbox.
 fn asking(stage: &Stage, args: &[&str]) -> Terminal {
     let asks = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox"];
     stage.askuser(&[&asks[..], args, &[&example("database")]].concat(), "")
@@ -214,7 +214,7 @@ fn a_prompt_beside_the_inbox_keeps_drafts_that_go_on_at_any_other() {
 }
 
 #[test]
-fn whoever_asks_once_more_finds_what_was_typed_at_another_prompt() {
+fn asking_once_more_finds_what_was_typed_at_another_prompt() {
     let stage = stage();
     let id = detached(&stage, "database", &["--key", "k"]);
     let mut terminal = typing(&stage, &id);

@@ -237,7 +237,7 @@ fn a_signal_during_the_flash_of_success_does_not_leave_the_terminal_raw() {
 }
 
 #[test]
-fn keys_typed_after_the_answer_are_for_whoever_reads_next() {
+fn keys_typed_after_the_answer_are_for_the_next_reader() {
     let stage = Stage::new();
     let script =
         format!("askuser ask --arm 0 --flash 500ms {} >out; read word; echo \"read: $word\"", example("database"));
@@ -245,13 +245,13 @@ fn keys_typed_after_the_answer_are_for_whoever_reads_next() {
     terminal.wait_for("? keys");
     terminal.keys("1");
     terminal.wait_raw("●");
-    // In raw mode Enter is a carriage return; only a line feed also ends a line for whoever reads lines.
+    // In raw mode Enter is a carriage return; only a line feed also ends a line for a program that reads lines.
     terminal.keys("next<c-j>");
     terminal.wait_for("read: next");
     assert_eq!(stage.read("out").matches("\"answered\"").count(), 1);
 }
 
-/// A prompt that has asked its terminal for the background, and whoever reads after it.
+/// A prompt that has asked its terminal for the background, and the program that reads after it.
 fn asking_its_terminal(stage: &Stage) -> Terminal {
     let script =
         format!("askuser ask --arm 0 --flash 500ms {} >out; read word; echo \"read: $word\"", example("database"));
@@ -261,7 +261,7 @@ fn asking_its_terminal(stage: &Stage) -> Terminal {
 }
 
 #[test]
-fn a_reply_that_comes_late_is_taken_and_keys_typed_behind_it_are_for_whoever_reads_next() {
+fn a_reply_that_comes_late_is_taken_and_keys_typed_behind_it_are_for_the_next_reader() {
     let stage = Stage::new().env("COLORFGBG", "");
     let mut terminal = asking_its_terminal(&stage);
     terminal.keys("1");

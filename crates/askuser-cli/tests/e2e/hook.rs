@@ -55,7 +55,7 @@ fn a_store_that_cannot_be_opened_neither_blocks_nor_approves() {
     assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
 }
 
-/// The decision on an event that somebody answers in the inbox.
+/// The decision on an event that a person answers in the inbox.
 fn decided(event: &Value, entrypoint: &str, answer: &[&str]) -> Value {
     let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", entrypoint).env("ASKUSER_POPUP", "none");
     let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());

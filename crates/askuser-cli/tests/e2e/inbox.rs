@@ -55,7 +55,7 @@ pub(crate) fn attended(stage: &Stage) -> Value {
         if question["asker"]["waits"] == true {
             return question;
         }
-        assert!(Instant::now() < deadline, "nobody waits: {question}");
+        assert!(Instant::now() < deadline, "no process waits: {question}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -78,7 +78,7 @@ fn output(child: Child) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_question_is_answered_by_another_process_and_delivered_to_whoever_asked() {
+fn a_question_is_answered_by_another_process_and_delivered_to_the_caller() {
     let stage = Stage::new();
     let asker = asking(&stage, &[&example("database"), "--from", "claude-code", "--format", "value"]);
     let waiting = pending(&stage, 1);
@@ -109,13 +109,13 @@ fn a_question_can_be_left_and_come_back_to() {
     let (code, stdout, _) = output(waiter);
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["answers"][0]["customInput"]), (Some(0), &json!("DuckDB")));
-    assert!(lines(&stage, &["log", "--json"])[0]["delivered_ms"].is_number(), "whoever waited has it");
+    assert!(lines(&stage, &["log", "--json"])[0]["delivered_ms"].is_number(), "the waiting process has it");
     let again = run(&stage, &["wait", &id, "--format", "json"]);
     assert_eq!(again.stdout, stdout, "the same bytes");
 }
 
 #[test]
-fn whoever_answers_late_is_told_who_was_first_and_changes_nothing() {
+fn a_late_answer_is_told_who_was_first_and_changes_nothing() {
     let stage = Stage::new().env("USER", "ada");
     let id = detached(&stage, "database", &[]);
     run(&stage, &["answer", &id, "--select", "Database=SQLite"]);
@@ -173,7 +173,7 @@ fn an_asker_that_was_killed_is_shown_as_gone_and_its_question_is_there_when_it_c
 }
 
 #[test]
-fn whoever_is_told_to_stop_waiting_leaves_the_question_and_says_how_to_come_back() {
+fn a_caller_told_to_stop_waiting_leaves_the_question_and_says_how_to_come_back() {
     let stage = Stage::new();
     let asker = asking(&stage, &[&example("database")]);
     let id = id(&pending(&stage, 1)[0]).to_owned();
@@ -315,7 +315,7 @@ fn what_was_put_aside_is_offered_again() {
     terminal.keys("<esc>");
     assert_eq!(terminal.finish().code, Some(75));
     assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{}", stage.read("err"));
-    assert_eq!(pending(&stage, 1).len(), 1, "whoever asked waits on");
+    assert_eq!(pending(&stage, 1).len(), 1, "the caller still waits");
     let mut terminal = stage.askuser(&answer, "2>err");
     terminal.wait_for("Question 2 of 2");
     terminal.keys("1");
@@ -432,7 +432,7 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
     assert!(log[0]["delivered_ms"].is_number());
 }
 
-/// A person at tmux gets the question as a popup, wherever whoever asks may be.
+/// A person at tmux gets the question as a popup, wherever the asking process is.
 #[test]
 fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
     if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {

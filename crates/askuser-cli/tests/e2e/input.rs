@@ -342,7 +342,7 @@ fn questions_with_a_preview_are_shown_as_markdown() {
     for args in [&["in.json"][..], &["--json", &input]] {
         let quick = ["ask", "--arm", "0", "--flash", "0"];
         let mut terminal = stage.askuser(&[&quick[..], args].concat(), "");
-        // The marks are gone: whoever shows it reads Markdown.
+        // The marks are gone: the program that shows it reads Markdown.
         terminal.wait_for("┃ Grid it is");
         terminal.keys("2");
         let ended = terminal.finish();

@@ -264,7 +264,7 @@ fn lines_that_arrive_together_are_heard_in_order() {
 }
 
 #[test]
-fn a_terminal_left_raw_by_somebody_else_still_works() {
+fn a_terminal_left_raw_by_another_program_still_works() {
     let stage = dumb();
     let mut terminal = stage.shell(&format!("stty raw -echo; exec askuser ask {} >out 2>err", example("database")));
     terminal.wait_for("(? for help):");

@@ -1,4 +1,4 @@
-//! The `askuser` command from outside: a person at a real terminal, a script with pipes, and nobody there at all.
+//! The `askuser` command from outside: a person at a real terminal, a script with pipes, and no person at all.
 //!
 //! What needs no terminal device is tested where it lives, without one. Each file is one thing that can go wrong.
 #![cfg(unix)]
@@ -24,7 +24,7 @@ mod long;
 mod mcp;
 mod mcp_killed;
 mod multiplexer;
-mod nobody;
+mod no_person;
 mod resizing;
 mod settings;
 mod setup;

@@ -127,7 +127,7 @@ fn a_killed_server_loses_neither_its_question_nor_the_answer() {
     run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]);
     let mut client = Client::start(&stage, &[]);
     client.ask(1);
-    assert!(words(&client.next()).contains("SQLite"), "answered while nobody waited");
+    assert!(words(&client.next()).contains("SQLite"), "answered while no process waited");
     pending(&stage, 0);
 }
 

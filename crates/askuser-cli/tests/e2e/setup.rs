@@ -57,7 +57,7 @@ fn a_change_is_shown_and_made_when_agreed_to_and_undone_to_the_byte() {
 }
 
 #[test]
-fn whoever_does_not_agree_keeps_the_file_as_it_is() {
+fn a_user_who_does_not_agree_keeps_the_file_as_it_is() {
     for keys in ["2", "<esc>", "d<enter>"] {
         let stage = stage();
         let mut terminal = init(&stage, &["gemini"]);
@@ -133,7 +133,7 @@ fn a_projects_file_names_the_program_and_not_where_it_is_here() {
 }
 
 #[test]
-fn a_file_of_somebody_else_where_ours_would_be_is_left_alone() {
+fn a_file_of_another_user_where_ours_would_be_is_left_alone() {
     let stage = stage();
     fs::create_dir_all(stage.path("home/.continue/mcpServers")).unwrap();
     let stage = stage.file("home/.continue/mcpServers/askuser.yaml", "name: mine\n");

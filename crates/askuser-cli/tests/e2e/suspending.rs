@@ -181,7 +181,7 @@ fn a_prompt_that_is_continued_takes_the_terminal_over_again_without_a_shell_to_h
     terminal.wait_for("? keys");
     terminal.signal(Signal::STOP);
     terminal.wait_stopped();
-    // Meanwhile somebody else has used the terminal: its screen is another, and so are its modes.
+    // Meanwhile another program has used the terminal: its screen is another, and so are its modes.
     terminal.wipe();
     let tty = std::fs::read_link(format!("/proc/{}/fd/0", terminal.pid())).unwrap();
     let sane = std::process::Command::new("stty").arg("-F").arg(&tty).arg("sane").status().unwrap();

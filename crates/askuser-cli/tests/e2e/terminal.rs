@@ -508,7 +508,7 @@ impl Terminal {
         self.master.resize(size).expect("a new size");
     }
 
-    /// Clears the screen, as somebody else who writes to the terminal may.
+    /// Clears the screen, as another program that writes to the terminal may.
     pub(crate) fn wipe(&self) {
         self.shared.update(|seen| seen.parser.process(b"\x1b[2J\x1b[H"));
     }

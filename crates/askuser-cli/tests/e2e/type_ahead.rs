@@ -6,7 +6,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Types while something else runs, then the prompt starts: it must be as nobody had typed.
+/// Types while something else runs, then the prompt starts: it must be as if nothing had been typed.
 #[track_caller]
 fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str) {
     let stage = Stage::new();
@@ -17,7 +17,7 @@ fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str) {
     let mut terminal = stage.shell(&script);
     terminal.wait_for("busy");
     terminal.keys(keys);
-    // The terminal echoes what it will hand to whoever reads next.
+    // The terminal echoes what it will hand to the next reader.
     terminal.wait_for(echo);
     fs::write(stage.path("go"), "").unwrap();
     terminal.wait_for(unanswered);

@@ -1,4 +1,4 @@
-//! Waiting for a person: it costs nothing, and it ends when it was told to, unless somebody is there.
+//! Waiting for a person: it costs nothing, and it ends when it was told to, unless a person is there.
 
 use crate::terminal::{RESTORED, Stage, Terminal, example};
 use serde_json::json;

@@ -93,7 +93,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<bool, 
     let shown = path.display();
     let failed = super::fault::failed(path, "cannot prepare");
     let pragma = |connection: &Connection, name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    // Nobody else may be migrating it meanwhile. Reading first keeps what is current from being locked.
+    // No other process may be migrating it meanwhile. Reading first keeps what is current from being locked.
     let state = |connection: &Connection| {
         Ok::<_, rusqlite::Error>((pragma(connection, "application_id")?, pragma(connection, "user_version")?))
     };

@@ -42,7 +42,7 @@ fn a_store_that_may_not_be_written_is_refused_in_words() {
     drop(place.store());
     let set_mode =
         |path: &std::path::Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    // Modes mean nothing to root: then somebody else tries, with a program they can reach.
+    // Modes mean nothing to root: then another user tries, with a program they can reach.
     let is_root = chown(place.folder.path(), Some(NOBODY), Some(NOBODY)).is_ok();
     let program = place.folder.path().join("program");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();

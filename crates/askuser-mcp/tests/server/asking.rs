@@ -107,7 +107,7 @@ async fn asking_the_same_again_attaches_to_what_is_pending_or_was_never_delivere
     assert_eq!(client.result(2).await["structuredContent"]["ticket"], json!(first.id), "it is pending");
     desk.choose(&first, "SQLite").await;
     client.call(3, ASK, database()).await;
-    assert!(text(&client.result(3).await).contains("SQLite"), "answered, and nobody had heard");
+    assert!(text(&client.result(3).await).contains("SQLite"), "answered, and not delivered before");
     desk.delivered(&first.id).await;
     client.call(4, ASK, database()).await;
     let ticket = client.result(4).await["structuredContent"]["ticket"].clone();

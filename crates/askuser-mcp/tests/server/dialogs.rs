@@ -66,13 +66,13 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
         answered |= message["id"] == 1 && text(&message["result"]).contains("SQLite");
     }
     assert!(closed && answered);
-    // Whoever clicked at that very moment changes nothing.
+    // A click at that very moment changes nothing.
     reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
     client.request(2, "ping", json!({})).await;
     assert_eq!(client.next().await["id"], 2);
 }
 
-/// What came back means that nobody was asked: the inbox goes on.
+/// What came back means that no person was asked: the question stays in the inbox.
 async fn check_nobody(result: Value) {
     let desk = Desk::new();
     let mut client = with_dialogs(&desk, "copilot", "2025-11-25").await;

@@ -65,7 +65,7 @@ async fn a_call_returns_with_a_form_and_comes_back_with_the_answer() {
     let result = client.result(2).await;
     assert_eq!(result["structuredContent"]["via"], "elicitation", "{result}");
     desk.delivered(&question.id).await;
-    // A client that lost the reply gets the same again, and nobody is asked twice.
+    // A client that lost the reply gets the same again, and no person is asked twice.
     back(&mut client, 3, database(), &shown, json!({"action": "accept", "content": {"answer": "PostgreSQL"}})).await;
     assert!(text(&client.result(3).await).contains("SQLite"));
     assert!(desk.pending(0).await.is_empty());

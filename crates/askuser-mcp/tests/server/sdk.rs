@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-/// A client whose person chooses SQLite, and refuses whatever has none at once, as if nobody were there.
+/// A client whose person chooses SQLite, and refuses whatever has none at once, as if no person were there.
 struct WithDialog;
 
 impl ClientHandler for WithDialog {

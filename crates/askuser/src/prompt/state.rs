@@ -16,7 +16,7 @@ pub struct PromptOptions {
     /// How long after the first frame keys that answer, cancel or open a text field are ignored, so that a key meant for
     /// something else does nothing here.
     pub key_delay: Duration,
-    /// When to give up waiting, counted from the first frame. Any key holds the clock: somebody is there.
+    /// When to give up waiting, counted from the first frame. Any key holds the clock: a person is there.
     pub deadline: Option<Duration>,
 }
 
@@ -530,7 +530,7 @@ impl Prompt {
         self.now < self.answered_until
     }
 
-    /// How much time is left; `None` when there is no limit or somebody holds it.
+    /// How much time is left; `None` when there is no limit or the person has stopped the clock.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.options.deadline.filter(|_| !self.held)?;
         Some(deadline.saturating_sub(self.now))

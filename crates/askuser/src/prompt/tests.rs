@@ -808,7 +808,7 @@ fn an_edit_nobody_asked_for_is_ignored() {
 // ---- arming ----
 
 #[test]
-fn text_that_somebody_asked_to_type_is_not_eaten_while_arming() {
+fn text_that_a_person_asked_to_type_is_not_eaten_while_arming() {
     // The editor is the one way to a text before that.
     let prompt = Prompt::new(database(), PromptOptions { key_delay: Duration::from_secs(9), deadline: None });
     let mut played = play(prompt, "<down><down><down><down><c-g>a 1 b");
@@ -1220,7 +1220,7 @@ fn a_single_question_speaks_of_no_others() {
 }
 
 #[test]
-fn a_prompt_that_somebody_opened_is_left_for_later_and_not_cancelled() {
+fn a_prompt_that_a_person_opened_is_left_for_later_and_not_cancelled() {
     for trigger in [Trigger::Opened, Trigger::Popup] {
         let prompt = Prompt::new(database(), ARMED).on(trigger);
         assert!(prompt.hints().any(|(key, does)| key == "esc" && does == "later"), "{trigger:?}");

@@ -92,7 +92,7 @@ impl Prompt {
         self.now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
     }
 
-    /// Whether what is typed now was begun for something else: whoever types can hardly have seen the prompt.
+    /// Whether what is typed now was begun for something else: the person can hardly have seen the prompt.
     pub fn is_unseen(&self, now: Duration) -> bool {
         self.arming == Arming::UntilRest && now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
     }
@@ -162,7 +162,7 @@ impl Prompt {
         if !multi {
             self.drafts[i].pick_only(focus);
         } else if !self.drafts[i].is_touched() {
-            // Nobody sends by one key what they have not chosen.
+            // One key does not send what the person has not chosen.
             self.drafts[i].picked[focus] = true;
             let next = if self.drafts.len() == 1 { "sends it" } else { "goes on" };
             self.advise(format!("Ticked. Enter again {next}"));
@@ -532,7 +532,7 @@ impl Prompt {
 
     fn edited(&mut self, text: &str) -> Effect {
         if let InputMode::Typing(field) = self.mode {
-            // Editors end a file with a newline nobody typed.
+            // Editors add a final newline that was not typed.
             if self.field_mut(field).set(text.trim_end_matches(['\n', '\r'])) == Fit::Refused {
                 let limit = self.field(field).limit();
                 self.reject(format!("{} characters, at most {limit}", text.chars().count()));

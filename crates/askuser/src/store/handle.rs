@@ -123,8 +123,8 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// Says that somebody is there: waits for an answer, looks at a list. Dropping it says that they are not.
-#[must_use = "dropping it says that nobody is there any more"]
+/// Says that a process is there: it waits for an answer, or looks at a list. Dropping it says that it has left.
+#[must_use = "dropping it says that the process has left"]
 pub struct Attachment(Option<Box<dyn FnOnce() -> Call<()> + Send + Sync>>);
 
 impl Attachment {

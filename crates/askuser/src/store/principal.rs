@@ -123,7 +123,7 @@ impl Principal {
             (Kind::Person { .. }, Act::See(request) | Act::End(request, _) | Act::Consider(request)) => {
                 match self.sees(request) {
                     true => Ok(()),
-                    false => forbidden("the question is for somebody else"),
+                    false => forbidden("the question is for another person"),
                 }
             }
             (Kind::Person { .. }, Act::Follow) => Ok(()),
@@ -150,7 +150,7 @@ impl Principal {
                 }
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),
-            // Refused before it comes to this; it would be nobody's answer.
+            // Refused before it comes to this; the answer would belong to no principal.
             Kind::Agent { .. } => Resolution::unavailable("an agent cannot answer"),
         };
         resolution.with_time(at_ms)

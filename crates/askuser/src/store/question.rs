@@ -85,7 +85,7 @@ impl Attempt {
     }
 }
 
-/// How somebody wants to end a question. Who that is, through what and when is not for them to say.
+/// How a principal wants to end a question. The store says who that is, through what and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// With an outcome.
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(
             (resolution.by(), resolution.is_a_persons()),
             (None, false),
-            "a file is no person, whoever names it"
+            "a file is no person, wherever it is named"
         );
     }
 }

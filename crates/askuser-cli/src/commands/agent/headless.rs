@@ -387,9 +387,9 @@ impl Tally {
         let statuses = || self.questions.iter().map(|question| &question.outcome.status);
         match &self.error {
             Some(Broken { kind: FailureKind::Interrupted, .. }) => exit::INTERRUPTED,
-            Some(Broken { kind: FailureKind::NobodyThere, .. }) => exit::NOBODY_THERE,
+            Some(Broken { kind: FailureKind::NobodyThere, .. }) => exit::UNAVAILABLE,
             Some(_) => exit::BAD_INPUT,
-            None if statuses().any(|status| matches!(status, Status::Unavailable { .. })) => exit::NOBODY_THERE,
+            None if statuses().any(|status| matches!(status, Status::Unavailable { .. })) => exit::UNAVAILABLE,
             None if statuses().any(|status| *status != Status::Answered) => exit::NOT_ANSWERED,
             None => exit::ANSWERED,
         }

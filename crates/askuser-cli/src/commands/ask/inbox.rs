@@ -1,4 +1,4 @@
-//! `askuser ask --via inbox`: the question is kept, and whoever asks waits for it, or comes back later.
+//! `askuser ask --via inbox`: the question is kept; the caller waits for the answer, or comes back later.
 
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit};

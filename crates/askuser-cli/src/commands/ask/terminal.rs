@@ -67,7 +67,7 @@ pub(crate) fn ask(
             let _ = signal_hook::low_level::emulate_default_handler(signal);
             Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
         }
-        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+        Err(error) => Err(Failure::new(error.chain()).code(exit::UNAVAILABLE)),
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option
     let input = &event["tool_input"];
     let (set, context, form) = match kind {
         HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog => {
-            // It has shown them to nobody that it did not find valid itself.
+            // Claude Code shows no questions that it did not find valid itself.
             (QuestionSet::parse(input.clone(), &Rules::repair()).ok()?, None, None)
         }
         HookEvent::Permission => {
@@ -62,7 +62,7 @@ pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option
     Some((Request::new(key, set).with_origin(origin).with_context(context), form))
 }
 
-/// Whoever decided in a dialog of Claude Code's is not asked for the same in the inbox any more. Nothing else tells that the
+/// A user who decided in Claude Code's own dialog is no longer asked the same in the inbox. Nothing else tells that the
 /// dialog is closed: Claude Code leaves a hook running whose decision it does not need.
 fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
     let kind = HookEvent::before_it_ran(event);
@@ -116,7 +116,7 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
         // It was decided there, or Claude Code has ended: no answer could reach it.
         withdraw(&claude, request.key())?;
     }
-    // Else it stays, and says that nobody waits for it.
+    // Otherwise it stays, marked as having no process that waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
     match print(kind, &request, form, delivery.resolution()) {
         Ok(()) => {

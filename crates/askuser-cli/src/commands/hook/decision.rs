@@ -1,4 +1,4 @@
-//! What came of asking, in the words of Claude Code's hooks. Where nobody decided, nothing is said.
+//! A resolution as the output of Claude Code's hooks. Without a decision there is no output.
 
 use super::elicitation::Form;
 use crate::commands::hook::event::HookEvent;

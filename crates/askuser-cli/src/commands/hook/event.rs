@@ -41,7 +41,7 @@ impl HookEvent {
     /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
     ///
     /// Claude Code waits for a `PreToolUse` and an `Elicitation` hook before it shows anything: with a screen of its own it
-    /// has to be left alone there, or nobody who sits at it would see the question. How it was started is the only sign of
+    /// has to be left alone there, or the person at the terminal would not see the question. How it was started is the only sign of
     /// that; where it is unknown, nothing is asked.
     pub(crate) fn of(event: &Value, entrypoint: Option<&str>) -> Option<HookEvent> {
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -50,7 +50,7 @@ impl HookEvent {
         match (text("hook_event_name"), text("tool_name")) {
             ("PreToolUse", QUESTION_TOOL) => (is_headless && !is_answered).then_some(HookEvent::QuestionsBeforeTool),
             ("PermissionRequest", QUESTION_TOOL) => (!is_answered).then_some(HookEvent::QuestionsInDialog),
-            // To ask whether we may ask helps nobody.
+            // Asking whether we may ask is of no use.
             ("PermissionRequest", tool) if tool.is_empty() || tool.starts_with("mcp__askuser__") => None,
             ("PermissionRequest", _) => Some(HookEvent::Permission),
             ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,

@@ -27,22 +27,22 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     }
     let mut stdin = io::stdin().lock();
     let read = source::read("standard input", &mut stdin);
-    // Whoever writes must not fail because we have read enough.
+    // The writer must not fail because we have read enough.
     let _ = io::copy(&mut stdin, &mut io::sink());
     let event: Value = serde_json::from_str(&read?).map_err(|error| Failure::new(format!("not an event: {error}")))?;
     let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
         return Ok(exit::ANSWERED);
     };
     let (_, settings) = super::parse(args::hook(), words)?;
-    // Tools run all the time, and hardly ever is somebody asked about one.
-    if kind != HookEvent::ToolRan || somebody_waits(&settings)? {
+    // Tools run all the time; a person is rarely asked about one.
+    if kind != HookEvent::ToolRan || a_question_waits(&settings)? {
         asking::run(kind, &event, &settings)?;
     }
     Ok(exit::ANSWERED)
 }
 
 /// Whether any process may be waiting for an answer from the inbox.
-fn somebody_waits(settings: &Settings) -> Result<bool, Failure> {
+fn a_question_waits(settings: &Settings) -> Result<bool, Failure> {
     let folder = waiting_folder(&inbox_file(settings)?);
     Ok(std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))
 }

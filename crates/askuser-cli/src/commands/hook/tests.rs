@@ -67,7 +67,7 @@ fn a_person_who_declines_is_quoted_and_silence_decides_nothing() {
     let bash = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
     for kind in [HookEvent::QuestionsBeforeTool, HookEvent::QuestionsInDialog, HookEvent::Permission] {
         let event = if kind == HookEvent::Permission { bash.clone() } else { event() };
-        assert_eq!(ended(kind, &event, Outcome::unavailable("nobody")), None);
+        assert_eq!(ended(kind, &event, Outcome::unavailable("no person")), None);
         assert_eq!(ended(kind, &event, Outcome::timed_out()), None);
     }
 }
@@ -94,7 +94,7 @@ fn a_tool_runs_only_if_a_person_allows_just_that() {
     assert_eq!(over(Outcome::discuss(Some("why?".into()))), denied(talk));
     let dismissed = "Not run: the user dismissed the request for permission. Wait for them to say how to go on.";
     assert_eq!(over(Outcome::cancelled()), denied(dismissed));
-    assert_eq!((over(Outcome::timed_out()), over(Outcome::unavailable("nobody"))), (None, None));
+    assert_eq!((over(Outcome::timed_out()), over(Outcome::unavailable("no person"))), (None, None));
     for via in [Via::Policy, Via::AnswersFile] {
         assert_eq!(decision(&[0], None, None, via), None, "no rule gives permission");
         assert_eq!(decision(&[1], None, None, via), None, "nor refuses it beside the dialog");

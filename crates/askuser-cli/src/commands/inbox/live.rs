@@ -175,10 +175,10 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
 
 /// Shows the list until a question is opened, or the person leaves.
 fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option<StoredQuestion>, Failure> {
-    let broken = |error: io::Error| Failure::new(format!("the terminal failed: {error}")).code(exit::NOBODY_THERE);
+    let broken = |error: io::Error| Failure::new(format!("the terminal failed: {error}")).code(exit::UNAVAILABLE);
     let options = terminal_options(settings);
     let mut console = Console::open(&options)
-        .map_err(|error| Failure::new(format!("nobody can be asked: {error}")).code(exit::NOBODY_THERE))?;
+        .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))?;
     let waker = Arc::new(WakeConsole(console.waker())).into();
     let mut watch = done(store.watch(&Watched::All))?;
     let mut inputs = Vec::new();
@@ -307,7 +307,7 @@ impl List {
         let Some(question) = self.current().filter(|question| question.ending.is_none()).cloned() else { return };
         if asked.as_ref() != Some(&question.id) {
             self.notice =
-                Some("Withdraw it? Nobody can answer it then. w again: withdraw · any other key: keep".into());
+                Some("Withdraw it? It cannot be answered then. w again: withdraw · any other key: keep".into());
             self.withdrawing = Some(question.id);
             return;
         }

@@ -146,7 +146,7 @@ pub(super) const CLIENTS: &[Client] = &[
         is_desktop: false,
         format: Format::Json,
         servers: "mcpServers",
-        // Trusted: to be asked whether one may be asked helps nobody.
+        // Trusted: asking whether we may ask is of no use.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
         project_file: Some(".gemini/settings.json"),

@@ -27,22 +27,22 @@ pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<
     Ok(*resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_yes))
 }
 
-/// Asks at the terminal; nobody else can agree to this.
+/// Asks at the terminal: only the person there can agree to this.
 pub(super) fn ask(set: QuestionSet, context: Option<Context>, settings: &Settings) -> Result<Resolution, Failure> {
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context);
     match askuser_terminal::ask_request(&request, &terminal_options(settings), &mut |_| Ok(())) {
         Ok(resolution) => match resolution.outcome().status() {
-            Status::Unavailable { reason } => Err(nobody(reason)),
+            Status::Unavailable { reason } => Err(unavailable(reason)),
             _ => Ok(resolution),
         },
         Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
-        Err(error) => Err(Failure::new(error.chain()).code(exit::NOBODY_THERE)),
+        Err(error) => Err(Failure::new(error.chain()).code(exit::UNAVAILABLE)),
     }
 }
 
-fn nobody(reason: &str) -> Failure {
-    Failure::new(format!("nobody can be asked: {reason}"))
+fn unavailable(reason: &str) -> Failure {
+    Failure::new(format!("no person can be asked: {reason}"))
         .hint("name the clients and add --yes to write without asking, or --print to see the change")
-        .code(exit::NOBODY_THERE)
+        .code(exit::UNAVAILABLE)
 }

@@ -210,7 +210,7 @@ fn addition(
     if client.format == format::Format::YamlFileOfItsOwn && file.exists() {
         let is_ours = client.format.find(&file.text, entry).map_err(|why| unfit(&file, why))?.is_some();
         if !is_ours {
-            return Err(unfit(&file, "is somebody else's".into()));
+            return Err(unfit(&file, "belongs to another user".into()));
         }
     }
     let after = client.format.add(&file.text, entry, server).map_err(|why| unfit(&file, why))?;

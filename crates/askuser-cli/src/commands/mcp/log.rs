@@ -1,4 +1,4 @@
-//! What the server tells whoever looks for a fault. Standard output is the client's.
+//! The server's log. Standard output belongs to the client.
 //!
 //! Without `--log` nothing listens, and nothing is written. Up to `info` there are names, numbers and how a question ended,
 //! never what was asked or said; what the protocol's crate has to say, with every message in it, begins with `debug`.

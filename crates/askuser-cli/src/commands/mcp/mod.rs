@@ -80,7 +80,7 @@ fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Serve
     Ok(Server::new(Arc::new(chain), options))
 }
 
-/// Serves whoever on this machine knows the token, and says where.
+/// Serves every client on this machine that knows the token, and says where.
 async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
     let file = state_folder()?.join(HTTP_TOKEN);
     let is_new = !file.exists();

@@ -36,7 +36,7 @@ fn no_option_permits_what_was_not_read_to_its_end() {
         check_unread(Purpose::Plan, Context::prose("# Plan"), keys, false);
         check_unread(Purpose::Choice, Context::diff("+a"), keys, false);
     }
-    // What refuses, or says something else, needs nobody to read on.
+    // A refusal, or something else in words, needs no reading to the end.
     for keys in ["3", "<down><down><enter>", "4no<enter>", "d<enter>", "c<enter>", "<esc>"] {
         check_unread(Purpose::Permission, Context::command("rm"), keys, true);
     }

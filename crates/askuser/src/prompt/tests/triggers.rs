@@ -1,4 +1,4 @@
-//! Prompts that nobody waits for right here: opened by somebody, or by themselves under somebody's hands.
+//! Prompts without a program that waits right here: opened by a person, or as a popup while a person types.
 
 use super::*;
 use crate::request::{Origin, Purpose, Request, RequestKey};
@@ -30,14 +30,14 @@ fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
     assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");
-    // Whoever opened it has seen it: a key that came too early puts off nothing.
+    // The person who opened it has seen it: a key that came too early delays nothing.
     let opened = play(on(Trigger::Opened, database(), ARMING), "<enter>").prompt;
     assert!(!opened.is_unseen(Duration::ZERO));
     assert_eq!(play(opened, "<wait:250><enter>").line(), "answered | Database: PostgreSQL");
 }
 
 #[test]
-fn a_text_field_is_seen_by_whoever_opened_it() {
+fn a_text_field_is_seen_by_the_person_who_opened_it() {
     let prompt = play(on(Trigger::Popup, database(), ARMING), "<down><down><down><c-g>").prompt;
     assert!(!prompt.is_unseen(Duration::ZERO));
 }
@@ -172,7 +172,7 @@ fn a_prompt_says_who_asks_in_the_words_it_was_given() {
 }
 
 #[test]
-fn somebody_is_there_once_they_did_anything_and_not_because_time_passes() {
+fn a_person_is_there_once_they_did_anything_and_not_because_time_passes() {
     let held = |event: Event| {
         let mut prompt = Prompt::new(database(), MINUTE);
         prompt.update(event, Duration::from_secs(1));

@@ -67,7 +67,7 @@ impl Surface {
         let console = Console::open(&options).map_err(|error| {
             Failure::new(format!("cannot open the terminal: {error}"))
                 .hint("without a terminal, use askuser agent -p TEXT")
-                .code(exit::NOBODY_THERE)
+                .code(exit::UNAVAILABLE)
         })?;
         let (sender, events) = channel();
         let ui = UiSender::new(sender, console.waker());

@@ -1,4 +1,4 @@
-//! Nobody there: never a hang, never a guess.
+//! No person to ask: never a hang, never a guess.
 
 use crate::terminal::{Ended, Select, Stage, example, input};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn without_a_terminal_it_ends_at_once_and_says_so() {
     assert_eq!(ended.json(), result);
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{}", ended.stderr);
-    assert!(lines[0].starts_with("askuser: nobody can be asked: "), "{}", lines[0]);
+    assert!(lines[0].starts_with("askuser: no person can be asked: "), "{}", lines[0]);
     assert!(lines[1].starts_with("hint: ") && lines[1].contains("--answers"), "{}", lines[1]);
 }
 
@@ -66,7 +66,7 @@ fn without_a_terminal_line_mode_ends_at_once_too() {
 fn without_a_terminal_the_demo_ends_at_once_too() {
     let ended = Stage::new().run(&["demo"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stderr.contains("nobody can be asked"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no person can be asked"), "{}", ended.stderr);
 }
 
 #[test]
