@@ -25,7 +25,7 @@ pub(crate) const MAX_WIDTH: usize = 100;
 pub(crate) fn command() -> Command {
     Command::new("askuser")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Lets an AI agent stop, put one to four structured questions to a person, and go on with the answer")
+        .about("Lets an AI agent stop, put one to four structured questions to a person, and continue with the answer")
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -72,14 +72,14 @@ fn ask_arguments(command: Command) -> Command {
                 .long("multi")
                 .action(ArgAction::SetTrue)
                 .requires("question")
-                .help("Several options may be chosen"),
+                .help("Allow several options to be chosen"),
         )
         .arg(
             Arg::new("key")
                 .long("key")
                 .value_name("TEXT")
                 .value_parser(not_blank)
-                .help("In the inbox: the same key is the same question, and gets the same answer"),
+                .help("In the inbox: asking again with the same key attaches to the same question and answer"),
         )
         .arg(Arg::new("from").long("from").value_name("NAME").value_parser(not_blank).help("In the inbox: who asks"))
         .arg(
@@ -98,9 +98,9 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
 /// What waits in the inbox.
 pub(crate) fn inbox() -> Command {
     Command::new("inbox")
-        .about("Show what waits for an answer, and answer it")
+        .about("Show the questions that wait for an answer, and answer them")
         .long_about(
-            "Show what waits for an answer, and answer it.\n\nIn a terminal it is a live list; --json, --count and --follow are \
+            "Show the questions that wait for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
              for scripts and status bars, --next for a key binding.",
         )
         .after_help(EXIT_CODES)
@@ -109,10 +109,10 @@ pub(crate) fn inbox() -> Command {
                 Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
             };
             command
-                .arg(flag("json", "Print what waits, one JSON object per line"))
-                .arg(flag("count", "Print how many wait").conflicts_with("json"))
-                .arg(flag("follow", "Go on printing whatever changes"))
-                .arg(flag("next", "Answer the oldest, and end").conflicts_with_all(["json", "count", "follow"]))
+                .arg(flag("json", "Print the waiting questions, one JSON object per line"))
+                .arg(flag("count", "Print how many questions wait").conflicts_with("json"))
+                .arg(flag("follow", "Keep running and print every change"))
+                .arg(flag("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
                 .args(inbox_settings())
         })
 }
@@ -142,7 +142,7 @@ pub(crate) fn answer() -> Command {
         .about("Answer a question in the inbox")
         .long_about(
             "Answer a question in the inbox.\n\nOpens its prompt, or takes the answer from --select, --other and --answers. The \
-             first answer counts; a later one is told who was first.",
+             first answer counts; a later one is refused and told who was first.",
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
@@ -151,8 +151,8 @@ pub(crate) fn answer() -> Command {
             };
             command
                 .arg(question_id())
-                .arg(many("select", "HEADER=LABEL", "Choose this option; once for each choice"))
-                .arg(many("other", "HEADER=TEXT", "Say this instead of an option"))
+                .arg(many("select", "HEADER=LABEL", "Choose this option; repeat for several choices"))
+                .arg(many("other", "HEADER=TEXT", "Answer in these words instead of choosing an option"))
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
                 .args(inbox_settings())
@@ -170,16 +170,21 @@ pub(crate) fn withdraw() -> Command {
 
 /// What was asked and answered.
 pub(crate) fn log() -> Command {
-    Command::new("log").about("Show what was asked through the inbox, and what was decided").defer(|command| {
+    Command::new("log").about("Show past and pending questions of the inbox, and the decisions").defer(|command| {
         command
-            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
             .arg(
                 Arg::new("since")
                     .long("since")
                     .value_name("WHEN")
-                    .help("Asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
+                    .help("Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
             )
-            .arg(Arg::new("from").long("from").value_name("NAME").help("Asked by an agent whose name contains this"))
+            .arg(
+                Arg::new("from")
+                    .long("from")
+                    .value_name("NAME")
+                    .help("Only questions of agents whose name contains this"),
+            )
             .args(some_settings(&["store"]))
     })
 }
@@ -199,28 +204,28 @@ pub(crate) fn mcp() -> Command {
                     Arg::new("approve")
                         .long("approve")
                         .action(ArgAction::SetTrue)
-                        .help("List `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
+                        .help("Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
                 )
                 .arg(
                     Arg::new("http")
                         .long("http")
                         .value_name("ADDR")
                         .value_parser(loopback)
-                        .help("Serve clients on this machine over HTTP instead, at this address: 127.0.0.1:8787"),
+                        .help("Serve clients on this machine over HTTP instead, at an address such as 127.0.0.1:8787"),
                 )
                 .arg(
                     Arg::new("log")
                         .long("log")
                         .value_name("LEVEL")
                         .value_parser(PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))
-                        .help("Say on standard error what happens; from debug on, with everything that is said"),
+                        .help("Log to standard error. From debug on the log contains questions and answers"),
                 )
                 .arg(
                     Arg::new("log-file")
                         .long("log-file")
                         .value_name("FILE")
                         .value_parser(clap::value_parser!(std::path::PathBuf))
-                        .help("Say it at the end of this file instead; --log is info then"),
+                        .help("Append the log to this file instead, at level info unless --log is given"),
                 )
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
@@ -233,7 +238,7 @@ fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {
 }
 
 fn question_id() -> Arg {
-    Arg::new("id").value_name("ID").required(true).help("The question, by as much of its id as is unique")
+    Arg::new("id").value_name("ID").required(true).help("The question's id, or the start of it if that is unique")
 }
 
 /// The settings of a prompt for a question that is in the inbox already.
@@ -253,11 +258,11 @@ pub(crate) const CLIENTS: [&str; 11] =
 /// Sets clients up.
 pub(crate) fn init() -> Command {
     Command::new("init")
-        .about("Give an agent you have the tool: add askuser to its configuration")
+        .about("Add askuser to the configuration of an agent that you use")
         .long_about(
-            "Give an agent you have the tool: add askuser to its configuration.\n\nShows the change and makes it if you agree; \
-             everything else in the file stays as it is, to the byte. Without a name it finds the agents that are here and asks \
-             which to set up. cursor, vscode and zed follow their documentation and were not tried.",
+            "Add askuser to the configuration of an agent that you use.\n\nShows the change and makes it if you agree; \
+             the rest of the file stays byte for byte as it is. Without a name it finds the installed agents and asks \
+             which to set up. The entries for cursor, vscode and zed follow their documentation and are untested.",
         )
         .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
         .defer(|command| {
@@ -272,10 +277,10 @@ pub(crate) fn init() -> Command {
                         .value_parser(PossibleValuesParser::new(CLIENTS))
                         .help("Which agents to set up"),
                 )
-                .arg(flag("project", "In the project's file, which others may share, instead of yours"))
-                .arg(flag("yes", "Change it without asking"))
-                .arg(flag("print", "Print the change and make none").conflicts_with("yes"))
-                .arg(flag("remove", "Take askuser out again; the file is then as it was before"))
+                .arg(flag("project", "Change the project's file, which others may share, instead of yours"))
+                .arg(flag("yes", "Make the change without asking"))
+                .arg(flag("print", "Print the change without making it").conflicts_with("yes"))
+                .arg(flag("remove", "Remove askuser again and restore the file byte for byte"))
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
 }
@@ -286,8 +291,8 @@ pub(crate) fn hook() -> Command {
         .about("Answer a hook of Claude Code from the inbox")
         .long_about(
             "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event \
-             from standard input and prints the decision of the person who answers in the inbox. Where it has nothing to say, and wherever \
-             anything fails, it prints nothing and Claude Code goes on as if there were no hook.",
+             from standard input and prints the decision of the person who answers in the inbox. Without a decision, or if \
+             anything fails, it prints nothing and Claude Code continues as if there were no hook.",
         )
         .after_help("Exit code: always 0")
 }
@@ -297,8 +302,8 @@ pub(crate) fn agent() -> Command {
     Command::new("agent")
         .about("Run a model with tools that asks you when it is in doubt")
         .long_about(
-            "Run a model with tools that asks you when it is in doubt.\n\nIn a terminal it is a conversation; with -p it says \
-             one thing, prints what came of it and ends. Every session is kept and can be taken up again.",
+            "Run a model with tools that asks you when it is in doubt.\n\nIn a terminal it is a conversation; with -p it runs \
+             one turn, prints the result and exits. Every session is kept and can be resumed.",
         )
         .after_help(AGENT_EXIT_CODES)
         .subcommands([sessions(), models()])
@@ -309,43 +314,43 @@ pub(crate) fn agent() -> Command {
 
 fn sessions() -> Command {
     Command::new("sessions")
-        .about("List the sessions of this folder, the last one first; with a text, those that mention it")
-        .arg(Arg::new("text").value_name("TEXT").help("Only sessions in which this was said or answered"))
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("Of every folder"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+        .about("List the sessions of this folder, newest first; with TEXT, those that mention it")
+        .arg(Arg::new("text").value_name("TEXT").help("Only sessions with this text in a message or an answer"))
+        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("List the sessions of every folder"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
 }
 
 fn models() -> Command {
     Command::new("models")
-        .about("List the models of a provider, the newest first; without one, of all whose key is set")
+        .about("List the models of a provider, newest first; without PROVIDER, of all providers whose key is set")
         .arg(Arg::new("provider").value_name("PROVIDER").help("anthropic, openai, gemini, openrouter, ollama, …"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("One JSON object per line"))
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
         .args(settings(&[Of::Agent]).into_iter().filter(|arg| arg.get_id() == "base_url"))
 }
 
 const AGENT_EXIT_CODES: &str = "\
 Exit codes, with -p:
-  0    done, and whatever was asked was answered
+  0    done, and every question was answered
   1    done, but a question was cancelled, declined, not answered in time,
-       or is to be talked about
-  2    bad usage, or the turn broke off
+       or the person wants to discuss it
+  2    bad usage, or the turn failed
   3    no person could be asked
   130  interrupted";
 
 fn agent_arguments(command: Command) -> Command {
     let outputs = PossibleValuesParser::new(["text", "json", "stream-json"]);
     command
-        .arg(Arg::new("message").value_name("MESSAGE").help("What to say first"))
+        .arg(Arg::new("message").value_name("MESSAGE").help("The first prompt"))
         .arg(
             Arg::new("prompt")
                 .short('p')
                 .long("prompt")
                 .value_name("TEXT")
                 .conflicts_with("message")
-                .help("Say this, print what came of it, end; - is standard input"),
+                .help("Run one turn with this prompt, print the result and exit; - reads it from standard input"),
         )
         .arg(Arg::new("output").long("output").value_name("FORMAT").value_parser(outputs).help(
-            "With -p: text (the last words), json (one object), stream-json (events, and answers on standard input)",
+            "With -p: text (the final message), json (one object), stream-json (events, and answers on standard input)",
         ))
         .arg(
             Arg::new("script")
@@ -359,35 +364,32 @@ fn agent_arguments(command: Command) -> Command {
                 .long("continue")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("resume")
-                .help("Take up the last session of this folder"),
+                .help("Resume the last session of this folder"),
         )
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Take up this session"))
+        .arg(Arg::new("resume").long("resume").value_name("ID").help("Resume this session"))
         .arg(
             Arg::new("repair-transcript")
                 .long("repair-transcript")
                 .action(ArgAction::SetTrue)
                 .requires("resume")
-                .help("Cut a damaged session off before its first damaged line, and keep a copy"),
+                .help("Cut off a damaged session before its first damaged line; a copy is kept"),
         )
         .arg(
-            Arg::new("plan")
-                .long("plan")
-                .action(ArgAction::SetTrue)
-                .help("Look and ask only, until a plan is approved"),
+            Arg::new("plan").long("plan").action(ArgAction::SetTrue).help("Only read and ask until a plan is approved"),
         )
         .arg(
             Arg::new("add-dir")
                 .long("add-dir")
                 .value_name("FOLDER")
                 .action(ArgAction::Append)
-                .help("Let tools reach this folder too, besides the one they work in"),
+                .help("Let tools use this folder too, besides the working folder"),
         )
         .arg(
             Arg::new("max-requests")
                 .long("max-requests")
                 .value_name("N")
                 .value_parser(count)
-                .help("Break off after this many requests to the model in a turn; a subagent counts its own"),
+                .help("Stop a turn after this many requests to the model; subagents count separately"),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
 }
@@ -398,7 +400,7 @@ fn count(text: &str) -> Result<u32, &'static str> {
 
 pub(crate) fn check() -> Command {
     Command::new("check")
-        .about("Say what is wrong with an input, or could be better, without asking")
+        .about("Check an input without asking: what is wrong with it, and what could be better")
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
         .defer(|command| {
             let some = settings(&[Of::Asking, Of::Results])
@@ -417,7 +419,7 @@ pub(crate) fn schema() -> Command {
                 .value_name("SHAPE")
                 .value_parser(PossibleValuesParser::new(PROVIDERS))
                 .default_value("json-schema")
-                .help("Whose shape it takes"),
+                .help("The format of this provider or protocol"),
         )
         .arg(
             Arg::new("with")
@@ -426,14 +428,14 @@ pub(crate) fn schema() -> Command {
                 .value_parser(PossibleValuesParser::new(["plan", "preview"]))
                 .value_delimiter(',')
                 .action(ArgAction::Append)
-                .help("What it mentions too: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
+                .help("Also mention: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
         )
 }
 
 /// The four examples.
 pub(crate) fn demo() -> Command {
     let settings = |command: Command| command.args(settings(&[Of::Asking]));
-    Command::new("demo").about("Four example prompts, one after the other").defer(settings)
+    Command::new("demo").about("Show four example prompts, one after the other").defer(settings)
 }
 
 pub(crate) fn doctor() -> Command {
@@ -461,7 +463,7 @@ pub(crate) fn completions() -> Command {
 pub(crate) fn man() -> Command {
     Command::new("man")
         .about("Print a manual page")
-        .arg(Arg::new("command").value_name("COMMAND").help("Of a subcommand, instead of the whole"))
+        .arg(Arg::new("command").value_name("COMMAND").help("The page of this subcommand instead of the main page"))
 }
 
 /// Where an input comes from.
@@ -470,7 +472,7 @@ fn input() -> [Arg; 2] {
         Arg::new("file")
             .value_name("FILE")
             .conflicts_with_all(["json"])
-            .help("A file with the input; - or nothing is standard input"),
+            .help("A file with the input; standard input if it is - or left out"),
         Arg::new("json").long("json").value_name("INPUT").help("The input itself"),
     ]
 }

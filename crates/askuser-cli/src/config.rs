@@ -1,4 +1,4 @@
-//! What the settings say, once all their layers are laid.
+//! The settings, once all their layers are merged.
 //!
 //! Values travel as text until then and each is parsed once, so that an error can name its origin.
 

@@ -9,7 +9,7 @@ use askuser::{QuestionSet, Resolution, Status, Violations, report};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
-/// The exit code of a resolution that was printed, and what is said about it.
+/// The exit code of a resolution that was printed, and the message on standard error.
 pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
     let status = resolution.outcome().status();
     if let Status::Unavailable { reason } = status {

@@ -36,8 +36,8 @@ pub(crate) enum Of {
 /// Who may set something in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// Anybody, a project's file included.
-    Anybody,
+    /// Everyone, a project's file included.
+    Everyone,
     /// The user alone: whatever says who answers, what runs, or where a key goes. A repository, or an agent that can write
     /// to it, has no say in that.
     User,
@@ -60,14 +60,14 @@ macro_rules! settings {
                 must_be: "a JSON or TOML file",
             }
             headless: Option<Headless> {
-                "Ask nobody: fail, or take the options marked (Recommended)",
+                "Ask no person: fail, or take the options marked (Recommended)",
                 value: "fail|recommended", default: "none", by: User, of: Asking,
                 parse: |v| one_of(v, &[
                     ("none", None), ("fail", Some(Headless::Fail)), ("recommended", Some(Headless::Recommended)),
                 ]),
             }
             via: Vec<Surface> {
-                "Who may answer, in order: policy (answers file, headless), terminal, inbox; with commas",
+                "Who may answer, in order: policy (answers file, headless), terminal, inbox; separated by commas",
                 value: "SURFACES", default: "policy,terminal", by: User, of: Asking,
                 parse: surfaces,
                 must_be: "policy, terminal or inbox, or several of them with commas",
@@ -95,39 +95,39 @@ macro_rules! settings {
             }
             plain: bool {
                 "Ask line by line, for screen readers and dumb terminals",
-                value: "", default: "false", by: Anybody, of: Asking,
+                value: "", default: "false", by: Everyone, of: Asking,
                 parse: switch,
                 must_be: "true or false",
             }
             repair: bool {
-                "Mend cosmetic faults of the input instead of rejecting it",
-                value: "", default: "false", by: Anybody, of: Asking,
+                "Fix cosmetic faults of the input instead of rejecting it",
+                value: "", default: "false", by: Everyone, of: Asking,
                 parse: switch,
                 must_be: "true or false",
             }
             key_delay: Duration {
-                "Ignore keys that answer, cancel or open a text for this long after the first frame; 0 is off",
+                "Ignore keys that answer, cancel or open a text field for this long after the first frame; 0 is off",
                 value: "DURATION", default: "250ms", by: User, of: Asking, flag: "key-delay", old_name: "arm",
                 parse: duration,
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
             success_flash: Duration {
-                "Show the answered prompt in the colour of success for this long; 0 is off",
+                "Show the answered prompt in the success colour for this long; 0 is off",
                 value: "DURATION", default: "80ms", by: User, of: Asking, flag: "success-flash", old_name: "flash",
                 parse: |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)),
                 must_be: "a duration of at most 1s",
             }
             confirm: Confirm {
-                "What to leave in the scrollback",
-                value: "boxed|full|inline|none", default: "inline", by: Anybody, of: Asking,
+                "How the answer stays in the scrollback",
+                value: "boxed|full|inline|none", default: "inline", by: Everyone, of: Asking,
                 parse: |v| one_of(v, &[
                     ("boxed", Confirm::Boxed), ("full", Confirm::Full), ("inline", Confirm::Inline),
                     ("none", Confirm::None),
                 ]),
             }
             theme: Option<Background> {
-                "Colours for a dark or a light background, or no colours but the terminal's own",
-                value: "auto|dark|light|contrast", default: "auto", by: Anybody, of: Asking,
+                "Colours for a dark or a light background; contrast uses the terminal's own and no grey",
+                value: "auto|dark|light|contrast", default: "auto", by: Everyone, of: Asking,
                 parse: |v| one_of(v, &[
                     ("auto", None), ("dark", Some(Background::Dark)), ("light", Some(Background::Light)),
                     ("contrast", Some(Background::Contrast)),
@@ -135,16 +135,16 @@ macro_rules! settings {
             }
             color: Option<ColorDepth> {
                 "How many colours to use",
-                value: "auto|none|16|256|truecolor", default: "auto", by: Anybody, of: Asking,
+                value: "auto|none|16|256|truecolor", default: "auto", by: Everyone, of: Asking,
                 parse: |v| one_of(v, &[
                     ("auto", None), ("none", Some(ColorDepth::None)), ("16", Some(ColorDepth::Ansi16)),
                     ("256", Some(ColorDepth::Ansi256)), ("truecolor", Some(ColorDepth::TrueColor)),
                 ]),
             }
             format: Option<Format> {
-                "How to print the result; auto is text on a terminal, else json; value is the answer alone, claude is \
+                "How to print the result: auto is text on a terminal, else json; value is the answer alone; claude is \
                  Claude Code's updatedInput",
-                value: "auto|text|json|record|value|claude", default: "auto", by: Anybody, of: Results,
+                value: "auto|text|json|record|value|claude", default: "auto", by: Everyone, of: Results,
                 parse: |v| one_of(v, &[
                     ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
                     ("record", Some(Format::Record)), ("value", Some(Format::Value)), ("claude", Some(Format::Claude)),
@@ -153,12 +153,12 @@ macro_rules! settings {
             // Requests carry a key: which provider gets them, and where they go, is the user's to say.
             model: Option<String> {
                 "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a \
-                 provider alone is its default model, none is that of the first key in the environment",
+                 provider alone means its default model, none that of the first key in the environment",
                 value: "PROVIDER/NAME", default: "none", by: User, of: Agent,
                 parse: |v| Some(text(v)),
             }
             base_url: Option<BaseUrl> {
-                "Where the provider is, instead of where it usually is",
+                "The provider's address, if it is not the usual one",
                 value: "URL", default: "none", by: User, of: Agent, flag: "base-url",
                 parse: |v| Some(text(v).map(BaseUrl::new)),
             }
@@ -171,20 +171,19 @@ macro_rules! settings {
                 ]),
             }
             max_tokens: Option<u32> {
-                "How long an answer of the model may get; none is the provider's own limit",
-                value: "N", default: "none", by: Anybody, of: Agent, flag: "max-tokens",
+                "The most tokens of one answer of the model; none is the provider's own limit",
+                value: "N", default: "none", by: Everyone, of: Agent, flag: "max-tokens",
                 parse: |v| unless(v, "none", |v| v.parse().ok().filter(|max| *max > 0)),
                 must_be: "a whole number above 0",
             }
             context_window: Option<u64> {
-                "How many tokens the model takes before the conversation is summarised; auto is what is known of the model",
+                "How many tokens the model takes before the conversation is summarised; auto is the known size of the model's context",
                 value: "N", default: "auto", by: User, of: Agent, flag: "context-window",
                 parse: |v| unless(v, "auto", |v| v.parse().ok().filter(|tokens| *tokens >= 1_000)),
                 must_be: "a whole number of at least 1000, or auto",
             }
             price: Option<Price> {
-                "What a million tokens cost in dollars, read and written, such as 3/15; the conversation shows what it \
-                 has cost",
+                "Dollars per million tokens, input and output, such as 3/15; the conversation then shows its cost",
                 value: "IN/OUT", default: "none", by: User, of: Agent,
                 parse: |v| unless(v, "none", Price::parse),
                 must_be: "two numbers with a slash between them, such as 3/15",
@@ -197,12 +196,12 @@ macro_rules! settings {
                 ]),
             }
             pass_env: Vec<String> {
-                "Key variables that commands get all the same; with commas",
+                "Variables with keys that commands may see after all, separated by commas",
                 value: "NAMES", default: "none", by: User, of: Agent, flag: "pass-env",
                 parse: |v| Some(names(v)),
             }
             mcp_limit: Option<Duration> {
-                "How long a call waits before it says \"not answered yet\"; auto is what is known of the client, else 45s",
+                "How long a call waits before it says \"not answered yet\"; auto is the known limit of the client, else 45s",
                 value: "DURATION", default: "auto", by: User, of: Mcp, flag: "limit",
                 parse: |v| unless(v, "auto", positive),
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",

@@ -1,4 +1,4 @@
-//! Being told to stop or to end.
+//! Signals that tell the process to stop or to end.
 
 use crate::failure::{Failure, exit};
 use std::io;
@@ -13,7 +13,7 @@ impl Signal {
     pub(crate) fn failure(self) -> Failure {
         match self {
             Signal::Interrupt => Failure::new("interrupted").code(exit::INTERRUPTED),
-            Signal::End => Failure::new("told to end").code(143),
+            Signal::End => Failure::new("terminated").code(143),
         }
     }
 }

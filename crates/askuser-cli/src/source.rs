@@ -64,7 +64,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
     match quick {
         Some(question) => {
             if args.contains_id("file") || args.contains_id("json") {
-                return Err(Failure::new("-q is a question of its own: give it without FILE and --json").into());
+                return Err(Failure::new("-q cannot be combined with FILE or --json").into());
             }
             // In the quick form a description may be left out: the person who types it knows what the labels mean.
             let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);

@@ -17,9 +17,7 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         .or_else(|| variable("LOCALAPPDATA").filter(|_| cfg!(windows)))
         .or_else(|| variable("HOME").map(|home| home.join(".local/state")))
         .map(|folder| folder.join("askuser"))
-        .ok_or_else(|| {
-            Failure::new("there is no folder to keep anything in: neither XDG_STATE_HOME nor HOME is an absolute path")
-        })
+        .ok_or_else(|| Failure::new("there is no state folder: neither XDG_STATE_HOME nor HOME is an absolute path"))
 }
 
 /// Where the inbox is that the settings name.

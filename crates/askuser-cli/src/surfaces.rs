@@ -1,6 +1,6 @@
 //! The one chain of surfaces: what answers first, who is asked then, and how. `ask`, `agent`, `mcp` and `doctor` all use it.
 //!
-//! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. `--via` leaves out what it does not name.
+//! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. Surfaces that `--via` does not name are left out.
 
 use crate::config::{Settings, Surface};
 use crate::failure::{Failure, reason};

@@ -1,4 +1,4 @@
-//! Lines that have to fit.
+//! Cuts lines to a width.
 
 use askuser_terminal::{Theme, width};
 

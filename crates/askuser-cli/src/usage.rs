@@ -1,4 +1,4 @@
-//! Bad usage in the voice of every other message: `askuser: ` with the field, the fact and the limit, then what to do.
+//! Bad usage, reported like every other error: `askuser: ` with the field, the fact and the limit, then what to do.
 
 use crate::failure::Failure;
 use clap::error::{ContextKind, ErrorKind};
@@ -42,7 +42,7 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
         }
         ErrorKind::ArgumentConflict => match name(&find(ContextKind::PriorArg)) {
             other if other == argument => Failure::new(format!("{argument}: given twice, at most once")),
-            other => Failure::new(format!("{argument} and {other}: given together, take one of them")),
+            other => Failure::new(format!("{argument} and {other}: cannot be used together")),
         },
         ErrorKind::MissingRequiredArgument if argument == "--question" => Failure::new("-q: missing, must be given")
             .hint("-o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B"),

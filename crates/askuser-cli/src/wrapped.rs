@@ -15,7 +15,7 @@ pub(crate) fn wrapped_for(_: impl Sized, text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// Each line wrapped at words. What is indented stays so, unless that leaves no room.
+/// Each line wrapped at words. Indented lines stay indented, unless that leaves no room.
 fn wrapped(text: &str, columns: usize) -> String {
     let lines = text.split('\n').flat_map(|line| {
         let words = line.trim_start_matches(' ');

@@ -5,7 +5,7 @@ use crate::support::{Stage, asked, attempt, choice, ended, ok, request, set, wai
 use askuser::store::{End, Ending, State, StoreError};
 use askuser::{Answer, Outcome, Via};
 
-/// Repeated, an attempt gets the very ending it made; every other is told who was first, and what they said.
+/// Repeated, an attempt gets the very ending it made; every other is told who was first, and the answer.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
     let stage = Stage::new(place);
     let (here, there) = (stage.open(), stage.open());
@@ -47,7 +47,7 @@ pub fn an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere(place: &dyn
     }
 }
 
-/// What is no outcome of the question is refused, with the reason, and changes nothing.
+/// An attempt that is no outcome of the question is refused, with the reason, and changes nothing.
 pub fn an_answer_to_another_question_is_refused_and_changes_nothing(place: &dyn Place) {
     let process = Stage::new(place).open();
     let (id, ada) = (process.ask(&request("1")), process.person("ada"));

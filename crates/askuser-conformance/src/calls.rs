@@ -1,4 +1,4 @@
-//! What a call is: on its way when the method returns.
+//! A call is on its way when the method returns.
 
 use crate::Place;
 use crate::support::{Stage, attempt, choice, ok, request, until, wait};

@@ -30,7 +30,7 @@ pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Pl
     assert_eq!(repeated, Claim::Won, "a reply that was lost can be asked for again, also later");
 }
 
-/// What was given too long ago is none, and neither is one from the future.
+/// A permission that was given too long ago, or in the future, is none.
 pub fn a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes_none_recent(place: &dyn Place) {
     let stage = Stage::new(place);
     let process = stage.open();
@@ -75,7 +75,7 @@ pub fn only_an_answered_permission_of_its_own_agent_is_used(place: &dyn Place) {
     assert!(matches!(ok(claim(&refused)), Claim::Used(_)));
 }
 
-/// What is claimed is delivered, and what was delivered otherwise is not there to be claimed.
+/// Claiming a permission delivers it; one that was delivered otherwise cannot be claimed.
 pub fn a_claim_counts_as_delivered_and_what_was_delivered_cannot_be_claimed(place: &dyn Place) {
     let stage = Stage::new(place);
     let process = stage.open();

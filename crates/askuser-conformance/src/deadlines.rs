@@ -1,4 +1,4 @@
-//! Time is the store's.
+//! Deadlines follow the store's clock.
 
 use crate::Place;
 use crate::support::{Stage, choice, ended, new_attempt, ok, request, wait};

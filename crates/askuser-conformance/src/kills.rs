@@ -1,4 +1,4 @@
-//! Processes that are killed: nothing that was acknowledged is lost, nothing is answered or used twice, or by no person.
+//! Kills processes: nothing that was acknowledged is lost, and nothing is answered or used twice, or without a person.
 //!
 //! Only a store that outlives a process can run this. Its tests have a program that does one [`work`] after the other, and
 //! give [`nothing_acknowledged_is_lost`] a way to start it.
@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Says something that must be heard even if this process is killed right after.
+/// Sends a message that must arrive even if this process is killed right after.
 ///
 /// # Panics
-/// Where no process hears.
+/// Where no process reads it.
 pub fn say(words: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "\n@{words}").and_then(|()| stdout.flush()).expect("a process that listens");

@@ -1,4 +1,4 @@
-//! The store beside a model of it that fits on two pages: whatever is done in whatever order, both say the same.
+//! The store beside a model of it that fits on two pages: both give the same results for any calls in any order.
 
 use crate::support::{Process, Stage, agent, attempt, by_agent, choice, is_forbidden, ok, person, request_for, wait};
 use crate::{Dice, Place};

@@ -135,7 +135,7 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     }
 }
 
-/// What is refused changes nothing, and is heard of by no watcher.
+/// A refused call changes nothing, and no watcher hears of it.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let stage = Stage::new(place);
     let process = stage.open();

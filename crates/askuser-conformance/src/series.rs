@@ -118,7 +118,7 @@ pub fn an_answered_permission_serves_its_own_conversation_once_within_ten_minute
     assert!(anew.is_new && anew.question.id != lapsed, "it was given too long ago");
 }
 
-/// What has ended without an answer, or was delivered, is asked anew.
+/// A question that ended without an answer, or was delivered, is asked anew.
 pub fn what_timed_out_or_was_taken_back_or_delivered_is_asked_anew(place: &dyn Place) {
     let stage = Stage::new(place);
     let process = stage.open();

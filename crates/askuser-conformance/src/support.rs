@@ -1,4 +1,4 @@
-//! What rules have in common: questions, people, waiting.
+//! Shared by the rules: questions, people, waiting.
 
 use crate::Place;
 use askuser::input::QuestionInput;

@@ -29,7 +29,7 @@ pub fn ten_thousand_wait_in_one_process_and_each_hears_of_its_own_question(place
     }
 }
 
-/// What has ended already is heard at once.
+/// Waiting for a question that has ended returns at once.
 pub fn what_ended_before_is_heard_at_once(place: &dyn Place) {
     let process = Stage::new(place).open();
     let id = process.ask(&request("1"));

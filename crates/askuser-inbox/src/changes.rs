@@ -84,7 +84,7 @@ impl FileWatcher {
         Some(FileWatcher { is_told, _watcher: watcher.ok()? })
     }
 
-    /// What was told is looked at now; what changes from here on is told anew.
+    /// Marks the changes so far as seen; later ones are reported anew.
     pub(crate) fn heard(&self) {
         self.is_told.store(false, Ordering::Release);
     }

@@ -47,7 +47,7 @@ pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
     let Ok(file) = File::open(&path) else { return false };
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => true,
-        // Where there are no locks, a process that has not said that it left is taken to be there.
+        // Without locks, a process that has not reported leaving is assumed to be there.
         Err(TryLockError::Error(_)) => true,
         Ok(()) => false,
     }

@@ -88,7 +88,7 @@ async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, 
 pub enum Shown {
     /// It was answered here, and this is recorded.
     Answered(Ending),
-    /// It ended elsewhere before, and the surface has said so.
+    /// It ended elsewhere before, and the surface has shown that.
     EndedElsewhere(Ending),
     /// The person left it as it is; it still waits.
     PutAside {
@@ -100,7 +100,7 @@ pub enum Shown {
 }
 
 /// Shows a stored question at a surface until it is answered there or has ended elsewhere. The handle is that of the person who
-/// sits there. What they had begun elsewhere is filled in, and what they put aside is kept.
+/// sits there. A draft begun elsewhere is filled in, and one that is put aside is kept.
 ///
 /// # Errors
 /// As the surface's, and where the store fails.

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 /// How often a client hears that we still wait for the person.
 const PROGRESS: Duration = Duration::from_secs(15);
 
-/// What a client that does not say its name is called.
+/// The name of a client that gives none.
 const NAMELESS: &str = "an MCP client";
 
 /// What waiting came to.
@@ -100,7 +100,7 @@ impl Server {
             Err(error) => return Ok(could_not_ask(&error.chain()).into()),
         };
         let key = question.request.key();
-        // What a permission is good for is decided where it was asked for.
+        // A permission counts only for the call that asked for it.
         if key.session() != session(&self.origin(context)) || key.purpose() != Purpose::Question {
             return refused();
         }

@@ -10,7 +10,7 @@ pub(crate) struct CallTimeout {
     with_dialog: Duration,
 }
 
-/// What a client that is not known gets.
+/// For an unknown client.
 const UNKNOWN: CallTimeout = CallTimeout::of(45, 45, 45);
 
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.

@@ -126,7 +126,7 @@ fn message(request: &Request, question: &Question, complaint: Option<&Violations
     out
 }
 
-/// What a form that was sent says; `None` if there is nothing in it.
+/// The answer in a form that was sent; `None` if it is empty.
 ///
 /// # Errors
 /// Where it is no answer to its question.

@@ -1,6 +1,6 @@
-//! Notices messages that are too long to be read, and what can be answered to them.
+//! Notices messages that are too long to be read, and answers them.
 //!
-//! The SDK drops such a line without a word, and the client waits for ever. So the bytes are looked at on their way to the SDK:
+//! The SDK drops such a line silently, and the client would wait for ever. So the bytes are looked at on their way to the SDK:
 //! nothing is kept of them but the id of the request, wherever in the line it stands.
 
 use rmcp::model::RequestId;

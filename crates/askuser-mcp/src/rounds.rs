@@ -1,6 +1,6 @@
 //! Dialogs of protocol 2026-07-28: a call returns with forms, and comes back with the answers.
 //!
-//! The question waits in the inbox meanwhile. What the client carries between the two is signed, and valid for this client alone.
+//! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
 
 use crate::call::{Waited, now_ms};
 use crate::dialog::{FormResult, INSTANT, delivery, keep_draft, read_form, resolution};
@@ -18,7 +18,7 @@ use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 
-/// What a call comes back with.
+/// What a call brings back.
 pub(crate) struct Round {
     responses: InputResponses,
     shown_ms: u64,

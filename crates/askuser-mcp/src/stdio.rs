@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 #[non_exhaustive]
 pub enum ServeError {
     /// The client does not speak the protocol.
-    #[error("the client does not begin as MCP clients do: {0}")]
+    #[error("the client did not start as an MCP client: {0}")]
     Handshake(String),
     /// The port could not be used.
     #[error("cannot listen: {0}")]

@@ -1,9 +1,9 @@
-//! The one seam to a human.
+//! The one interface to a person.
 //!
 //! An agent's loop holds an [`Asker`] and knows nothing of terminals, pages or protocols. Refusal, time-out and absence
 //! are outcomes; only an interrupt, a withdrawal, a question put aside and a broken surface are errors.
 //!
-//! 1. [`Asker::decide`]: what is known without asking anybody.
+//! 1. [`Asker::decide`]: what is known without asking.
 //! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
 //! 3. [`Delivery::stored`]: tells the surface that the answer is kept, which is when it shows success.
 //!
@@ -38,7 +38,7 @@ use std::pin::Pin;
 /// }
 /// ```
 pub trait Asker: Send + Sync {
-    /// What is known about a request without asking anybody. Unless overridden: nothing.
+    /// What is known about a request without asking. Unless overridden: nothing.
     fn decide(&self, _request: &Request) -> Decision {
         Decision::Ask(Vec::new())
     }
@@ -55,7 +55,7 @@ pub trait Asker: Send + Sync {
     fn close(&self, _key: &RequestKey, _why: &Closed) {}
 }
 
-/// What is known about a request before anybody is asked.
+/// What is known about a request before a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It is settled; no person is asked.
@@ -154,7 +154,7 @@ impl Delivery {
         }
     }
 
-    /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was said there.
+    /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was answered there.
     ///
     /// # Errors
     /// [`AskError::NotAPersons`]; the surface is told.
@@ -217,7 +217,7 @@ pub enum AskError {
     #[error("the inbox failed")]
     Store(#[source] StoreError),
     /// The surface handed over what a file or a rule says, where only a person can agree.
-    #[error("only a person can agree to this, and what was handed over is not a person's")]
+    #[error("only a person can agree to this, and this answer is not a person's")]
     NotAPersons,
     /// The surface failed.
     #[error("{what}")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Draft {
-    /// What was done with each question that anything was done with.
+    /// The questions that the person has touched.
     pub answers: Vec<Unsent>,
     /// What to talk about first.
     pub discuss: Option<String>,
@@ -24,7 +24,7 @@ pub struct Unsent {
     /// What is chosen, and the notes. Unlike an answer that is sent, it may choose nothing.
     #[serde(flatten)]
     pub answer: Answer,
-    /// What was typed under Other and is not chosen.
+    /// Text under Other that is not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
 }

@@ -11,7 +11,7 @@ pub type Keeping<'a> = Pin<Box<dyn Future<Output = Result<Put, StoreError>> + Se
 
 /// Keeps questions for their person. The ticket is the id of the question; to withdraw it is [`Handle::withdraw`].
 pub trait Inbox: Asker {
-    /// Keeps a question, and calls the person if it is new. What is stored may have ended already.
+    /// Keeps a question, and calls the person if it is new. The question may have ended already.
     fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a>;
 
     /// Waits for the end of a question that was kept, and asks it at a surface beside meanwhile, as this request says. Dropping the

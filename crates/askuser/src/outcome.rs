@@ -1,4 +1,4 @@
-//! What came of asking: a closed set, in which only one member says that the person answered.
+//! How a question ended: a closed set, in which only one member says that the person answered.
 //!
 //! An outcome with answers is only ever built against the questions it answers, so nothing past this module checks an
 //! answer again. Who answered, and through what, is the [`Resolution`](crate::Resolution)'s to say.
@@ -208,7 +208,7 @@ impl Outcome {
         Resolution::new(self, via)
     }
 
-    /// The fields of its JSON; through what it came stands among them where that is said.
+    /// The fields of its JSON; through what it came is among them where it is known.
     pub(crate) fn fields(&self, via: Option<Value>) -> Map<String, Value> {
         let mut fields = Map::new();
         fields.insert("status".into(), self.status.name().into());

@@ -106,7 +106,7 @@ impl<R> Permission<R> {
         Permission { tool: tool.to_owned(), question, always: Vec::new() }
     }
 
-    /// Offers to allow more than this once: `Always allow WORDS`. What a label has no room for is not offered.
+    /// Offers to allow more than this once: `Always allow WORDS`. An offer too long for a label is left out.
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
         let meaning = meaning.chars().take(Limits::DEFAULT.description_chars().max).collect();

@@ -111,7 +111,7 @@ fn nothing_but_a_plain_yes_of_a_person_agrees() {
     ] {
         assert_eq!(asked(resolution), expected);
     }
-    // What was ticked and not sent is no yes.
+    // A tick that was not sent is no yes.
     let unsent = |status: Outcome| {
         let ticked = set.questions()[0].answer(&[0], None, None).unwrap();
         asked(status.with_answers(&set, vec![ticked]).unwrap().through(Via::Inbox))

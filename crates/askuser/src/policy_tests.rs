@@ -470,7 +470,7 @@ fn answers_written_for_the_labels_and_the_header_of_earlier_versions_are_underst
         assert_eq!(decided(json!({ key: "Allow" })).as_deref(), Some("Allow once"), "{key}");
         assert_eq!(decided(json!({ key: "Deny" })).as_deref(), Some("Don't run it"), "{key}");
     }
-    // What is said of this very tool, or of this very command, goes first.
+    // An answer for this very tool or command goes first.
     assert_eq!(decided(json!({"Permission": "Allow", "Bash": "Deny"})).as_deref(), Some("Don't run it"));
     assert_eq!(decided(json!({"Permission": "Allow", "/rm -r/": "Deny"})).as_deref(), Some("Don't run it"));
     // They are words of permissions alone.

@@ -230,7 +230,7 @@ impl QuestionSet {
         self.0.source.as_deref()
     }
 
-    /// What was mended, as the model is told. Empty in strict reading.
+    /// The repairs, as the model is told. Empty in strict reading.
     pub fn mended(&self) -> &[String] {
         &self.0.mended
     }

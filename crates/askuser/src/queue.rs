@@ -2,8 +2,8 @@
 //! the other.
 //!
 //! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
-//! answers by key, and every answer is checked against its question. It keeps nothing beyond the process: to stop waiting
-//! for a question takes it out.
+//! answers by key, and every answer is checked against its question. It keeps nothing beyond the process: when a caller stops
+//! waiting, its question leaves the queue.
 
 use crate::asker::{AskError, Asker, Asking, Closed, Delivery};
 use crate::request::{Request, RequestKey};

@@ -1,6 +1,6 @@
 //! Repairs cosmetic faults, when asked to. Every repair is reported, so that the model learns and no reader is misled.
 //!
-//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never mended: that would be guessing.
+//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never repaired: that would be guessing.
 
 use crate::alike::is_other;
 use crate::input::{Field, QuestionInput};

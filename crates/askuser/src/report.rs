@@ -119,7 +119,7 @@ pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
         values.extend(answer.custom_input.as_deref());
         (answer.question.clone(), json!(values.join(", ")))
     };
-    // As they were sent: what was mended for the person is not what the tool was called with.
+    // As they were sent: the tool was not called with the repairs that the person saw.
     let sent = set.input().get("questions").filter(|questions| questions.is_array()).cloned();
     let questions = sent.unwrap_or_else(|| set.questions_json());
     let mut input = json!({"questions": questions, "answers": Value::Object(answers.iter().map(text).collect())});

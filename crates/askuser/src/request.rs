@@ -1,4 +1,4 @@
-//! A question as a record: all there is to know to show it, answer it and tell it from every other, anywhere and later.
+//! A question as a record: everything needed to show it, answer it and tell it from every other, anywhere and later.
 //!
 //! It serialises with a version, round-trips, and rebuilds the very same [`QuestionSet`]. No clock: a deadline is a length
 //! of time, counted from when the question is shown or stored.
@@ -282,7 +282,7 @@ impl Origin {
     }
 }
 
-/// What questions are about. What a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
+/// What questions are about. Text that a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "text", rename_all = "snake_case")]
 #[non_exhaustive]

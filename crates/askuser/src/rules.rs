@@ -30,7 +30,7 @@ pub enum Faults {
     /// Report them like any other.
     #[default]
     Reject,
-    /// Mend them, and tell the model what was mended.
+    /// Repair them, and tell the model.
     Repair,
 }
 
@@ -50,7 +50,7 @@ impl Rules {
         Rules { version: Rules::VERSION, limits: Limits::DEFAULT, faults: Faults::Reject }
     }
 
-    /// The default limits; cosmetic faults are mended, and the model is told.
+    /// The default limits; cosmetic faults are repaired, and the model is told.
     pub const fn repair() -> Rules {
         Rules { faults: Faults::Repair, ..Rules::strict() }
     }

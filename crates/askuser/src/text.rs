@@ -239,7 +239,7 @@ impl Text {
 
     fn remove(&mut self, start: usize, end: usize) -> Fit {
         let (before, after) = (&self.text[..start], &self.text[end..]);
-        // What was apart is now side by side: a joiner may be left with nothing to join.
+        // Two parts have become neighbours: a joiner may be left with nothing to join.
         let text = sanitize::typed(&[before, after].concat());
         let caret = if text.starts_with(before) { start } else { sanitize::block(before).len() };
         self.text = text;

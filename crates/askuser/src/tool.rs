@@ -28,7 +28,7 @@ pub enum Provider {
     Mcp,
 }
 
-/// What a definition mentions only where it is of use: every request pays for it.
+/// Optional parts of a definition, left out where they are of no use: every request pays for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
     /// How the tool goes together with a plan mode and ExitPlanMode.
@@ -37,7 +37,7 @@ pub enum Extra {
     Preview,
 }
 
-/// What models are told about it. The limits are said in words, because several providers drop them from the schema.
+/// The description that models read. It gives the limits in words, because several providers drop them from the schema.
 pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     let mut text = String::from(include_str!("../prompts/tools/ask-user-question.txt"));
     if extras.contains(&Extra::Plan) {

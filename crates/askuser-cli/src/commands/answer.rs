@@ -146,7 +146,7 @@ pub(crate) fn at_the_prompt(
     }
 }
 
-/// What this person has typed and not sent is kept with a question that has ended. At a prompt it has just been shown.
+/// Says that a question that has ended still keeps this person's unsent text. At a prompt it has just been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
     let unsent = pollster::block_on(store.draft(&question.id)).unwrap_or_default().words();
     match (&unsent[..], question.ending.is_some()) {

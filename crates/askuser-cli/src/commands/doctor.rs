@@ -24,7 +24,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         Ok(read) => read,
         Err(failure) => {
             report.line("settings", &format!("broken, every question fails: {}", failure.message));
-            report.line("", "what follows is how it would be without them");
+            report.line("", "the lines below ignore the settings");
             report.broken = true;
             (Layers::defaults().settings()?, Layers::defaults())
         }
@@ -179,7 +179,7 @@ fn last_reach_failure(location: &Location) -> Option<String> {
     let store = location.exists().then(|| location.open().ok()).flatten()?;
     let person = store::at_the_terminal(&store);
     let failure = pollster::block_on(person.last_failure()).ok()??;
-    Some(format!("last call for it failed: {}: {}", failure.what, failure.why))
+    Some(format!("the last notification failed: {}: {}", failure.what, failure.why))
 }
 
 /// An answers file that cannot be read is found here rather than when a question is asked.

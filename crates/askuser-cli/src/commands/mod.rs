@@ -1,4 +1,4 @@
-//! The commands, each in a module of its name, which is called with its name and its arguments. None makes more of the command
+//! The commands, each in a module of its name, which is called with its name and its arguments. None builds more of the command
 //! line than its own definition: that is on the way to the first frame of a prompt.
 
 mod agent;
@@ -101,7 +101,7 @@ fn unknown_command(word: &str) -> Failure {
     let failure = Failure::new(format!("no command {word:?}"));
     let path = Path::new(word);
     if path.extension().is_some_and(|extension| extension == "json") || path.is_file() {
-        return failure.hint(format!("to ask what is in it: askuser ask {word}"));
+        return failure.hint(format!("to ask the questions in it: askuser ask {word}"));
     }
     let commands = args::command();
     let likeness = |name| (strsim::normalized_damerau_levenshtein(word, name), name);

@@ -1,4 +1,4 @@
-//! `askuser wait`: comes back to a question, and prints what came of it.
+//! `askuser wait`: waits for a question that was asked before, and prints the result.
 
 use crate::config::duration;
 use crate::failure::{Failure, exit};

@@ -1,4 +1,4 @@
-//! `askuser withdraw`: takes a question back.
+//! `askuser withdraw`: withdraws a question.
 
 use crate::failure::{Failure, exit};
 use crate::result::write;

@@ -130,7 +130,7 @@ impl Layers {
         }))
     }
 
-    /// Lays the user's file. What is wrong with it is an error: they rely on what it says.
+    /// Lays the user's file. A fault in it is an error: the user relies on it.
     fn lay_users(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = path.display();
         let file =
@@ -152,7 +152,7 @@ impl Layers {
             let Some(i) = setting_named(key) else {
                 let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
                 self.broken.push(match value.is_object() {
-                    true => unknown.hint("settings stand in no [section]: write them at the top of the file"),
+                    true => unknown.hint("settings do not belong in a [section]: write them at the top of the file"),
                     false => unknown.hint(match similar_setting(key) {
                         Some(name) => format!("did you mean {name}? `askuser config` lists them"),
                         None => "`askuser config` lists the settings".to_owned(),

@@ -178,7 +178,10 @@ fn of_files(user: Option<PathBuf>, project: Option<PathBuf>) -> Layers {
 #[test]
 fn a_section_is_told_that_there_are_none() {
     let failure = lay(Some("[ask]\ntimeout = 5"), None, &[], &[]).unwrap_err();
-    assert_eq!(failure.hint.as_deref(), Some("settings stand in no [section]: write them at the top of the file"));
+    assert_eq!(
+        failure.hint.as_deref(),
+        Some("settings do not belong in a [section]: write them at the top of the file")
+    );
 }
 
 #[test]

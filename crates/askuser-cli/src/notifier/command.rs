@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What a pipe holds.
+/// The capacity of a pipe.
 const PIPE: usize = if cfg!(target_os = "linux") { 64 << 10 } else { 16 << 10 };
 /// The longest complaint that is kept.
 const MAX_COMPLAINT: usize = 2_000;
@@ -46,7 +46,7 @@ fn shell() -> Command {
     shell
 }
 
-/// A command that runs beside us, and is looked after whether anybody waits for its end or not.
+/// A command that runs beside us, and is ended in time whether or not we wait for it.
 pub(crate) struct Running(Receiver<Result<(), String>>);
 
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
@@ -84,7 +84,7 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     });
     if let Some(mut stdin) = child.stdin.take() {
         let input = format!("{input}\n");
-        // What a pipe holds is there even if we end now. It may read the rest slowly, or not at all.
+        // The content of a pipe stays even if we end now. It may read the rest slowly, or not at all.
         let (now, later) = input.as_bytes().split_at(input.len().min(PIPE));
         let written = stdin.write_all(now);
         if written.is_ok() && !later.is_empty() {
@@ -172,7 +172,7 @@ impl Complaint {
         Complaint { kept, reader }
     }
 
-    /// What it has said, once it has ended. A process in the background may go on for as long as it likes.
+    /// Its output, once it has ended. A process in the background may run for as long as it likes.
     fn text(&self) -> String {
         let deadline = Instant::now() + LAST_LOOK;
         while self.reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < deadline {

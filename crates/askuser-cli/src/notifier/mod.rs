@@ -1,7 +1,7 @@
-//! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a word on the
+//! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a notification on the
 //! terminal of the process that asks.
 //!
-//! Whatever it does, it does beside the asking, which it neither delays nor fails; what goes wrong is written down for
+//! It runs beside the asking, and neither delays it nor makes it fail; errors are written down for
 //! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
 
 pub(crate) mod announced;
@@ -36,7 +36,7 @@ pub(crate) fn notifier(
         popup: settings.popup,
         notify: settings.notify,
         location: location.to_string(),
-        // What the person would see, were they there.
+        // As the person would see it.
         person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
         is_shown_here,
     };

@@ -41,7 +41,7 @@ pub(crate) fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
     let location = location(settings)?;
     if settings.store.is_some() && !location.exists() {
         return Err(Failure::new(format!("there is no inbox at {location}"))
-            .hint("the first question makes it; leave out --store for the usual one"));
+            .hint("the first question creates it; leave out --store for the default"));
     }
     Ok(Handle::new(open(settings)?, Principal::person(person(), Via::Inbox)))
 }
@@ -73,7 +73,7 @@ pub(crate) fn for_each_page(
 
 /// The name of this very attempt to end a question.
 pub(crate) fn attempt() -> Result<Attempt, Failure> {
-    askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("no random numbers: {error}")))
+    askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))
 }
 
 /// The store of an agent whose settings name the inbox.
@@ -81,7 +81,7 @@ pub(crate) fn store_beside(settings: &Settings, surfaces: &Surfaces) -> Result<O
     surfaces.uses_the_inbox().then(|| open(settings)).transpose()
 }
 
-/// Waits until everything is written that was said last: what was delivered, that this process waits no more.
+/// Waits until the last messages are written: what was delivered, and that this process no longer waits.
 pub(crate) fn flush(store: Option<Arc<dyn Store>>) -> Result<(), Failure> {
     store.map_or(Ok(()), |store| done(store.flush()))
 }
@@ -204,7 +204,7 @@ pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuesti
         [id] => done(store.get(id)),
         several => {
             let several: Vec<&str> = several.iter().map(QuestionId::as_str).collect();
-            Err(Failure::new(format!("{given} is short for several questions: {}", several.join(", ")))
+            Err(Failure::new(format!("{given} matches several questions: {}", several.join(", ")))
                 .hint("give more of the id"))
         }
     }

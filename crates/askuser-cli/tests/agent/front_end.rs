@@ -125,7 +125,7 @@ fn told_to_end_it_leaves_the_question_open_for_the_next_time() {
     let mut driver = start(&place, &one_question());
     driver.until("ask_user");
     driver.signal(Signal::TERM);
-    assert_eq!(driver.until("error")["error"], json!({"kind": "signal", "message": "told to end"}));
+    assert_eq!(driver.until("error")["error"], json!({"kind": "signal", "message": "terminated"}));
     assert_eq!(driver.exit(), 143);
     let mut driver = Driver::start(place.agent(&one_question(), &["--continue"]).args(STREAM));
     let id = driver.until("ask_user")["id"].clone();

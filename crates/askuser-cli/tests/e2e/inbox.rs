@@ -386,7 +386,10 @@ fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     assert_eq!(told["id"], pending(&stage, 1)[0]["id"], "it can be answered by it");
     // Waits until it has failed, since it goes on after us.
     let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
-    while !run(&stage, &["doctor"]).stdout.contains("last call for it failed: on_question: exit status: 7: no phone") {
+    while !run(&stage, &["doctor"])
+        .stdout
+        .contains("the last notification failed: on_question: exit status: 7: no phone")
+    {
         assert!(Instant::now() < deadline, "{}", run(&stage, &["doctor"]).stdout);
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -237,7 +237,7 @@ fn what_a_program_saves_while_its_user_reads_the_change_is_not_overwritten() {
         terminal.keys("1");
         let ended = terminal.finish();
         assert_eq!((ended.code, gemini(&stage)), (Some(2), saved), "{}", ended.stderr);
-        assert!(ended.stderr.contains("has changed meanwhile, and was left as it is"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("changed in the meantime and was left as it is"), "{}", ended.stderr);
     }
 }
 

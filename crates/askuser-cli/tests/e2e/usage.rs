@@ -20,7 +20,7 @@ fn a_misspelt_command_is_told_the_one_that_may_be_meant() {
 fn a_file_in_the_place_of_a_command_is_told_how_to_ask_it() {
     check(
         &["questions.json"],
-        "askuser: no command \"questions.json\"\nhint: to ask what is in it: askuser ask questions.json\n",
+        "askuser: no command \"questions.json\"\nhint: to ask the questions in it: askuser ask questions.json\n",
     );
 }
 
@@ -59,7 +59,7 @@ fn a_word_too_many_is_named() {
 #[test]
 fn options_that_exclude_each_other_are_both_named() {
     let file = example("database");
-    check(&["ask", &file, "--json", "{}"], "askuser: FILE and --json: given together, take one of them\n");
+    check(&["ask", &file, "--json", "{}"], "askuser: FILE and --json: cannot be used together\n");
     check(&["ask", "--timeout", "1s", "--timeout", "2s"], "askuser: --timeout: given twice, at most once\n");
 }
 

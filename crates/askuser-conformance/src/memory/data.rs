@@ -44,7 +44,7 @@ pub(super) struct Kept {
     pub(super) waiters: HashMap<u64, u64>,
 }
 
-/// What a process is there for.
+/// Why a process is attached.
 pub(super) enum Attached {
     Waiting(usize),
     List { process: u64 },

@@ -1,4 +1,4 @@
-//! What can be wrong with a store, put into this one on purpose: so that the rules are known to notice it.
+//! Faults that a store can have, put into this one on purpose, to show that the rules notice them.
 
 /// A mistake that a store might make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,7 +55,7 @@ pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
 
 /// Does one thing, and keeps the store until it is done; `None` when there is none any more.
 fn next(late: &Late, shared: &Weak<Shared>, dice: &mut Dice) -> Option<Arc<Shared>> {
-    // What has happened is told later than it happened, in another order, and with a number of its own.
+    // Events are told late, in another order, and with a number of their own.
     let is_time = dice.below(8) == 0;
     let unseen = {
         let shared = shared.upgrade()?;

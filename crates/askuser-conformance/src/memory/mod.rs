@@ -1,6 +1,6 @@
 //! A store in memory, for tests: of surfaces, and of the rules themselves.
 //!
-//! It tells the time that a test sets. [`MemoryStore::late`] makes one that carries calls out late, those of several processes
+//! Its clock shows the time that a test sets. [`MemoryStore::late`] makes one that carries calls out late, those of several processes
 //! in any order, and tells of events later still: what a server does on a bad day.
 
 mod asking;

@@ -164,9 +164,9 @@ impl Database {
         self.transact(Mode::Write(self.synced.min(NORMAL)), write)
     }
 
-    /// Does something in one transaction. What has passed its deadline has ended before.
+    /// Does something in one transaction. Questions past their deadline are ended first.
     fn transact<T>(&mut self, mode: Mode, work: impl Work<T>) -> Result<T, StoreError> {
-        // What is written to a file that was removed or replaced is lost with it.
+        // Writes to a file that was removed or replaced are lost with it.
         if self.file != file_id(&self.path) {
             return Err(unusable(&self.path, "it was removed or replaced meanwhile; start again"));
         }
@@ -368,7 +368,7 @@ fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<
         Mode::Read => TransactionBehavior::Deferred,
         Mode::Write(synchronous) => {
             connection.pragma_update(None, "synchronous", synchronous).map_err(&failed)?;
-            // What is read in order to write must not change in between.
+            // Rows that are read in order to write must not change in between.
             TransactionBehavior::Immediate
         }
     };

@@ -140,7 +140,7 @@ impl Database {
         Ok(is_any_alive(&self.locks, &processes))
     }
 
-    /// The processes that show a list, as far as they have said.
+    /// The processes that show a list, as far as they have reported it.
     pub(super) fn shown_lists(&mut self) -> Result<Vec<String>, StoreError> {
         self.read(|tx, _| {
             let mut statement = tx.prepare_cached("SELECT DISTINCT process FROM shown_list")?;

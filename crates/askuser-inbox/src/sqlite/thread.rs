@@ -19,7 +19,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How many events are read at once.
 const BATCH: u32 = 1000;
 
-/// What the thread is sent.
+/// A message to the thread.
 pub(super) enum Message {
     /// Do this.
     Call(Box<dyn FnOnce(&mut Database) + Send>),

@@ -479,7 +479,7 @@ impl Prompt {
         (0..self.drafts.len()).filter_map(|i| self.answer(i)).collect()
     }
 
-    /// The answers the person gave so far. What was filled in for them is not theirs until they submit it; in a prompt that
+    /// The answers the person gave so far. Answers filled in for them are not theirs until they submit them; in a prompt that
     /// they opened it is what they had put aside.
     pub fn so_far(&self) -> Vec<Answer> {
         let is_theirs = |answer: &Answer| self.trigger != Trigger::Inline || !self.known.contains(answer);

@@ -1,6 +1,6 @@
 //! How events change a prompt.
 //!
-//! Two rules run through all of it: what a person typed is only ever deleted by themselves, and a key answers nothing
+//! Two rules run through all of it: only the person deletes what they typed, and a key answers nothing
 //! that is not on the screen.
 
 use super::keymap::{Action, KeyContext, action};
@@ -19,7 +19,7 @@ const FLASH: Duration = Duration::from_millis(400);
 /// Who types on has not seen the prompt yet: even a slow typist presses the next key within this.
 const REST: Duration = Duration::from_millis(700);
 
-/// What is said to a key that would permit what was not read to its end. Another key than the one that permits reads on: to
+/// The notice for a key that would permit a text not read to its end. Another key than the one that permits reads on: to
 /// hold that one down permits nothing.
 const READ_ON: &str = "Read it to its end first: PgDn";
 
@@ -130,7 +130,7 @@ impl Prompt {
                 self.scroll = Scroll::At(0);
             }
             (_, Action::Editor) => return self.edit_other(),
-            // What is put aside is kept.
+            // A prompt that is put aside keeps its draft.
             (_, Action::Escape) if self.trigger == Trigger::Inline && self.has_something_to_lose() => {
                 self.mode = InputMode::Leaving;
             }
@@ -307,7 +307,7 @@ impl Prompt {
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
         self.preview_offset = None;
-        // What the next page shows is not known until it is laid out.
+        // The next page's content is not known until it is laid out.
         (self.viewport, self.looked) = (None, None);
     }
 
@@ -368,7 +368,7 @@ impl Prompt {
             Page::Question(i) => {
                 let (question, draft) = (&self.set.questions()[i], &mut self.drafts[i]);
                 draft.focus = row;
-                // What is marked is what Enter sends. Where Enter would type, it sends nothing, and the mark stays. A row
+                // Enter sends what is marked. Where Enter would type, it sends nothing, and the mark stays. A row
                 // that is not on the screen yet is marked by Enter itself.
                 let sends = row < draft.other_row() || !draft.other.is_blank();
                 if !question.is_multi_select() && draft.is_touched() && sends && seen {
@@ -422,12 +422,12 @@ impl Prompt {
     /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
     fn is_seen(&self, row: usize) -> bool {
         let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(row));
-        // What is agreed to may stand in the question, right above its options.
+        // The text to agree to may be in the question, right above its options.
         let is_read = self.wording() == Wording::Prose || is_shown(&self.looked);
         is_shown(&self.viewport) && is_read && !self.waits_for_end(row)
     }
 
-    /// Any key closes the help page, but for those that scroll it where it is longer than the screen.
+    /// Any key closes the help page, except those that scroll it where it is longer than the screen.
     fn read_help(&mut self, key: Key) {
         let long = self.viewport.as_ref().is_some_and(|viewport| viewport.total > viewport.height);
         match action(key, KeyContext::Review) {

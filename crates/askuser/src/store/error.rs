@@ -16,7 +16,7 @@ pub enum StoreError {
     #[error("the question has ended")]
     Ended(Box<Ending>),
     /// The key is taken.
-    #[error("the key {key} is that of another question\n  stored: {stored}\n  asked:  {asked}")]
+    #[error("the key {key} belongs to another question\n  stored: {stored}\n  asked:  {asked}")]
     OtherQuestion {
         /// The key of both.
         key: String,

@@ -1,10 +1,10 @@
-//! Where questions wait for their person: the one seam to a file, a server or a database that keeps them.
+//! Where questions wait for their person: the one interface to a file, a server or a database that keeps them.
 //!
 //! A question is put before a person sees it, and ends once. A final state absorbs: a later attempt is told how it ended, by
-//! whom, through what and when. What a caller writes decides nothing of that: a store is used through a [`Handle`] that is
+//! whom, through what and when. A caller cannot set any of that: a store is used through a [`Handle`] that is
 //! bound to a [`Principal`], and the store stamps who, through what and when.
 //!
-//! **A call is on its way when the method returns**; its future only waits for the reply. To drop the future takes nothing
+//! **A call is on its way when the method returns**; its future only waits for the reply. Dropping the future takes nothing
 //! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
 //! process makes about one question take effect in the order in which it made them; those of several processes in any.
 
@@ -75,7 +75,7 @@ pub trait Store: Send + Sync {
     /// question ends, by another answer for instance: nothing typed is lost.
     fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()>;
 
-    /// What this person has typed, at this surface or another, and not sent.
+    /// This person's unsent text, typed at this surface or another.
     fn draft(&self, by: &Principal, which: &Which) -> Call<Draft>;
 
     /// Questions that the principal sees.

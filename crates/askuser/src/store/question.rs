@@ -185,7 +185,7 @@ pub enum State {
     Declined,
     Discuss,
     TimedOut,
-    /// Taken back before anybody answered.
+    /// Withdrawn before it was answered.
     Withdrawn,
 }
 

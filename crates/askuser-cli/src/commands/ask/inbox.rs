@@ -52,7 +52,8 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     match args.get_one::<String>("key") {
         Some(key) => Ok(RequestKey::new("askuser ask", key)),
         None => {
-            let id = askuser_inbox::random_id().map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+            let id = askuser_inbox::random_id()
+                .map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))?;
             Ok(RequestKey::new(format!("ask-{id}"), "ask"))
         }
     }
@@ -129,7 +130,7 @@ fn store(asker: &InboxAsker, request: &Request) -> Handle {
 fn still_waits(store: &Handle, request: &Request) -> Failure {
     let failure = match done(store.get(request.key())).map(|question| question.id) {
         Ok(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
-            .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` takes it back")),
+            .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` withdraws it")),
         _ => Failure::new("stopped before the question was kept"),
     };
     failure.code(exit::DETACHED)

@@ -1,4 +1,4 @@
-//! An event of Claude Code's hooks, as far as it is any business of ours.
+//! An event of Claude Code's hooks, as far as it concerns us.
 
 use serde_json::Value;
 

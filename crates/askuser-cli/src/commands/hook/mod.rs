@@ -1,4 +1,4 @@
-//! `askuser hook`: Claude Code asks before much of what it does, and nearly always there is nothing to say. That is decided
+//! `askuser hook`: Claude Code calls it before most of its actions, and nearly always there is nothing to do. That is decided
 //! first, at the cost of a process: no settings are read and no store is opened for it.
 
 mod asking;
@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::io;
 
 pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, Failure> {
-    // It takes no arguments but for its help.
+    // It takes no arguments except for its help.
     if words.len() > 1 {
         super::arguments(args::hook(), words)?;
         return Ok(exit::ANSWERED);

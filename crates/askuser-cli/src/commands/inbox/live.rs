@@ -41,7 +41,7 @@ struct List {
     rows: Vec<StoredQuestion>,
     row: usize,
     place: Option<Cursor>,
-    /// What this person has typed about the question that the cursor is on, and not sent.
+    /// This person's unsent text for the question under the cursor.
     unsent: Vec<String>,
     /// How many fit.
     height: usize,

@@ -1,4 +1,4 @@
-//! A change is shown as it is, and made only if the person says so.
+//! Shows a change exactly, and makes it only if the person agrees.
 
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
@@ -22,7 +22,7 @@ pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<
         .option(NO, "Nothing is changed");
     let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
     let resolution = ask(set, Some(Context::diff(diff)), settings)?;
-    // Whatever else they said is no yes.
+    // Any other answer is no yes.
     let is_yes = |answer: &askuser::Answer| answer.selected_options == [YES] && answer.custom_input.is_none();
     Ok(*resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_yes))
 }

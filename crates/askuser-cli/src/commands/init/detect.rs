@@ -1,4 +1,4 @@
-//! `askuser init` alone: which clients are there, and which of them shall be set up.
+//! `askuser init` without a name: which clients are installed, and which of them to set up.
 
 use super::clients::{CLIENTS, Client, Home};
 use super::confirm;

@@ -124,7 +124,7 @@ impl File {
 
     /// It is not what was shown any more.
     pub(super) fn changed_meanwhile(&self) -> Failure {
-        Failure::new(format!("{} has changed meanwhile, and was left as it is", self.path.display()))
+        Failure::new(format!("{} changed in the meantime and was left as it is", self.path.display()))
             .hint("run it again to see the change as it is now")
     }
 

@@ -1,4 +1,4 @@
-//! The formats of configuration files: one entry is added, brought up to date, found or taken out, and nothing else changes.
+//! The formats of configuration files: one entry is added, updated, found or removed, and nothing else changes.
 
 use super::{jsonc, toml, yaml};
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ impl Format {
         self.same(&edited, &expected)
     }
 
-    /// The file without the entry, and without the table that held it if that is empty then and shall go too.
+    /// The file without the entry, and without the table that held it if that becomes empty and has to go too.
     ///
     /// # Errors
     /// Why the file cannot be edited.
@@ -74,7 +74,7 @@ impl Format {
         Ok(self.read(text)?.get(entry.servers).and_then(|servers| servers.get(entry.name)).cloned())
     }
 
-    /// Whether two files say the same but for the entry, and for the table that held it alone.
+    /// Whether two files are the same except for the entry, and for a table that held nothing else.
     pub(super) fn differs_only_in(self, one: &str, other: &str, entry: Entry<'_>) -> bool {
         let rest = |text: &str| {
             let mut fields = self.read(text).ok()?;

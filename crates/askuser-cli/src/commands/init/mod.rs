@@ -1,4 +1,4 @@
-//! `askuser init`: adds our server to the configuration of a client, and takes it out again.
+//! `askuser init`: adds our server to the configuration of a client, and removes it again.
 
 mod clients;
 mod confirm;
@@ -71,7 +71,7 @@ struct Setup<'a> {
     args: &'a ArgMatches,
 }
 
-/// What a client's file is and shall be.
+/// A client's file before and after the change.
 struct Change {
     file: File,
     after: String,
@@ -116,7 +116,8 @@ impl Setup<'_> {
             let file = File::read(&path, Owner::User)?;
             return Ok((path, file));
         }
-        let folder = std::env::current_dir().map_err(|error| Failure::new(format!("no folder: {error}")))?;
+        let folder = std::env::current_dir()
+            .map_err(|error| Failure::new(format!("cannot find the current folder: {error}")))?;
         let root = project_root(&folder);
         let path = client
             .project_file(&root)
@@ -125,7 +126,7 @@ impl Setup<'_> {
         Ok((path, file))
     }
 
-    /// What shall stand in the file of a client.
+    /// The content that a client's file should have.
     fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
         let command = match self.args.get_flag("project") {
             // Others have it elsewhere.
@@ -155,7 +156,7 @@ impl Setup<'_> {
             return Ok(exit::ANSWERED);
         }
         let question = match removing {
-            true => format!("Take askuser out of {}?", client.title),
+            true => format!("Remove askuser from {}?", client.title),
             false => format!("Add askuser to {}?", client.title),
         };
         if !yes && !confirm::agrees(&question, &diff, self.settings)? {
@@ -196,7 +197,7 @@ fn entry(client: &Client) -> Entry<'static> {
 
 fn unfit(file: &File, why: String) -> Failure {
     Failure::new(format!("{} {why}", file.path.display()))
-        .hint("nothing was changed; mend it, or add the server by hand")
+        .hint("nothing was changed; fix it, or add the server by hand")
 }
 
 /// What adds a server to a file; `None` if it is there.
@@ -217,7 +218,7 @@ fn addition(
     if after == file.text && file.exists() {
         return Ok(None);
     }
-    // What was there before we first came is what has to come back.
+    // The content before our first change is the one to restore.
     let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
     let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
     let mut splice = Splice::between(before, &after);

@@ -1,4 +1,4 @@
-//! What a client shall start: `askuser` where that finds this very program, its full path otherwise.
+//! The command that a client starts: `askuser` where the PATH finds this very program, its full path otherwise.
 //!
 //! The name alone survives an upgrade that moves the program, and means the same on every machine that shares a project's
 //! file. But a client that is started from a desktop may not have the PATH of this shell, so in the user's own file it

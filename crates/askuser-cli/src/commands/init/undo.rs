@@ -1,4 +1,4 @@
-//! What was changed in which file, kept so that it can be undone to the byte: a file alone does not tell whether its empty
+//! What was changed in which file, kept so that it can be undone byte for byte: a file alone does not tell whether its empty
 //! table was there before.
 
 use crate::failure::{Failure, reason};
@@ -115,7 +115,7 @@ impl LockedChanges {
             None => drop(changes.remove(path)),
         }
         let text = serde_json::to_string_pretty(changes).map_err(Failure::new)?;
-        // What was removed may be anything, a key of another server's included.
+        // The removed text may hold anything, even a key of another server.
         atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
             .map_err(|error| Failure::new(format!("cannot write {}: {}", file.display(), reason(&error))))
     }

@@ -1,7 +1,7 @@
 //! The server's log. Standard output belongs to the client.
 //!
 //! Without `--log` nothing listens, and nothing is written. Up to `info` there are names, numbers and how a question ended,
-//! never what was asked or said; what the protocol's crate has to say, with every message in it, begins with `debug`.
+//! never questions or answers; from `debug` on the protocol's crate logs every message in full.
 
 use crate::failure::{Failure, reason};
 use askuser_agent::regular_file;
@@ -18,7 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 /// Whose words are written at any level.
 const OURS: &str = "askuser_mcp";
-/// Whose words quote what was said.
+/// The crate whose log messages quote questions and answers.
 const PROTOCOL: &str = "rmcp";
 
 /// Listens as far as the arguments say.

@@ -55,7 +55,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
-    // What was said last, that this process waits no more, is written before it ends.
+    // The last message, that this process no longer waits, is written before it ends.
     let _ = done(store.flush());
     served.map(|()| exit::ANSWERED)
 }
@@ -98,7 +98,7 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
     askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
 }
 
-/// What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
+/// Questions that the policy does not settle are asked in the inbox, and in the client's own dialog. The terminal that this process may
 /// have inherited is its client's, not ours.
 struct PolicyAndInbox {
     surfaces: Surfaces,

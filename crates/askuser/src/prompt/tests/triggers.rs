@@ -74,7 +74,7 @@ fn what_was_typed_and_not_chosen_is_no_answer_to_a_question_that_is_declined() {
         let played = play(on(trigger, auth(), ARMED), script);
         assert_eq!(played.line(), "declined “no” | Auth Method: JWT", "{trigger:?}");
     }
-    // What they had put aside is theirs; what is known beforehand is not.
+    // Answers they had put aside are theirs; those known beforehand are not.
     let known = known(&auth(), &[(1, &[0])]);
     for (trigger, answers) in [(Trigger::Inline, ""), (Trigger::Opened, "Providers: Google")] {
         let filled = on(trigger, auth(), ARMED).prefilled(&known);
@@ -134,7 +134,7 @@ fn a_draft_decides_nothing_but_what_is_filled_in() {
     let resumed = |draft: &Draft| play(Prompt::new(database(), ARMED).resuming(draft), "").line();
     assert_eq!(resumed(&written(&["SQLite", "MongoDB"], "own")), "1 on SQLite | Database: SQLite");
     assert_eq!(resumed(&written(&["Nothing"], "\u{1b}]0;x\u{7}own")), "1 on Other | Database: “own”");
-    // What a policy had filled in is not the person's; what they had done another time is.
+    // Answers of a policy are not the person's; those of their earlier draft are.
     let known = known(&auth(), &[(0, &[0]), (1, &[0])]);
     let theirs = Draft::from(vec![auth().questions()[1].answer(&[1], None, None).unwrap()]);
     let prompt = Prompt::new(auth(), ARMED).prefilled(&known).resuming(&theirs);

@@ -74,7 +74,7 @@ fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usi
     let place = if narrow || folder.is_empty() { String::new() } else { format!("{}  ", pad(&last(&folder, 24), 14)) };
     let summary = match &question.ending {
         None => format!("{header}: {}", words::asked(question)),
-        // What was decided comes first: the line may be cut off.
+        // The decision comes first: the line may be cut off.
         Some(ending) => {
             let words = words::answer_words(question.request.set(), ending);
             format!("{} ← {}", words.unwrap_or_else(|| ending.state().name().into()), words::asked(question))
