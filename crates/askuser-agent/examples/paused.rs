@@ -1,7 +1,7 @@
 //! What waiting costs: a thousand agents, each paused on a question, in one process on one thread.
 //! `cargo run --release -p askuser-agent --example paused [AGENTS] [SECONDS]`
 //!
-//! Measured, not asserted: memory per agent, and how often the process woke up while nobody answered.
+//! Measured, not asserted: memory per agent, and how often the process woke up without an answer.
 #![allow(clippy::print_stdout, reason = "the numbers belong on stdout")]
 
 use askuser::{Asker, Asking, Outcome, Request, Via};

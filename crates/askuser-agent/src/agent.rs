@@ -61,7 +61,7 @@ impl Agent {
         self.change(|shared| shared.tools = tools)
     }
 
-    /// With somebody to ask. Only then are tools offered that ask.
+    /// With a person to ask. Only then are tools offered that ask.
     pub fn with_asker(self, asker: Arc<dyn Asker>) -> Agent {
         self.change(|shared| shared.asker = Some(asker))
     }
@@ -166,13 +166,13 @@ impl Agent {
     /// Goes on with what was cut off, if something was: a question without an outcome is asked again, one with an outcome
     /// is not.
     pub fn resume(&mut self) -> Option<Run<'_>> {
-        self.resume_until_said(CancellationToken::new())
+        self.resume_until_user_returned(CancellationToken::new())
     }
 
     /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
     /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
     /// seen is still asked again.
-    pub fn resume_until_said(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
+    pub fn resume_until_user_returned(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
         self.resume_until(user_returned, CancellationToken::new())
     }
 
@@ -215,7 +215,7 @@ impl Agent {
         Run::new(abort.clone(), |events| turn::drive(self, begin, user_returned, events, abort))
     }
 
-    /// Lets the model summarise the conversation, and goes on from the summary. `wish` is what it should mind.
+    /// Lets the model summarise the conversation, and continues from the summary. `wish` is what it should mind.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
         let abort = CancellationToken::new();
         Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
@@ -246,7 +246,7 @@ impl Agent {
             UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last(&mut self.left_alone)?;
         if let Some(text) = undone.aside() {
             let path = undone.path.clone();
-            self.set_aside(text).map_err(|source| UndoError::NotRecorded { path, source })?;
+            self.record_user_action(text).map_err(|source| UndoError::NotRecorded { path, source })?;
         }
         Ok(undone)
     }
@@ -260,8 +260,8 @@ impl Agent {
     }
 
     /// Keeps something for the model to read with the person's next words.
-    pub(crate) fn set_aside(&mut self, text: String) -> Result<(), TranscriptError> {
-        let entry = Entry::Aside { text };
+    pub(crate) fn record_user_action(&mut self, text: String) -> Result<(), TranscriptError> {
+        let entry = Entry::UserAction { text };
         self.shared.transcript.append(&[], &entry)?;
         self.history.apply(&entry);
         self.shared.transcript.sync()

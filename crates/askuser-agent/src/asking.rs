@@ -40,11 +40,11 @@ impl ToolContext {
         Ok(asked)
     }
 
-    /// Tells how a question ended, also one that could not be asked. As in the result of its call, keys are blotted out.
+    /// Tells how a question ended, also one that could not be asked. As in the result of its call, keys are redacted.
     pub(crate) fn emit_outcome(&self, purpose: Purpose, call: &str, outcome: QuestionOutcome) {
         let key = self.shared.key(call, purpose);
-        let blotted = self.shared.secrets.blot_json(serde_json::json!(outcome));
-        let outcome = serde_json::from_value(blotted).unwrap_or(outcome);
+        let redacted = self.shared.secrets.redact_json(serde_json::json!(outcome));
+        let outcome = serde_json::from_value(redacted).unwrap_or(outcome);
         self.emit(AgentEvent::QuestionEnded { id: key.id_in_session(), key, outcome: Box::new(outcome) });
     }
 
@@ -95,7 +95,7 @@ impl ToolContext {
         }
     }
 
-    /// A question that somebody has seen is not settled by a run in which nobody is there: it waits for the next one.
+    /// A question that a person has seen is not settled by a run without a person: it waits for the next one.
     pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
             return Ok(());

@@ -92,7 +92,7 @@ pub(crate) fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -
         &mut options,
         match permissions {
             FilePermissions::Default => 0o666,
-            // Until the permissions of the old file are set, nobody else may read the content.
+            // Until the permissions of the old file are set, no other user may read the content.
             FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
         },
     );
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_somebody_else_that_root_replaces_stays_theirs() {
+    fn a_file_of_another_user_that_root_replaces_stays_theirs() {
         use std::os::unix::fs::{MetadataExt, chown};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

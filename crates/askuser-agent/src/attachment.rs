@@ -27,7 +27,7 @@ pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec
 }
 
 impl Agent {
-    /// A file as the model reads it with Read: numbered lines, as many as Read shows, keys blotted out. `None` where there is
+    /// A file as the model reads it with Read: numbered lines, as many as Read shows, keys redacted. `None` where there is
     /// no such file.
     pub async fn read_file(&self, path: &str) -> Option<ToolResult> {
         let whole = self.shared.cwd.join(path);
@@ -43,7 +43,7 @@ impl Agent {
         let (events, _receiver) = EventSender::channel();
         let context = self.shared.context(&events, &CancellationToken::new());
         let read = Read.run(&call, &context).await.unwrap_or_else(|_| ToolResult::error(format!("{path}: not read")));
-        Some(self.shared.secrets.blot(read))
+        Some(self.shared.secrets.redact(read))
     }
 }
 

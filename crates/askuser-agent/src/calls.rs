@@ -101,7 +101,7 @@ fn announce(call: &ToolCall, context: &ToolContext) {
 
 fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContext) -> Result<(), Stop> {
     let Ended { result, halt } = ended;
-    let result = context.shared.secrets.blot(result);
+    let result = context.shared.secrets.redact(result);
     let (id, name) = (call.id.clone(), call.name.clone());
     agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
     context.emit(AgentEvent::ToolResult { id, name, result });
@@ -157,7 +157,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         Access::Read => return Ok(ended(run_tool(&*tool, call, context).await?, &*tool, call, context)),
         Access::Ask | Access::Act => shared.exclusive.lock().await,
     };
-    // Whoever had the lock before may have heard a no.
+    // The call that had the lock before may have got a no.
     if let Some(result) = left_out(&*tool, call, context) {
         return Ok(result.into());
     }
@@ -166,7 +166,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         Access::Read | Access::Ask => ended(run_tool(&*tool, call, context).await?, &*tool, call, context),
         Access::Act => act(&*tool, call, context).await?,
     };
-    // Before the lock is given back, so that whoever takes it next knows.
+    // Before the lock is given back, so that the next holder knows.
     if let Some(halt) = ended.halt {
         shared.halt_above(halt, &call.name, &ended.result);
     }
@@ -185,7 +185,7 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
 }
 
 /// What the model reads of a call that does not begin, because of what the person said elsewhere meanwhile. A question that
-/// somebody has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
+/// a person has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
@@ -216,10 +216,10 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
     Ended { result, halt: halt.or_else(|| context.halted.of(&call.id)) }
 }
 
-/// A tool that panics has failed; the turn goes on, and whoever runs it.
+/// A tool that panics has failed; the turn and its caller continue.
 async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
     let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
-    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool failed badly. It may have taken effect in part.")))
+    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")))
 }
 
 fn not_now(tool: &dyn Tool) -> ToolResult {

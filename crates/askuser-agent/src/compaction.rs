@@ -1,7 +1,7 @@
-//! A conversation that nearly fills the model's context goes on from a summary, which the model writes itself.
+//! A conversation that nearly fills the model's context continues from a summary, which the model writes itself.
 //!
 //! What the person said and how they answered is not left to a summary: it stays word for word. So do the last messages, with
-//! which the work goes on. The whole conversation stays in the transcript; only what the model reads becomes shorter.
+//! which the work continues. The whole conversation stays in the transcript; only what the model reads becomes shorter.
 
 use crate::agent::Agent;
 use crate::context::ContextUse;
@@ -47,7 +47,7 @@ pub(crate) async fn make_room(agent: &mut Agent, events: &EventSender, abort: &C
     }
     match compact(agent, Tail::Kept, None, events, abort).await {
         Err(Stop::Failed(Failure { kind, message })) if kind != FailureKind::Transcript => {
-            let message = format!("the conversation could not be summarised ({message}); it goes on as it is");
+            let message = format!("the conversation could not be summarised ({message}); it continues as it is");
             events.send(AgentEvent::Notice { message });
             Ok(())
         }
@@ -130,7 +130,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
             // What they did stays, what came of it is summarised: the output of a command may be long.
             Message::User { text } => {
                 let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
-                kept.push(Verbatim::Said { text });
+                kept.push(Verbatim::Message { text });
             }
             Message::Assistant { .. } => {
                 let results = match history.messages.get(i + 1) {
@@ -229,15 +229,15 @@ fn retell(history: &History, dropped: usize, room: usize) -> String {
 
 fn tell(text: &mut String, message: &Message, excerpt: usize) {
     match message {
-        Message::User { text: said } => {
-            let _ = writeln!(text, "\nUser:\n{}", cut(said, excerpt.max(1_000)));
+        Message::User { text: message } => {
+            let _ = writeln!(text, "\nUser:\n{}", cut(message, excerpt.max(1_000)));
         }
         Message::Assistant { content } => {
             text.push_str(AGENT);
             for block in content {
                 match block {
-                    Block::Text { text: said } => {
-                        let _ = writeln!(text, "{}", cut(said, excerpt.max(1_000)));
+                    Block::Text { text: block } => {
+                        let _ = writeln!(text, "{}", cut(block, excerpt.max(1_000)));
                     }
                     Block::Call(call) => {
                         let _ = writeln!(text, "Call of {}: {}", call.name, cut(&call.input.to_string(), excerpt));
@@ -317,7 +317,7 @@ impl History {
 impl Verbatim {
     fn told(&self) -> String {
         match self {
-            Verbatim::Said { text } => format!("User: {text}"),
+            Verbatim::Message { text } => format!("User: {text}"),
             Verbatim::Asked { name, input, outcome } => format!("{name} {input}\n{outcome}"),
         }
     }

@@ -61,8 +61,8 @@ impl Windows {
     }
 
     /// A request of about this many tokens was too long.
-    pub(crate) fn learn(&self, model: &dyn Model, said: Option<u64>, tokens: u64) {
-        let window = said.unwrap_or(tokens).min(tokens).max(1);
+    pub(crate) fn learn(&self, model: &dyn Model, reported: Option<u64>, tokens: u64) {
+        let window = reported.unwrap_or(tokens).min(tokens).max(1);
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name(), window);
     }
 }

@@ -64,7 +64,7 @@ pub enum AgentEvent {
         /// Why.
         error: Failure,
     },
-    /// The person said something. It is told of a conversation that is taken up again; who says it now knows it.
+    /// A message of the person. It is told only of a conversation that is resumed.
     User {
         /// The text.
         text: String,
@@ -119,7 +119,7 @@ pub enum AgentEvent {
         /// How long from now.
         after_ms: u64,
     },
-    /// Something the person should know; the turn goes on.
+    /// Something the person should know; the turn continues.
     Notice {
         /// In words.
         message: String,

@@ -51,7 +51,7 @@ impl Halt {
         }
     }
 
-    /// Whether it is the person's word, or that nobody is there to say one; what the model got wrong concerns its own message
+    /// Whether it is the person's word, or that no person is there; what the model got wrong concerns its own message
     /// alone.
     fn concerns_messages_above(self) -> bool {
         match self {

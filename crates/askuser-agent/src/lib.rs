@@ -1,4 +1,4 @@
-//! Runs a model with tools; pauses on a question to a person, and goes on with the answer.
+//! Runs a model with tools; pauses on a question to a person, and continues with the answer.
 //!
 //! ```text
 //! Agent::run ──▶ turn: Model ─▶ tool calls ─▶ permission ─▶ Tool::run(call, ToolContext) ─▶ results ─┐

@@ -1,4 +1,4 @@
-//! A command of the person's own: they typed it, so nobody is asked. It runs as Bash runs one, and the model reads what came
+//! A command of the person's own: they typed it, so no permission is asked. It runs as Bash runs one, and the model reads what came
 //! of it with the person's next words.
 
 use crate::agent::Agent;
@@ -17,9 +17,9 @@ pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSende
     let id = OWN_COMMAND.to_owned();
     context.emit(AgentEvent::ToolStart { id: id.clone(), name: id.clone(), input: json!({"command": command}) });
     let Ran { result, was_stopped } = run_command(&id, &command, &context).await;
-    let result = agent.shared.secrets.blot(result);
+    let result = agent.shared.secrets.redact(result);
     let text = format!("[The user ran a command of their own: {}]\n\n{}", command.trim(), result.output);
-    let kept = agent.set_aside(agent.shared.secrets.blot_text(text));
+    let kept = agent.record_user_action(agent.shared.secrets.redact_text(text));
     context.emit(AgentEvent::ToolResult { id: id.clone(), name: id, result });
     events.send(match (kept, was_stopped) {
         (Err(error), _) => match Stop::from(error) {

@@ -95,7 +95,7 @@ pub(crate) enum Obtained {
     Allowed,
     /// They were asked, and did not say yes.
     NotAllowed(ToolResult),
-    /// It could not run anyway, so nobody was asked.
+    /// It could not run anyway, so no person was asked.
     Invalid(ToolResult),
 }
 

@@ -106,7 +106,7 @@ fn summarised(messages: &[Message]) -> usize {
 
 fn contains(message: &Message, text: &str) -> bool {
     match message {
-        Message::User { text: said } => said.contains(text),
+        Message::User { text: message } => message.contains(text),
         Message::Results { results } => results.iter().any(|result| result.output.contains(text)),
         Message::Assistant { .. } => message.text().contains(text),
     }

@@ -1,4 +1,4 @@
-//! Keys that the agent has and its tools must not: withheld from the environment of commands, blotted out of results.
+//! Keys that the agent has and its tools must not: withheld from the environment of commands, redacted in results.
 //!
 //! What a tool has printed is in the transcript, and with the next request at the provider. A key that a command encodes
 //! before it prints it is not recognised: withholding it is what protects it.
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const BLOT: &str = "[key removed]";
 
-/// Shorter values are no keys, and would blot out ordinary words.
+/// Shorter values are no keys, and would redact ordinary words.
 const MIN_BYTES: usize = 8;
 
 /// The keys in this process's environment.
@@ -84,32 +84,32 @@ impl Secrets {
         &self.passed
     }
 
-    pub(crate) fn blot(&self, result: ToolResult) -> ToolResult {
+    pub(crate) fn redact(&self, result: ToolResult) -> ToolResult {
         if self.values.is_empty() {
             return result;
         }
         let metadata = result.metadata.map(|metadata| {
             let ResultMetadata { title, subtitle, details } = *metadata;
-            let subtitle = subtitle.map(|subtitle| self.blot_text(subtitle));
-            Box::new(ResultMetadata { title, subtitle, details: details.map(|details| self.blot_json(details)) })
+            let subtitle = subtitle.map(|subtitle| self.redact_text(subtitle));
+            Box::new(ResultMetadata { title, subtitle, details: details.map(|details| self.redact_json(details)) })
         });
-        ToolResult { output: self.blot_text(result.output), metadata, ..result }
+        ToolResult { output: self.redact_text(result.output), metadata, ..result }
     }
 
-    pub(crate) fn blot_text(&self, text: String) -> String {
+    pub(crate) fn redact_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;
         }
-        self.blot_start(&text, Ending::Whole).0
+        self.redact_start(&text, Ending::Whole).0
     }
 
-    /// Blots keys out of a text that comes in pieces.
-    pub(crate) fn blotter(&self) -> Blotter<'_> {
-        Blotter { secrets: self, held: String::new() }
+    /// Redacts keys in a text that comes in pieces.
+    pub(crate) fn redactor(&self) -> Redactor<'_> {
+        Redactor { secrets: self, held: String::new() }
     }
 
     /// A text without the keys, and where its rest begins that may be the beginning of a key.
-    fn blot_start(&self, text: &str, ending: Ending) -> (String, usize) {
+    fn redact_start(&self, text: &str, ending: Ending) -> (String, usize) {
         let (mut out, mut at) = (String::with_capacity(text.len()), 0);
         while let Some(next) = text[at..].chars().next() {
             let rest = &text[at..];
@@ -131,12 +131,12 @@ impl Secrets {
         (out, at)
     }
 
-    pub(crate) fn blot_json(&self, value: Value) -> Value {
+    pub(crate) fn redact_json(&self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.blot_text(text)),
-            Value::Array(items) => items.into_iter().map(|item| self.blot_json(item)).collect(),
+            Value::String(text) => Value::String(self.redact_text(text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_json(item)).collect(),
             Value::Object(fields) => {
-                Value::Object(fields.into_iter().map(|(name, field)| (name, self.blot_json(field))).collect())
+                Value::Object(fields.into_iter().map(|(name, field)| (name, self.redact_json(field))).collect())
             }
             other => other,
         }
@@ -157,21 +157,21 @@ enum Ending {
     Whole,
 }
 
-/// Blots keys out of a text that comes in pieces, also where a key is split between two.
-pub(crate) struct Blotter<'a> {
+/// Redacts keys in a text that comes in pieces, also where a key is split between two.
+pub(crate) struct Redactor<'a> {
     secrets: &'a Secrets,
     /// What may be the beginning of a key.
     held: String,
 }
 
-impl Blotter<'_> {
+impl Redactor<'_> {
     /// What can be shown of the text so far.
     pub(crate) fn push(&mut self, text: &str) -> String {
         if self.secrets.values.is_empty() {
             return text.to_owned();
         }
         self.held.push_str(text);
-        let (shown, rest) = self.secrets.blot_start(&self.held, Ending::Open);
+        let (shown, rest) = self.secrets.redact_start(&self.held, Ending::Open);
         self.held.drain(..rest);
         shown
     }
@@ -207,7 +207,7 @@ mod tests {
         let expected = ToolResult::ok("x [key removed], [key removed] 1")
             .with_title("Bash", "echo [key removed]")
             .with_details(json!({"diff": ["+ [key removed]", 1]}));
-        assert_eq!(secrets(&[]).blot(result), expected);
+        assert_eq!(secrets(&[]).redact(result), expected);
     }
 
     #[test]
@@ -218,21 +218,21 @@ mod tests {
         for (first, second) in
             cuts().flat_map(|first| cuts().skip_while(move |at| *at < first).map(move |at| (first, at)))
         {
-            let mut blotter = secrets.blotter();
+            let mut redactor = secrets.redactor();
             let pieces = [&text[..first], &text[first..second], &text[second..]];
-            let shown: Vec<String> = pieces.iter().map(|piece| blotter.push(piece)).collect();
+            let shown: Vec<String> = pieces.iter().map(|piece| redactor.push(piece)).collect();
             assert_eq!(shown.concat(), expected, "{pieces:?}");
         }
-        assert_eq!(secrets.blot_text(text.into()), expected);
+        assert_eq!(secrets.redact_text(text.into()), expected);
     }
 
     #[test]
     fn what_may_become_a_key_waits() {
         let secrets = secrets(&[]);
-        let mut blotter = secrets.blotter();
-        assert_eq!(blotter.push("sk-secret-1"), "", "the longer key begins like this");
-        assert_eq!(blotter.push("3"), "[key removed]3");
-        assert_eq!(blotter.push("sk-secret-12"), "[key removed]", "no key is longer");
+        let mut redactor = secrets.redactor();
+        assert_eq!(redactor.push("sk-secret-1"), "", "the longer key begins like this");
+        assert_eq!(redactor.push("3"), "[key removed]3");
+        assert_eq!(redactor.push("sk-secret-12"), "[key removed]", "no key is longer");
     }
 
     #[test]
@@ -249,14 +249,14 @@ mod tests {
         let printed =
             ToolResult::ok("http://ada:s3cret-pass@proxy.example s3cret-pass a-whole-token http://proxy.example");
         let shown = "http://[key removed]@proxy.example [key removed] [key removed] http://proxy.example";
-        assert_eq!(secrets.blot(printed).output, shown);
+        assert_eq!(secrets.redact(printed).output, shown);
     }
 
     #[test]
-    fn a_passed_key_is_not_withheld_but_still_blotted_out() {
+    fn a_passed_key_is_not_withheld_but_still_redacted() {
         let secrets = secrets(&["A_KEY"]);
         assert_eq!(secrets.withheld(), ["B_KEY", "SHORT", "UNSET"]);
-        assert_eq!(secrets.blot(ToolResult::ok("sk-secret-1")).output, "[key removed]");
+        assert_eq!(secrets.redact(ToolResult::ok("sk-secret-1")).output, "[key removed]");
         assert!(!format!("{secrets:?}").contains("sk-"));
     }
 }

@@ -69,10 +69,10 @@ pub trait Tool: Send + Sync {
     fn access(&self) -> Access;
 
     /// Whether models are offered it.
-    fn is_offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> bool {
+    fn is_offered(&self, mode: PermissionMode, can_ask: bool) -> bool {
         match self.access() {
             Access::Read => true,
-            Access::Ask => somebody_can_be_asked,
+            Access::Ask => can_ask,
             Access::Act => mode != PermissionMode::Plan,
         }
     }
@@ -216,12 +216,12 @@ impl ToolResult {
     }
 }
 
-/// Why a turn cannot go on.
+/// Why a turn cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The person stopped it. What was running is over.
     Interrupted,
-    /// It broke off; it can be taken up again where it was.
+    /// It failed; it can be resumed where it was.
     Failed(Failure),
 }
 
@@ -260,7 +260,7 @@ impl ToolContext {
         self.events.send(event);
     }
 
-    /// Lets whoever listens take in what has been emitted before anything else happens: text is on the screen before a
+    /// Lets the listener take in what has been emitted before anything else happens: text is on the screen before a
     /// prompt is drawn under it, and what they stop now does not begin.
     pub(crate) async fn wait_until_taken(&self) -> Result<(), Stop> {
         self.events.wait_until_taken().await;
@@ -311,8 +311,8 @@ impl Registry {
     }
 
     /// What a model is offered.
-    pub fn offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> Vec<ToolDefinition> {
-        let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, somebody_can_be_asked));
+    pub fn offered(&self, mode: PermissionMode, can_ask: bool) -> Vec<ToolDefinition> {
+        let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, can_ask));
         offered.map(|other| other.definition.clone()).collect()
     }
 }

@@ -74,7 +74,7 @@ pub struct Session {
     pub changed: SystemTime,
 }
 
-/// Why a session cannot be kept or taken up.
+/// Why a session cannot be kept or resumed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -108,7 +108,7 @@ impl Transcript {
             Ok(file) => file,
             Err(source) => return Err(TranscriptError::File { path, source }),
         };
-        // A file that was just made is nobody else's.
+        // A file that was just made belongs to no other session.
         take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
@@ -121,7 +121,7 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Opens a session's transcript to go on with it.
+    /// Opens a session's transcript to continue it.
     ///
     /// # Errors
     /// Where there is no such session, another process has it open, or the file is damaged.
@@ -151,7 +151,7 @@ impl Transcript {
                 return Err(TranscriptError::Damaged { path, line: 1, fact });
             }
         };
-        // Only now, when it is known to be a transcript, is it mended. A line that was cut off was being written when the
+        // Only now, when it is known to be a transcript, is it repaired. A line that was cut off was being written when the
         // process died: it has not been acted on.
         if lacks_only_its_end {
             file.write_all(b"\n").map_err(failed)?;
@@ -382,7 +382,7 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
     if take(&file) { Ok((path, file)) } else { Err(TranscriptError::InUse { id: id.to_owned() }) }
 }
 
-/// What stands in a transcript is nobody else's business.
+/// A transcript is private.
 pub(crate) fn private() -> fs::OpenOptions {
     let mut options = regular_file::private();
     options.read(true).write(true);

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 /// More than any answer needs.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-/// Nobody waits longer than this for a provider without being told.
+/// A wait for a provider that is longer than this is reported.
 const MAX_PAUSE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn drive<'a>(
@@ -63,7 +63,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
     }
 }
 
-/// The turn was stopped for good: nobody needs the answers to what it still asks.
+/// The turn was stopped for good: answers to its open questions are no longer needed.
 fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     let shared = &agent.shared;
     if let Some(asker) = &shared.asker {
@@ -209,7 +209,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 let tokens = agent.context().tokens;
                 shared.windows.learn(&*shared.model(), error.context_window, tokens);
                 match compaction::compact(agent, tail, None, events, abort).await {
-                    // What it said before does not help whoever has to do something about it.
+                    // Its earlier text does not help to fix the error.
                     Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
                         return Err(Stop::Failed(too_long(error)));
                     }

@@ -62,7 +62,7 @@ pub enum UndoneState {
     Restored,
     /// Gone, as before the edit.
     Removed,
-    /// As it was already: somebody else has taken the edit back, or it was never made.
+    /// As it was already: another program has taken the edit back, or it was never made.
     Unchanged,
 }
 
@@ -74,7 +74,7 @@ pub struct FileDiff {
     pub path: String,
     /// A unified diff from what it was before the first edit to what it is now; empty if that is the same.
     pub text: String,
-    /// Whether somebody else has changed it too, between the edits or since. That is in the diff as well.
+    /// Whether another program has changed it too, between the edits or since. That is in the diff as well.
     pub changed_by_others: bool,
 }
 
@@ -159,7 +159,7 @@ impl UndoLog {
                 Ok(None) => {
                     left_alone.push(edit.path.clone());
                     let next = match edits.iter().any(|edit| !left_alone.contains(&edit.path)) {
-                        true => "/undo again goes on with the edits of other files",
+                        true => "/undo again continues with the edits of other files",
                         false => "there is no edit of another file",
                     };
                     return Err(UndoError::ChangedSince { path: edit.path.display(), next });

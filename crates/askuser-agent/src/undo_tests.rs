@@ -60,9 +60,9 @@ async fn what_changed_since_is_not_overwritten() {
     let test = test.with_file("a", "theirs").with_file("b", "theirs");
     let log = log(&transcript);
     let why = log.undo_last(&mut Vec::new()).unwrap_err().to_string();
-    let said = "the last edit is of b, which has changed since, so it was not taken back; /undo again goes on with the edits \
+    let message = "the last edit is of b, which has changed since, so it was not taken back; /undo again continues with the edits \
                 of other files";
-    assert_eq!(why, said);
+    assert_eq!(why, message);
     std::fs::remove_file(test.path("b")).unwrap();
     assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b", UndoneState::Unchanged, 1));
     assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::ChangedSince { .. })));
@@ -156,7 +156,7 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     std::fs::set_permissions(test.path("run.sh"), PermissionsExt::from_mode(0o751)).unwrap();
     write(&test, "run.sh", "new").await;
     let (folder, id) = (test.outside("sessions"), transcript.id());
-    // The session is over: nobody has it open any more.
+    // The session is over: no process has it open any more.
     let mut test = test;
     Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();
     drop(transcript);
@@ -208,8 +208,8 @@ async fn an_edit_that_cannot_be_taken_back_says_so() {
     let (mut test, transcript) = kept();
     std::fs::write(log(&transcript).folder, "in the way").unwrap();
     write(&test, "a", "x").await;
-    let said = test.events();
-    let [AgentEvent::Notice { message }] = &said[..] else { panic!("{said:?}") };
+    let events = test.events();
+    let [AgentEvent::Notice { message }] = &events[..] else { panic!("{events:?}") };
     assert!(message.starts_with("/undo cannot take this edit of a back: "), "{message}");
     assert_eq!(test.text("a"), "x");
 }
@@ -299,7 +299,7 @@ async fn the_model_is_told_with_the_persons_next_words() {
     agent.undo().unwrap();
     assert_eq!(agent.messages(), [], "it is not the model's turn");
     futures_util::StreamExt::collect::<Vec<_>>(agent.run("go on")).await;
-    let said: Vec<String> = agent
+    let texts: Vec<String> = agent
         .messages()
         .iter()
         .map(|message| match message {
@@ -307,7 +307,7 @@ async fn the_model_is_told_with_the_persons_next_words() {
             other => other.text(),
         })
         .collect();
-    assert_eq!(said, ["[The user took back your last edit of a: it is as it was before.]", "go on", "ok"]);
+    assert_eq!(texts, ["[The user took back your last edit of a: it is as it was before.]", "go on", "ok"]);
 }
 
 #[test]

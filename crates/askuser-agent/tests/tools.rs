@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The results of these calls, made one after another by a scripted model that nobody watches.
+/// The results of these calls, made one after another by a scripted model without a person.
 async fn results(folder: &Path, mode: PermissionMode, calls: &[(&str, Value)]) -> Vec<ToolResult> {
     let calls: Vec<Value> = calls.iter().map(|(name, input)| json!({"name": name, "input": input})).collect();
     let script = json!({"turns": [{"calls": calls}, {"text": "Done."}]});
@@ -41,7 +41,7 @@ fn what_models_read_about_files_and_commands_is_short() {
 }
 
 #[tokio::test]
-async fn accepted_edits_are_made_and_commands_still_need_somebody() {
+async fn accepted_edits_are_made_and_commands_still_need_a_person() {
     let folder = tempfile::tempdir().unwrap();
     let calls = [
         ("Write", json!({"path": "src/a.txt", "content": "one\ntwo\n"})),

@@ -397,8 +397,8 @@ proptest! {
     ) {
         let mut line_prompt = LinePrompt::new(set, ARMED);
         for line in lines {
-            let said = line_prompt.text();
-            prop_assert!(!said.chars().any(|c| c != '\n' && c.is_control()), "{:?}", said);
+            let text = line_prompt.text();
+            prop_assert!(!text.chars().any(|c| c != '\n' && c.is_control()), "{:?}", text);
             match submit_line(&mut line_prompt, &line, &mut String::new()) {
                 Effect::Finish(outcome) => {
                     prop_assert!(line_prompt.prompt().set().admits(outcome.answers()));
@@ -475,7 +475,7 @@ fn a_preview_is_read_on_request_and_the_question_says_so() {
 }
 
 #[test]
-fn marks_are_not_read_out_but_in_what_somebody_agrees_to() {
+fn marks_are_read_out_only_in_what_a_person_agrees_to() {
     let options = [("Yes", "Go **now**"), ("No", "Stop")];
     let set = set_of(&[question("Use **Rust** and `cargo`?", "Plan", false, &options)]);
     let text = LinePrompt::new(set.clone(), ARMED).text();

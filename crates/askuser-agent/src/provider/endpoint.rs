@@ -199,7 +199,7 @@ impl Endpoint {
         let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         match unreachable {
-            // Nothing listens there, or nobody knows the name: that rarely passes by itself.
+            // Nothing listens there, or the name is unknown: that rarely passes by itself.
             Some(Unreachable::Refused) if is_loopback(&self.url) => error.with_max_retries(0),
             Some(_) => error.with_max_retries(1),
             None => error,

@@ -1,4 +1,4 @@
-//! The models that a provider offers, and which of them to take where nobody has chosen one.
+//! The models that a provider offers, and which of them to take where the user has chosen none.
 //!
 //! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the list
 //! tells, and the newest come first.
@@ -155,7 +155,7 @@ const OTHER_KINDS: &[&str] = &[
     "instruct",
 ];
 
-/// The model to take where nobody has chosen one, of a list with the newest first: the provider's own alias for its current
+/// The model to take where the user has chosen none, of a list with the newest first: the provider's own alias for its current
 /// model, or the newest of its usual kind. The first one if there is neither.
 pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
     let kinds: &[fn(&str) -> bool] = match provider.name {

@@ -76,7 +76,7 @@ impl Agreed {
         }
     }
 
-    /// Takes what was shown; `None` if nobody was asked.
+    /// Takes what was shown; `None` if no person was asked.
     fn take(&self, call: &RequestKey) -> Option<Shown> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = calls.iter().position(|(other, _)| other == call)?;

@@ -139,7 +139,7 @@ enum Exit {
     TimedOut,
     /// The person stopped it.
     Stopped,
-    /// Its supervisor was killed, so nobody knows how it ended and whether all of it did.
+    /// Its supervisor was killed, so it is unknown how it ended and whether all of it did.
     Unsupervised,
 }
 

@@ -38,8 +38,8 @@ impl Tool for ExitPlanMode {
         Access::Ask
     }
 
-    fn is_offered(&self, mode: PermissionMode, somebody_can_be_asked: bool) -> bool {
-        mode == PermissionMode::Plan && somebody_can_be_asked
+    fn is_offered(&self, mode: PermissionMode, can_ask: bool) -> bool {
+        mode == PermissionMode::Plan && can_ask
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
@@ -76,7 +76,7 @@ fn question() -> Result<QuestionSet, Stop> {
 
 /// The mode to go on in, if the plan was approved, and what the model reads.
 fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
-    let words = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
+    let quoted = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
     let says = match verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers) {
         Verdict::Agreed(option) => {
             let mode = if option == GO_AND_EDIT { PermissionMode::AcceptEdits } else { PermissionMode::Ask };
@@ -90,12 +90,12 @@ fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
             "The user would approve the plan, and noted: {note}\nThe note may be a condition, so the plan is not approved yet. \
              Still in plan mode: take it in and present the plan again."
         ),
-        Verdict::Refused { words: said } => format!(
+        Verdict::Refused { words } => format!(
             "The user did not approve the plan.{} Still in plan mode: revise it before you present it again.",
-            words(&said)
+            quoted(&words)
         ),
-        Verdict::Discuss { words: said } => {
-            format!("The user wants to talk about the plan first.{} Still in plan mode.", words(&said))
+        Verdict::Discuss { words } => {
+            format!("The user wants to talk about the plan first.{} Still in plan mode.", quoted(&words))
         }
         Verdict::TimedOut => "The time ran out before the user approved the plan. Still in plan mode.".into(),
         Verdict::NotAsked { reason } => {

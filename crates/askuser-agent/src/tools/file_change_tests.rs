@@ -59,7 +59,7 @@ fn check_sensitive(test: &TestFolder, path: &str) {
     }
 }
 
-/// A copy of what is listed beside the rule, on purpose: whoever takes something off the list has to do it here too.
+/// A copy of what is listed beside the rule, on purpose: an entry taken off the list must be taken off here too.
 #[test]
 fn nothing_that_runs_by_itself_or_decides_for_the_user_is_taken_off_the_list_unnoticed() {
     let test = TestFolder::new();

@@ -9,7 +9,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
-/// How long the files that hold in one folder may be together. Nobody writes so many rules, and four times as many take
+/// How long the files that hold in one folder may be together. No project has so many rules, and four times as many take
 /// seconds and half a gigabyte to compile.
 const MAX_BYTES: u64 = 256 << 10;
 /// How long the files may be that say where a repository is.

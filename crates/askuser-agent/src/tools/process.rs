@@ -60,7 +60,7 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
             .stdin(stdin)
             .stdout(stdout)
             .stderr(stderr)
-            // Nobody could answer a prompt or leave a pager.
+            // No person could answer a prompt or leave a pager.
             .env(STARTED_BY_AGENT, "1")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat")

@@ -1,5 +1,5 @@
-//! Links that make a plain file one that is asked for: with `CLAUDE.md -> docs/notes.md`, whoever writes `docs/notes.md`
-//! steers an agent; with `.git/hooks/pre-commit -> ../../check.sh`, whoever writes `check.sh` runs with the next commit.
+//! Links that make a plain file one that is asked for: with `CLAUDE.md -> docs/notes.md`, a change of `docs/notes.md`
+//! steers an agent; with `.git/hooks/pre-commit -> ../../check.sh`, a change of `check.sh` runs with the next commit.
 //!
 //! Looked at are the entries of the allowed folder, and what is in its hidden folders, not deeper than `.git/hooks/pre-commit`.
 
@@ -36,6 +36,6 @@ pub(crate) fn lead_to(path: &ConfinedPath) -> bool {
 }
 
 fn leads_to(link: &Path, file: &Path) -> bool {
-    // One that leads nowhere, in a circle, is followed by nobody.
+    // One that leads nowhere, in a circle, is not followed.
     resolve_links(link).is_ok_and(|target| file.starts_with(target))
 }

@@ -36,7 +36,7 @@ const FILES: &[&str] = &[
     "lefthook.json", "lefthook-local.json", "simple-git-hooks.json", "captainhook.json",
     // Of a bare repository, which any folder becomes file by file: its config names commands that git runs.
     "head", "config", "config.worktree", "commondir", "gitdir", "packed-refs",
-    // Run by continuous integration, by whoever deploys, or by an editor.
+    // Run by continuous integration, by a deployment, or by an editor.
     "renovate.json", "vercel.json", "now.json", "firebase.json", "wrangler.json", "devcontainer.json", "devbox.json",
     "tasks.json", "launch.json", "extensions.json",
     // Which compiler, packages, scripts or code a tool loads; editors start these tools as well.

@@ -79,7 +79,7 @@ impl Tool for Task {
 /// A new conversation, or the one that was cut off.
 fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
-    // A subagent that starts subagents is hard to follow for whoever is asked by one.
+    // A subagent that starts subagents is hard to follow for a person it asks.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, &context.halted, description, tools);
     let history = shared.transcript.history(&shared.tasks);
@@ -94,7 +94,7 @@ async fn work(
     context: &ToolContext,
 ) -> Result<Result<String, Failure>, Stop> {
     if child.history.is_stopped() {
-        // The person stopped it, and the session was cut off before that had reached whoever waits for it.
+        // The person stopped it, and the session was cut off before that had reached the caller.
         return Err(Stop::Interrupted);
     }
     let finished = child.messages().last().map(Message::text);
@@ -109,7 +109,7 @@ async fn work(
         match &event {
             AgentEvent::Done { text } => ended = Ok(text.clone()),
             AgentEvent::Error { error } => match error.kind {
-                // What stops a subagent stops whoever waits for it.
+                // What stops a subagent stops its caller.
                 FailureKind::Interrupted => return Err(Stop::Interrupted),
                 FailureKind::Signal | FailureKind::Transcript | FailureKind::NobodyThere => {
                     return Err(Stop::Failed(error.clone()));

@@ -135,7 +135,7 @@ async fn nobody_is_asked_about_what_is_there_already() {
 }
 
 #[tokio::test]
-async fn what_somebody_wrote_while_the_person_thought_is_not_replaced() {
+async fn a_change_by_another_program_while_the_person_thought_is_not_replaced() {
     let test = TestFolder::new().with_file("file", "old");
     let tool = Write::default();
     let input = json!({"path": "file", "content": "new"});
@@ -174,7 +174,7 @@ async fn writing_does_not_hold_up_the_runtime() {
     let lock = file_change::change_lock();
     let tool = Write::default();
     let mut writing = Box::pin(test.run(&tool, json!({"path": "a", "content": "x"})));
-    // Somebody else changes a file: whoever waits for that must not keep everything else from going on.
+    // Another process changes a file: waiting for it must not block everything else.
     assert!(futures_util::FutureExt::now_or_never(&mut writing).is_none());
     drop(lock);
     assert!(writing.await.success);

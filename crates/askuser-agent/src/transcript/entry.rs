@@ -18,11 +18,12 @@ use std::path::PathBuf;
 pub enum Entry {
     /// The first line.
     Session { id: String, cwd: PathBuf, version: String },
-    /// The person said something.
+    /// A message of the person.
     User { text: String },
     /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model
     /// reads it with their next words.
-    Aside { text: String },
+    #[serde(rename = "aside")]
+    UserAction { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },
     /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.
@@ -77,7 +78,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Whether somebody has seen it, or something has begun to act.
+    /// Whether a person has seen it, or something has begun to act.
     pub(super) fn has_effect(&self) -> bool {
         matches!(self, Entry::Asked { .. } | Entry::Started { .. })
     }
@@ -88,8 +89,9 @@ impl Entry {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum Verbatim {
-    /// The person said something.
-    Said { text: String },
+    /// A message of the person.
+    #[serde(rename = "said")]
+    Message { text: String },
     /// The person was asked something on behalf of a call, or did not allow it, and this came of it.
     Asked { name: String, input: Value, outcome: String },
 }
@@ -98,7 +100,7 @@ pub enum Verbatim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Halt {
-    /// A question before them has no answer: it was dismissed, declined, to be discussed, or nobody was there.
+    /// A question before them has no answer: it was dismissed, declined, to be discussed, or no person was there.
     NotAnswered,
     /// A question before them was not put to anybody: its input was not valid.
     NotAsked,

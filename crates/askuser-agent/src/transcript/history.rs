@@ -22,7 +22,7 @@ pub(crate) struct History {
     /// back its answer.
     ids: HashSet<String>,
     /// What the person did beside the conversation since they last said something.
-    asides: Vec<String>,
+    user_actions: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
     stopped: bool,
     /// The summary in the first message, if there is one.
@@ -74,12 +74,12 @@ impl History {
             Entry::User { text } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
-                for aside in std::mem::take(&mut self.asides) {
-                    self.push(Message::User { text: aside });
+                for action in std::mem::take(&mut self.user_actions) {
+                    self.push(Message::User { text: action });
                 }
                 self.push(Message::User { text: text.clone() });
             }
-            Entry::Aside { text } => self.asides.push(text.clone()),
+            Entry::UserAction { text } => self.user_actions.push(text.clone()),
             Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
@@ -245,12 +245,12 @@ mod tests {
         };
         let mut history = History::default();
         history.apply(&user);
-        let said = size(&history.messages);
-        assert_eq!((history.tokens(|| 50), history.estimate(50)), (50 + said, 50 + said));
+        let messages = size(&history.messages);
+        assert_eq!((history.tokens(|| 50), history.estimate(50)), (50 + messages, 50 + messages));
         history.apply(&assistant(1000));
         assert_eq!((history.tokens(|| 50), history.estimate(50)), (1010, 50 + size(&history.messages)));
         history.apply(&user);
-        assert_eq!(history.tokens(|| 50), 1010 + said);
+        assert_eq!(history.tokens(|| 50), 1010 + messages);
         // Not every provider counts each time.
         history.apply(&assistant(0));
         assert_eq!(history.tokens(|| 50), 1010 + size(&history.messages[2..]));

@@ -1,4 +1,4 @@
-//! A session as the events it had: for a front end that comes back to it, and for whoever looks for one.
+//! A session as the events it had: for a front end that resumes it, and for searching sessions.
 
 use super::{Entry, Line, Transcript, entry};
 use crate::event::{AgentEvent, Failure};
@@ -24,8 +24,9 @@ impl Transcript {
         let wanted = text.to_lowercase();
         // Lines are looked at one by one: a damaged one hides no other.
         let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop());
-        let said = lines.flat_map(|Line { entry, .. }| said(entry));
-        said.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        let texts = lines.flat_map(|Line { entry, .. }| texts(entry));
+        texts
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
             .find(|line| line.to_lowercase().contains(&wanted))
     }
 }
@@ -34,7 +35,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
     match entry {
         Entry::User { text } => vec![AgentEvent::User { text: text.clone() }],
         // What they did beside the conversation: an edit taken back, a command of their own.
-        Entry::Aside { text } => vec![AgentEvent::Notice { message: text.clone() }],
+        Entry::UserAction { text } => vec![AgentEvent::Notice { message: text.clone() }],
         Entry::Assistant { content, usage } => {
             let shown = content.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),
@@ -66,9 +67,9 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
     }
 }
 
-fn said(entry: Entry) -> Vec<String> {
+fn texts(entry: Entry) -> Vec<String> {
     match entry {
-        Entry::User { text } | Entry::Aside { text } => vec![text],
+        Entry::User { text } | Entry::UserAction { text } => vec![text],
         Entry::Assistant { content, .. } => {
             let texts = content.into_iter().filter_map(|block| match block {
                 Block::Text { text } => Some(text),

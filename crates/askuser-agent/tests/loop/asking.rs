@@ -123,7 +123,7 @@ async fn a_question_that_is_put_aside_is_not_settled_and_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_somebody_has_seen_is_not_settled_by_a_run_in_which_nobody_is_there() {
+async fn a_seen_question_is_not_settled_by_a_run_without_a_person() {
     let plan = json!({"name": "ExitPlanMode", "input": {"plan": "Ship"}});
     let act = json!({"name": "Act", "input": {"at": "it"}});
     let task = json!({"name": "Task", "input": {"description": "audit", "prompt": "Do it"}});

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 struct Small {
     /// In tokens of three bytes.
     window: usize,
-    /// Whether it says how much it takes before somebody sends more.
+    /// Whether it says how much it takes before more is sent.
     tells: bool,
     /// What the person has answered so far: the model has to read all of it, in every request.
     answers: Arc<Mutex<Vec<String>>>,
@@ -227,7 +227,7 @@ async fn many_turns(tells: bool) -> Counts {
         assert_eq!(log.count(&asked), usize::from(turn % 25 == 0), "{asked}");
         assert!(log.count(&acted) <= usize::from(turn % 25 == 1), "{acted} twice");
     }
-    // Whoever comes back later reads the same.
+    // A later session reads the same.
     drop(current);
     let back = agent(Transcript::open(folder.path(), &id).unwrap());
     let conversation = whole(back.messages());
@@ -315,8 +315,8 @@ async fn a_second_summary_is_made_from_the_first_and_repeats_nothing() {
     assert!(told.starts_with(begin), "{told}");
     let text = first(agent.messages());
     assert!(text.contains("Task: two.") && !text.contains("Task: one."), "{text}");
-    for said in ["Say one", "Say two"] {
-        assert_eq!(text.matches(said).count(), 1, "{text}");
+    for prompt in ["Say one", "Say two"] {
+        assert_eq!(text.matches(prompt).count(), 1, "{text}");
     }
 }
 
@@ -338,7 +338,7 @@ async fn summarising_on_request_leaves_it_the_persons_turn_and_minds_their_wish(
     let before = agent.messages().to_vec();
     drop(agent);
     let back = Agent::new(script(json!({"turns": []}))).with_transcript(Transcript::open(folder.path(), &id).unwrap());
-    assert_eq!(back.messages(), before, "whoever comes back reads the same");
+    assert_eq!(back.messages(), before, "a later session reads the same");
     assert!(first(&before).contains("Task: one."));
 }
 
@@ -353,7 +353,7 @@ async fn a_summary_that_fails_is_said_and_the_turn_goes_on() {
         events,
         [
             "compacting",
-            "notice the conversation could not be summarised (no); it goes on as it is",
+            "notice the conversation could not be summarised (no); it continues as it is",
             "text Two.",
             "done Two."
         ]

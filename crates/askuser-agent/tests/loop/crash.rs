@@ -1,4 +1,4 @@
-//! A process may die at any byte, a run may be let go at any point: the session goes on to the same end, nobody is asked
+//! A process may die at any byte, a run may be let go at any point: the session comes to the same end, no person is asked
 //! again what they have answered, and nothing acts twice.
 
 use crate::support::{Log, ask, last_words, name_of, script};
@@ -95,7 +95,7 @@ fn folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The beginning, or what comes after it; whoever starts anew says again that it shall be a plan first.
+/// The beginning, or what comes after it; a new start says again that a plan comes first.
 fn go_on(agent: Agent) -> Agent {
     match agent.messages() {
         [] => agent.with_permissions(Permissions::new(PermissionMode::Plan)),

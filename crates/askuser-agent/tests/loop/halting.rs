@@ -284,7 +284,7 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
             drop(first);
             cut_after(&path, |line| line["type"] == last);
             let transcript = Transcript::open(folder.path(), &id).unwrap();
-            // Whoever comes back allows everything: only the no holds it back.
+            // The user who comes back allows everything: only the no holds it back.
             let mut second = agent(calls(), &log, Person::new([]), PermissionMode::Allow).with_transcript(transcript);
             assert_eq!(last_words(&collect(second.resume().unwrap()).await), "done");
             assert_eq!(log.lines(), Vec::<String>::new(), "cut after the {last} of {call}");
@@ -292,7 +292,7 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
     }
 }
 
-// ---- whoever comes back with words of their own ----
+// ---- a user who comes back with a message ----
 
 const CAME_BACK: &str = "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
@@ -311,9 +311,9 @@ async fn come_back(model: impl Fn() -> askuser_agent::Script, last: &str, person
     let transcript = Transcript::open(folder.path(), &id).unwrap();
     let (model, requests) = watched(model());
     let mut second = agent(model, &log, person, PermissionMode::Allow).with_transcript(transcript);
-    let said = tokio_util::sync::CancellationToken::new();
-    said.cancel();
-    collect(second.resume_until_said(said).unwrap()).await;
+    let user_returned = tokio_util::sync::CancellationToken::new();
+    user_returned.cancel();
+    collect(second.resume_until_user_returned(user_returned).unwrap()).await;
     assert_eq!(requests.all(), [], "the model hears nothing before the words");
     finish(&mut second, "stop").await;
     let read = requests.all()[0].messages.clone();
@@ -325,7 +325,7 @@ async fn come_back(model: impl Fn() -> askuser_agent::Script, last: &str, person
 }
 
 #[tokio::test]
-async fn after_a_crash_nothing_begins_before_the_words_of_whoever_comes_back() {
+async fn after_a_crash_nothing_begins_before_the_message_of_the_user_who_returns() {
     let model = || calling([json!([act("a"), act("b"), ask("Which?")])]);
     let (log, read) = come_back(model, "started", Person::new([])).await;
     assert_eq!(log.lines(), Vec::<String>::new());
@@ -334,13 +334,13 @@ async fn after_a_crash_nothing_begins_before_the_words_of_whoever_comes_back() {
 }
 
 #[tokio::test]
-async fn a_permission_that_still_waits_is_not_given_by_the_mode_of_whoever_comes_back_with_words() {
+async fn a_permission_that_still_waits_is_not_given_by_the_mode_of_a_user_who_returns_with_a_message() {
     let (log, read) = come_back(|| calling([json!([act("a"), act("b")])]), "asked", Person::new([])).await;
     assert_eq!((log.lines(), &*read), (Vec::new(), &[CAME_BACK, CAME_BACK].map(str::to_owned)[..]));
 }
 
 #[tokio::test]
-async fn a_question_that_somebody_has_seen_is_asked_again_before_their_words() {
+async fn a_question_that_a_person_has_seen_is_asked_again_before_their_message() {
     let person = Person::new([pick("SQLite")]);
     let (log, read) = come_back(|| calling([json!([ask("Which?"), act("b")])]), "asked", person.clone()).await;
     assert_eq!((person.asked().len(), log.lines()), (1, Vec::new()));
@@ -349,7 +349,7 @@ async fn a_question_that_somebody_has_seen_is_asked_again_before_their_words() {
 }
 
 #[tokio::test]
-async fn a_task_goes_no_further_before_the_words_of_whoever_comes_back() {
+async fn a_task_goes_no_further_before_the_message_of_the_user_who_returns() {
     let model = || with_tasks(json!([task("a"), act("c")]), [("a", json!([act("x"), act("y")]))]);
     let (log, read) = come_back(model, "started", Person::new([])).await;
     assert_eq!(log.lines(), Vec::<String>::new());

@@ -65,7 +65,7 @@ impl OldSession {
         requests
     }
 
-    /// Once it has come to its end there is nothing left to do, also for whoever opens it next.
+    /// Once it has come to its end there is nothing left to do, also for the next process that opens it.
     fn assert_done(&self) {
         let transcript = self.transcript();
         assert_eq!(transcript.pending(), []);

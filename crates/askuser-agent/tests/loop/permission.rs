@@ -442,8 +442,8 @@ async fn what_a_file_of_answers_decides_is_not_called_the_users() {
         (json!({"select": "Allow once", "note": "n"}), 0, beforehand("would agree; their note: n")),
     ] {
         for key in ["Act", "Permission"] {
-            let (log, said) = decided_beforehand(json!({ key: answer }), Person::new([])).await;
-            assert_eq!((log.count("end Act it"), said.as_str()), (ran, read.as_str()), "{key}: {answer}");
+            let (log, output) = decided_beforehand(json!({ key: answer }), Person::new([])).await;
+            assert_eq!((log.count("end Act it"), output.as_str()), (ran, read.as_str()), "{key}: {answer}");
         }
     }
 }

@@ -190,7 +190,7 @@ fn modes(folder: &Path, id: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_says_the_mode_and_it_is_the_one_that_counts_and_is_written_down() {
+async fn the_mode_of_the_user_who_returns_counts_and_is_written_down() {
     for (had, given) in [
         (PermissionMode::Ask, PermissionMode::Allow),
         (PermissionMode::AcceptEdits, PermissionMode::Allow),
@@ -213,7 +213,7 @@ async fn whoever_comes_back_says_the_mode_and_it_is_the_one_that_counts_and_is_w
             .with_transcript(transcript);
         assert_eq!(agent.mode(), given, "{had:?} {given:?}");
         finish(&mut agent, "go").await;
-        // With nobody to ask, only the mode that allows everything acts.
+        // Without a person to ask, only the mode that allows everything acts.
         assert_eq!(log.count("end Act it"), usize::from(given == PermissionMode::Allow), "{had:?} {given:?}");
         assert_eq!(agent.mode(), given, "{had:?} {given:?}");
         drop(agent);

@@ -103,8 +103,9 @@ fn a_front_end_that_comes_back_sees_the_conversation_since_it_began_anew() {
     let looked = ToolResult::ok("seen");
     let mut in_subagent = user("of a subagent");
     in_subagent["task"] = json!(["1"]);
-    let compacted = json!({"type": "compacted", "summary": "s", "verbatim": [], "kept": 0, "budget": 1, "before_tokens": 9,
-                           "after_tokens": 2});
+    let verbatim = json!([{"type": "said", "text": "go"}]);
+    let compacted = json!({"type": "compacted", "summary": "s", "verbatim": verbatim, "kept": 0, "budget": 100,
+                           "before_tokens": 9, "after_tokens": 2});
     let lines = [
         user("before"),
         json!({"type": "cleared"}),

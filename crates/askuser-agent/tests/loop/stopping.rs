@@ -25,8 +25,8 @@ async fn words_that_were_read_stay_and_calls_that_were_not_run_do_not() {
     assert_eq!(short(&collect(run).await), ["text I will look.", "text  And", "broke Interrupted"]);
     assert_eq!(finish(&mut agent, "go on").await, "ok");
     let text = |text: &str| Block::Text { text: text.into() };
-    let said = Message::Assistant { content: vec![text("I will look."), text(" And")] };
-    assert_eq!(requests.all()[1].messages[1], said);
+    let expected = Message::Assistant { content: vec![text("I will look."), text(" And")] };
+    assert_eq!(requests.all()[1].messages[1], expected);
     assert_eq!(log.lines(), Vec::<String>::new());
 }
 
@@ -39,8 +39,8 @@ async fn a_model_that_has_said_nothing_leaves_nothing() {
     run.stopper().cancel();
     assert_eq!(short(&collect(run).await), ["broke Interrupted"]);
     assert_eq!(finish(&mut agent, "again").await, "ok");
-    let said: Vec<Message> = ["go", "again"].map(|text| Message::User { text: text.into() }).into();
-    assert_eq!(requests.all().pop().unwrap().messages, said);
+    let expected: Vec<Message> = ["go", "again"].map(|text| Message::User { text: text.into() }).into();
+    assert_eq!(requests.all().pop().unwrap().messages, expected);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A server whose certificate nobody trusts.
+//! A server whose certificate is not trusted.
 
 use crate::conversation::{ask, model_at};
 use askuser_agent::{FailureKind, ModelError};

@@ -207,7 +207,7 @@ async fn a_refused_connection_is_a_network_failure() {
             "cannot reach ollama at {address}: the connection was refused; is ollama running there? OLLAMA_HOST says where"
         )
     );
-    // Nothing on this machine begins to listen because somebody waits for it.
+    // Nothing on this machine begins to listen because a client waits for it.
     assert_eq!(error.max_retries, Some(0));
 }
 

@@ -100,7 +100,7 @@ fn killed_at_any_step_it_goes_on_without_asking_again_what_was_answered() {
         assert_eq!(again, Vec::<&String>::new(), "asked again after {step} events");
         assert_eq!(asked.iter().collect::<BTreeSet<_>>().len(), asked.len(), "asked twice after {step} events");
         assert_eq!(text.as_deref(), (!over).then_some("All done."), "killed after {step} events");
-        // Cut off between starting and being written down, nobody can know; it is not run again in any case.
+        // Cut off between starting and being written down, that is unknown; it is not run again in any case.
         for (id, name, whole) in [("call_1_1", "log", "ran\n"), ("call_3_1", "end.txt", "the end\n")] {
             let text = std::fs::read_to_string(place.folder().join(name)).unwrap_or_default();
             assert!(text == whole || (started(id) && text.is_empty()), "killed after {step} events: {name}: {text:?}");
@@ -149,7 +149,7 @@ fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_e
         // Of a command that is killed there is nothing to summarise, so short lives have few.
         summaries += count("compacted");
         assert_eq!(settled(&entries).len(), TURNS + TURNS / 3, "what was asked is settled");
-        // Cut off between starting and being written down, nobody can know; nothing is run twice in any case.
+        // Cut off between starting and being written down, that is unknown; nothing is run twice in any case.
         let log = std::fs::read_to_string(place.folder().join("log")).unwrap();
         let ran: Vec<&str> = log.lines().collect();
         assert_eq!(ran.iter().collect::<BTreeSet<_>>().len(), ran.len(), "run twice: {ran:?}");
@@ -215,7 +215,7 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_words_of_whoever_comes_back() {
+fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of_the_user_who_returns() {
     for by_a_front_end in [false, true] {
         let place = Place::new();
         let command = "echo $$ >shell; while :; do sleep 600; done";

@@ -133,7 +133,7 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    let message = "not run, because nobody was there to permit it: Bash touch made; --permissions allow or a rule";
+    let message = "not run, because no person was there to permit it: Bash touch made; --permissions allow or a rule";
     assert!(stderr.contains(message), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
@@ -177,7 +177,7 @@ fn a_call_that_was_not_permitted_is_named_though_one_of_another_subagent_has_the
         "ask:[[\"call_1_2\"],\"call_1_1\",\"permission\"]" => "second",
         other => panic!("{other}"),
     };
-    let message = format!("nobody was there to permit it: Bash touch {made};");
+    let message = format!("no person was there to permit it: Bash touch {made};");
     assert!(code == 3 && stderr.contains(&message), "{message} {stderr}");
 }
 
@@ -418,5 +418,5 @@ fn what_nobody_was_there_for_is_said_with_what_would_help() {
     let args = ["-p", "hi", "--answers", answers.to_str().unwrap()];
     let (code, _, stderr) = output(&mut place.agent(&one_question(), &args));
     assert_eq!(code, 3);
-    assert!(stderr.contains("nobody was there to answer: Which database?; --answers FILE"), "{stderr}");
+    assert!(stderr.contains("no person was there to answer: Which database?; --answers FILE"), "{stderr}");
 }

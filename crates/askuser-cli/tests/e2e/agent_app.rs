@@ -72,7 +72,7 @@ fn a_conversation_with_a_question_stays_in_the_scrollback() {
     let id = &sessions(&stage)[0];
     let expected = format!(
         "> hello\n\n  I ask first.\n\n✔ Database: SQLite\n\n  SQLite it is:\n\n  • one file\n\n\
-         • To go on with this session: askuser agent --resume {id}"
+         • To resume this session: askuser agent --resume {id}"
     );
     assert!(ended.screen.ends_with(&expected), "{}", ended.screen);
 }
@@ -219,7 +219,7 @@ fn an_earlier_session_is_chosen_like_any_answer() {
     let mut second = start(&stage, &[]);
     second.wait_for(BOX);
     second.keys("/resume<enter>");
-    second.wait_for("Which session do you want to go on with?");
+    second.wait_for("Which session do you want to resume?");
     second.wait_for("remember me");
     second.keys("<enter>");
     second.wait_for("✔ Resume: remember me");
@@ -606,7 +606,7 @@ fn what_is_begun_as_a_question_opens_goes_to_the_draft() {
     let mut terminal = stage(turns).askuser(&["agent", "--arm", "1s", "--script", "script.json", "hello"], "");
     terminal.wait_for("╭─ Database ─╮");
     terminal.keys("so 1d it");
-    // Whoever has seen the question rests first.
+    // A person who has seen the question rests first.
     assert!(!terminal.shows_within(Duration::from_millis(1_300), "Good."), "{}", terminal.screen());
     terminal.keys("<down><enter>");
     terminal.wait_for("Good.");

@@ -418,7 +418,7 @@ fn the_demo_asks_the_four_examples_one_after_the_other() {
         ("Enter again sends it", "<enter>"),
         ("Which authentication", "<enter>"),
         ("Which OAuth", "<enter>"),
-        ("Enter again goes on", "<enter>"),
+        ("Enter again continues", "<enter>"),
         ("[Review]", "<enter>"),
         ("Which package manager", "4"),
         ("Please specify", "bun<enter>"),

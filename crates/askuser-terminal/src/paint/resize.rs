@@ -12,7 +12,7 @@ use super::{CLEAR_BELOW, Painter};
 use crate::decode::replies::ASK_CURSOR;
 use std::io::Write;
 
-/// What was erased on the assumption that the cursor was where the terminal had said.
+/// The rows erased on the assumption that the cursor was where the terminal had reported it.
 #[derive(Debug)]
 pub(super) struct Erased {
     /// How many rows of the screen above the cursor.

@@ -57,7 +57,7 @@ pub(crate) fn run(name: &str, keys: &[(&str, &str)]) -> String {
     text
 }
 
-/// The terminal's modes before and after, as the shell said them.
+/// The terminal's modes before and after, as the shell reports them.
 pub(crate) fn modes(output: &str) -> (&str, &str) {
     let is_modes = |line: &&str| line.matches(':').count() > 10;
     let mut lines = output.lines().map(|line| line.trim_end_matches('\r')).filter(is_modes);

@@ -82,8 +82,10 @@ pub fn closing_lines(
     let (sign, role, words) = match outcome.status() {
         Status::Answered => return lines,
         Status::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
-        Status::Declined { reason } => (theme.signs.not_done, Role::Muted, said("Declined", reason.as_deref())),
-        Status::Discuss { message } => (theme.signs.bullet, Role::Primary, said("Talk first", message.as_deref())),
+        Status::Declined { reason } => (theme.signs.not_done, Role::Muted, with_words("Declined", reason.as_deref())),
+        Status::Discuss { message } => {
+            (theme.signs.bullet, Role::Primary, with_words("Talk first", message.as_deref()))
+        }
         Status::TimedOut => (theme.signs.warning, Role::Warning, TIMED_OUT.to_owned()),
         Status::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),
     };
@@ -115,7 +117,7 @@ pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Li
 
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
-    said_lines(&lead, words, theme, columns)
+    words_lines(&lead, words, theme, columns)
 }
 
 /// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
@@ -123,12 +125,12 @@ fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     barred::exactly(text, theme, columns, |_, _| theme.style(Role::Muted))
 }
 
-/// What was said, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
-fn said_lines(lead: &[Span<'static>], words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+/// The person's words, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
+fn words_lines(lead: &[Span<'static>], words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     wrap_styled([(words, theme.style(Role::Text))], lead, &[Span::raw("  "), bar(theme)], columns)
 }
 
-fn said(what: &str, words: Option<&str>) -> String {
+fn with_words(what: &str, words: Option<&str>) -> String {
     words.map_or_else(|| what.to_owned(), |words| format!("{what}: {words}"))
 }
 
@@ -148,7 +150,7 @@ fn inline(
         Span::styled(format!("{sign} "), theme.style(role)),
         Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
     ];
-    said_lines(&lead, &text, theme, columns)
+    words_lines(&lead, &text, theme, columns)
 }
 
 fn boxed(

@@ -18,7 +18,7 @@ use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
-/// What is said when the deadline has passed.
+/// The message when the deadline has passed.
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
 /// The columns between the border and the text.
 const INDENT: usize = 2;

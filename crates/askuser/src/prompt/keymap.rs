@@ -115,7 +115,7 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Down), Key::ctrl('n')], PAGES, Action::Down, "", "", None),
     row(&[key(Char('k'))], LETTERS, Action::Up, "", "", None),
     row(&[key(Char('j'))], LETTERS, Action::Down, "", "", None),
-    row(&[key(Enter)], &[Single], Action::Enter, "Enter", "choose and go on; on Other: type", Some(("enter", ""))),
+    row(&[key(Enter)], &[Single], Action::Enter, "Enter", "choose and continue; on Other: type", Some(("enter", ""))),
     row(
         &[key(Enter)],
         &[Multi],
@@ -135,7 +135,7 @@ pub static TABLE: &[Binding] = &[
         &[Single],
         Action::Number(0),
         "1–9",
-        "choose and go on; the last number is Other",
+        "choose and continue; the last number is Other",
         Some(("1-9", "choose")),
     ),
     row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "choose"))),

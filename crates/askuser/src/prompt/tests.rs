@@ -272,7 +272,11 @@ fn enter_with_nothing_ticked_ticks_the_focused_option_and_only_another_enter_sen
     let ticked = "1 on ESLint + Prettier | Features: ESLint + Prettier ! Ticked. Enter again sends it";
     check(features(), "<down><enter>", ticked);
     check(features(), "<down><enter><enter>", "answered | Features: ESLint + Prettier");
-    check(auth(), "1<enter>", "2 on Google | Auth Method: OAuth 2.0; Providers: Google ! Ticked. Enter again goes on");
+    check(
+        auth(),
+        "1<enter>",
+        "2 on Google | Auth Method: OAuth 2.0; Providers: Google ! Ticked. Enter again continues",
+    );
 }
 
 #[test]

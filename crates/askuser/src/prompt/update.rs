@@ -164,7 +164,7 @@ impl Prompt {
         } else if !self.drafts[i].is_touched() {
             // One key does not send what the person has not chosen.
             self.drafts[i].picked[focus] = true;
-            let next = if self.drafts.len() == 1 { "sends it" } else { "goes on" };
+            let next = if self.drafts.len() == 1 { "sends it" } else { "continues" };
             self.advise(format!("Ticked. Enter again {next}"));
             return Effect::Continue;
         }

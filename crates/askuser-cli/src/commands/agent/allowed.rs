@@ -18,7 +18,7 @@ pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
 }
 
-/// What to tell whoever expects what they allowed before to be allowed, if it is not.
+/// What to tell a user whose earlier permissions are not used.
 pub(crate) fn warning() -> Option<String> {
     let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
     let error = file.read().err()?;
@@ -41,7 +41,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const EVERYWHERE: &str = "*";
 
 impl File {
-    /// A file that cannot be read, or that somebody else could have written, allows nothing.
+    /// A file that cannot be read, or that another user could have written, allows nothing.
     fn read(&self) -> io::Result<Rules> {
         if let Some(state) = self.file.parent() {
             check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;

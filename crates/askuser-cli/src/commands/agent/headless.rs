@@ -27,10 +27,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// How long a turn that broke off waits for its last lines to be taken.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How long a front end that takes up a session may take to say something before the session goes on by itself.
+/// How long a front end that resumes a session may take to send a message before the session continues by itself.
 const FIRST_WORDS: Duration = Duration::from_millis(100);
 
-/// How many lines are said about what nobody permitted or answered.
+/// How many calls and questions without a person are named.
 const MOST_LINES: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
     if prompt.is_none() && output != Output::Stream && !resumes {
         return Err(Failure::new("there is nothing to say").hint("give -p TEXT"));
     }
-    // Whoever goes on with a session has said it already.
+    // A user who resumes a session has sent it already.
     let prompt = if resumes && !args.contains_id("prompt") { None } else { prompt };
     Ok(Some(Wanted { prompt, output }))
 }
@@ -99,7 +99,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(failed)?;
         let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
-        // Whoever was told to end does so, even if nobody reads what was still to be said.
+        // A process that was told to end does so, even if the rest of its output is not read.
         let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
         tokio::select! {
             _ = tokio::time::timeout(patience, lines.written()) => {}
@@ -113,7 +113,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     ended
 }
 
-/// Whether somebody could answer on standard input. A terminal is for people, who do not write JSON.
+/// Whether a front end could answer on standard input. A terminal is for people, who do not write JSON.
 fn stdin_may_speak() -> bool {
     !io::stdin().is_terminal() && !is_null(&io::stdin())
 }
@@ -139,7 +139,7 @@ struct Tally {
     questions: Vec<EndedQuestion>,
     /// The calls that still run, by the calls that lead to them and their own ids.
     running: HashMap<Vec<String>, RunningCall>,
-    /// What nobody was there to permit or to answer, and what would help.
+    /// What no person was there to permit or to answer, and what would help.
     lacking: Vec<String>,
     mode: PermissionMode,
 }
@@ -186,7 +186,7 @@ async fn converse(
     while talk.goes_on(one_turn) {
         let has_ended = talk.next().await?;
         // To say something else would give up a question that still waits for its answer.
-        if has_ended && std::mem::take(&mut resumes) && talk.tally.waits_for_somebody() {
+        if has_ended && std::mem::take(&mut resumes) && talk.tally.waits_for_a_person() {
             break;
         }
     }
@@ -229,7 +229,7 @@ impl Talk<'_> {
         failure
     }
 
-    /// Gives a front end that takes a session up the time to say something before anything of it goes on.
+    /// Gives a front end that resumes a session the time to send a message before anything of it continues.
     async fn listen_first(&mut self) -> Result<(), Failure> {
         if self.requests.is_some() {
             tokio::select! {
@@ -329,11 +329,11 @@ impl Tally {
         let RunningCall { tool, about } = self.running.get(&path(key.tasks(), key.call()))?;
         Some(match key.purpose() {
             Purpose::Permission => format!(
-                "not run, because nobody was there to permit it: {} {about}; {}",
+                "not run, because no person was there to permit it: {} {about}; {}",
                 shown_name(tool),
                 self.what_permits(tool)
             ),
-            _ => format!("nobody was there to answer: {about}; --answers FILE or a front end can answer it"),
+            _ => format!("no person was there to answer: {about}; --answers FILE or a front end can answer it"),
         })
     }
 
@@ -349,7 +349,7 @@ impl Tally {
         }
     }
 
-    fn waits_for_somebody(&self) -> bool {
+    fn waits_for_a_person(&self) -> bool {
         matches!(self.error, Some(Broken { kind: FailureKind::NobodyThere, .. }))
     }
 
@@ -408,7 +408,7 @@ async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>)
     }
 }
 
-/// Somebody paid for this: it must not be lost with the stream it was meant for.
+/// The user paid for this: it must not be lost with the stream it was meant for.
 fn print(text: &str) -> Result<(), Failure> {
     result::write_all(&format!("{text}\n"))
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))

@@ -112,7 +112,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
             if let Some(asker) = surfaces.chain(person) {
                 agent = agent.with_asker(asker);
             }
-            // Whoever goes on with a session has said what the script would say first.
+            // A user who resumes a session has sent what the script would send first.
             let resumes = args.get_flag("continue") || args.contains_id("resume");
             let opening = opening.filter(|_| !resumes || args.contains_id("message"));
             let ended = app::run(agent, surface, opening, &settings);
@@ -146,7 +146,7 @@ fn keep_memory_private() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where the kernel refuses, the variables are still withheld and the values blotted out.
+        // Where the kernel refuses, the variables are still withheld and the values redacted.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
@@ -205,7 +205,7 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
     args.get_many::<String>("add-dir").unwrap_or_default().map(folder).collect()
 }
 
-/// The session to go on with, if one is. It works where it worked before.
+/// The session to resume, if any. It works where it worked before.
 fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     let transcript = match args.get_one::<String>("resume") {
         Some(id) => {

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A list of models is short: whoever waits longer for it waits for nothing.
+/// A list of models is short: waiting longer is of no use.
 const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Connects models as the settings say.
@@ -33,7 +33,7 @@ impl Models {
         Models { settings: settings.clone() }
     }
 
-    /// The model to begin with. Where nobody has chosen one, the person is told which it is and why.
+    /// The model to begin with. Where the user has chosen none, they are told which it is and why.
     pub(crate) fn first(&self) -> Result<Arc<dyn Model>, Failure> {
         if let Some(name) = &self.settings.model {
             let model = wait_for(self.connect(name))??;
@@ -129,7 +129,7 @@ impl Models {
     }
 
     /// The address that was set for this provider: another provider's address is not for it, and its key not for that
-    /// address. Whoever set one and did not say for whom is asked: their key must not go elsewhere than they think.
+    /// address. A user who set one without a provider is asked: their key must not go elsewhere than they think.
     fn base_url(&self, provider: &str) -> Result<Option<String>, Failure> {
         match (&self.settings.base_url, &self.settings.model) {
             (Some(base_url), None) => Err(needs_model(base_url, provider)),

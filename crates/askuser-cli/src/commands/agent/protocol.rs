@@ -39,7 +39,7 @@ impl Lines {
         std::thread::spawn(move || {
             while let Some(out) = lines.blocking_recv() {
                 match out {
-                    // Whoever sends the next one finds nobody to take it.
+                    // The next one sent finds no receiver.
                     Out::Line(line) if writeln!(output, "{line}").and_then(|()| output.flush()).is_err() => return,
                     Out::Line(_) => {}
                     Out::Written(told) => drop(told.send(())),
@@ -79,7 +79,7 @@ impl Lines {
 pub(crate) struct FrontEnd {
     queue: QuestionQueue,
     lines: Lines,
-    /// Questions that were put up, by their id: whoever answers one again is told that it is over.
+    /// Questions that were put up, by their id: a second answer is told that it is over.
     asked: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -101,7 +101,7 @@ impl FrontEnd {
         let listening = front_end.clone();
         std::thread::spawn(move || {
             listening.read(input, &sender);
-            // Whoever ends us closes our input and sends a signal, in either order: the signal counts, and leaves the
+            // A front end that ends us closes our input and sends a signal, in either order: the signal counts, and leaves the
             // question open.
             std::thread::sleep(SIGNALS_FIRST);
             listening.queue.end("standard input has ended");
@@ -134,7 +134,7 @@ impl FrontEnd {
         match message["type"].as_str() {
             Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
-                // The run may be over; then nobody listens.
+                // The run may be over; then nothing listens.
                 Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
                 _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
@@ -146,7 +146,7 @@ impl FrontEnd {
         }
     }
 
-    /// An answer names its question: it must never be taken for the answer to something that nobody has seen yet.
+    /// An answer names its question: it must never be taken for the answer to something that no person has seen yet.
     fn answer(&self, reply: &Value) {
         let id = match &reply["id"] {
             Value::String(id) => id,

@@ -1,4 +1,4 @@
-//! Where sessions are kept, and which one to take up.
+//! Where sessions are kept, and which one to resume.
 
 use crate::config;
 use crate::failure::{self, Failure};
@@ -6,14 +6,14 @@ use crate::state_folder::{check_state_folder, state_folder};
 use askuser_agent::{Session, Transcript, TranscriptError};
 use std::path::{Path, PathBuf};
 
-/// What decides about sessions, permissions and settings: nobody but the user changes it without asking.
+/// What decides about sessions, permissions and settings: only the user changes it without asking.
 pub(crate) fn protected() -> Vec<PathBuf> {
     let config = config::user_folder(|name| std::env::var(name).ok());
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
     state_folder().ok().into_iter().chain(config).map(real).collect()
 }
 
-/// Where sessions are. What somebody else could have written there is not taken up.
+/// Where sessions are. Sessions that another user could have written there are not resumed.
 fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;
@@ -60,7 +60,7 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
 /// A session whose first line is damaged: nothing before it could be kept.
 fn unusable(error: TranscriptError) -> Failure {
     Failure::new(error).hint(
-        "the first line says which session it is, so nothing can be kept without it: mend the line by hand, or remove the \
+        "the first line says which session it is, so nothing can be kept without it: fix the line by hand, or remove the \
          file; `askuser agent sessions` lists the others",
     )
 }
@@ -78,7 +78,7 @@ pub(crate) fn repair(id: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The last session of a folder in which something was said. Where somebody else has it open, no other one is meant.
+/// The last session of a folder with a prompt in it. If another process has it open, no other one is taken.
 pub(crate) fn last(cwd: &Path) -> Result<Transcript, Failure> {
     let last = of_folder(cwd)?.into_iter().find(|session| !session.opening.trim().is_empty());
     let Some(last) = last else { return Err(Failure::new(format!("there is no session of {} yet", cwd.display()))) };

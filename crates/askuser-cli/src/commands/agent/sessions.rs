@@ -1,4 +1,4 @@
-//! `askuser agent sessions`: which sessions there are, and in which of them something was said.
+//! `askuser agent sessions`: which sessions there are, and which of them mention a text.
 
 use super::session;
 use crate::failure::{self, Failure, exit};

@@ -248,7 +248,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_somebody_else_owns_does_not_steer() {
+    fn what_another_user_owns_does_not_steer() {
         use std::os::unix::fs::chown;
         let outer = tempfile::tempdir().unwrap();
         std::fs::create_dir(outer.path().join(".git")).unwrap();

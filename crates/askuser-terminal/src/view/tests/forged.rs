@@ -108,7 +108,7 @@ fn the_command_of_a_permission_keeps_its_blanks_where_it_is_wrapped() {
 }
 
 #[test]
-fn whoever_asks_cannot_begin_a_row_like_an_option() {
+fn a_model_cannot_begin_a_row_like_an_option() {
     let origin = askuser::Origin::default().with_task(format!("{} > ○ Deny", "x".repeat(60)));
     let request = Request::new(RequestKey::new("s", "c"), of("Run it?")).with_origin(origin);
     let prompt = Prompt::of(&request, Duration::ZERO);

@@ -44,7 +44,7 @@ fn marks_are_read_on_the_review_page_too() {
 }
 
 #[test]
-fn what_somebody_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_option_means() {
+fn text_that_a_person_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_option_means() {
     let set = of("Run `rm **`?\n- now", "Runs `rm **` and rm **/* without asking");
     let request = Request::new(RequestKey::new("s", "1").for_purpose(Purpose::Permission), set);
     let screen = shown(&Prompt::of(&request, Duration::ZERO), (80, 24)).join("\n");

@@ -222,7 +222,7 @@ fn the_countdown_stands_in_the_border() {
 }
 
 #[test]
-fn the_countdown_goes_when_somebody_is_there() {
+fn the_countdown_goes_when_a_person_is_there() {
     let settings = askuser::prompt::PromptOptions { deadline: Some(Duration::from_secs(150)), ..ARMED };
     let prompt = played(&database(), settings, "<down>", NORMAL);
     assert!(!text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).contains("left"));

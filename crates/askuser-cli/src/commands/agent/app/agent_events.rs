@@ -73,7 +73,7 @@ impl State {
             }
             Event::ModelsListed(offered) => {
                 self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
-                // Whoever has gone on writing or reading is not interrupted.
+                // A person who is writing or reading is not interrupted.
                 if self.composer.draft.is_blank() && self.pager.is_none() {
                     out.push(Effect::ChooseModel(offered));
                 }
@@ -136,7 +136,7 @@ impl State {
             self.end_thought(now, out);
         }
         match event {
-            // A subagent's thoughts are for nobody but itself.
+            // A subagent's thoughts are not shown.
             AgentEvent::ThoughtDelta { text } if task.is_none() => self.think(&text, now),
             AgentEvent::TextDelta { text } if task.is_none() => {
                 self.turn.streamed = Streamed::Parts;
@@ -176,9 +176,9 @@ impl State {
             AgentEvent::Compacted { before_tokens, after_tokens, left_out } if task.is_none() => {
                 let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
                 let kept = match left_out {
-                    0 => "What you said and answered is kept word for word.".to_owned(),
+                    0 => "Your messages and answers are kept word for word.".to_owned(),
                     n => {
-                        format!("Of what you said and answered, {n} are too long to be repeated; the record has them.")
+                        format!("{n} of your messages and answers are too long to be repeated; the record has them.")
                     }
                 };
                 let words =
@@ -290,7 +290,7 @@ impl State {
         match changed {
             Some(_) if is_known => {}
             Some(text) => self.print(Item::Diff { text: text.to_owned(), max_lines: DIFF_LINES }, out),
-            // Whoever runs a command wants to see what it says.
+            // A person who runs a command wants to see its output.
             None if call.name == OWN_COMMAND && !sanitize::is_blank(output) => {
                 let role = if summary.status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
                 self.print(Item::Output { text: output.to_owned(), role, max_lines: OWN_LINES }, out);

@@ -11,7 +11,7 @@ fn at(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// At work, with nobody typing.
+/// At work, with no person typing.
 fn working() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let session = SessionInfo {

@@ -251,7 +251,7 @@ fn show_session(agent: &Agent, ui: &UiSender) {
     show_cut_off_turn(agent, ui);
 }
 
-/// A turn that was cut off goes on.
+/// Continues a turn that was cut off.
 fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
     if agent.is_cut_off() {
         ui.send(Event::TurnStarted);

@@ -50,7 +50,7 @@ impl OpenQuestion {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
-    /// Closes the question if it is open; without a reason nobody waits for it any more.
+    /// Closes the question if it is open; without a reason the caller has stopped waiting.
     fn close(&self, key: &RequestKey, why: Option<Closed>) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_some_and(|(open, _)| open == key)

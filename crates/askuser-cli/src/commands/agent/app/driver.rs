@@ -100,7 +100,7 @@ impl Driver {
         if let (End::Quit, true, Some(session)) =
             (&end, self.state.session.message_count > 0, &self.state.session.about)
         {
-            let words = format!("To go on with this session: askuser agent --resume {}", session.id);
+            let words = format!("To resume this session: askuser agent --resume {}", session.id);
             let columns = usize::from(self.console.size().0);
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
                 self.console.print(&scrollback::lines(&item, &self.options.theme, columns));
@@ -267,7 +267,7 @@ impl Driver {
             };
             let end = match event {
                 Event::AgentDied => {
-                    let failure = Failure::new("the agent failed").hint("askuser agent --continue goes on");
+                    let failure = Failure::new("the agent failed").hint("askuser agent --continue resumes the session");
                     Some(End::Failed(failure))
                 }
                 Event::QuestionArrived(_) => {
@@ -394,5 +394,5 @@ impl Driver {
 }
 
 fn terminal_failed(error: &io::Error) -> Failure {
-    Failure::new(format!("the terminal failed: {error}")).hint("askuser agent --continue goes on with the session")
+    Failure::new(format!("the terminal failed: {error}")).hint("askuser agent --continue resumes the session")
 }

@@ -1,4 +1,4 @@
-//! A conversation that is taken up again, shown as it was: its events once more, with answers as the prompt left them.
+//! A conversation that is resumed, shown as it was: its events once more, with answers as the prompt left them.
 
 use super::attachments;
 use super::scrollback::Item;
@@ -25,7 +25,7 @@ pub(crate) struct Closing {
 }
 
 impl State {
-    /// Prints the end of a conversation that is taken up again.
+    /// Prints the end of a conversation that is resumed.
     pub(super) fn recall(&mut self, events: Vec<AgentEvent>, out: &mut Vec<Effect>) {
         let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
         self.session.message_count = users.len();

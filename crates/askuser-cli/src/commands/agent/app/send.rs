@@ -89,7 +89,7 @@ impl State {
                 self.command(AgentCommand::Compact(wish), out);
             }
             SlashCommand::Context => {
-                let words = self.session.context.map_or_else(|| "Nothing has been said yet.".into(), context_words);
+                let words = self.session.context.map_or_else(|| "The conversation is empty.".into(), context_words);
                 self.print(Item::Note(Role::Muted, words), out);
             }
             SlashCommand::Model(Some(name)) => self.set_model(name, out),

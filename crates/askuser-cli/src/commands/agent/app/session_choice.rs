@@ -35,7 +35,7 @@ fn with_labels(sessions: &[Session], labels: &[String], now: SystemTime) -> Opti
     if sessions.is_empty() {
         return None;
     }
-    let start = QuestionInput::new("Which session do you want to go on with?", "Resume");
+    let start = QuestionInput::new("Which session do you want to resume?", "Resume");
     let question = sessions.iter().zip(labels).fold(start, |question, (session, label)| {
         question.option(label, format!("{}, session {}", ago(session.changed, now), session.id))
     });

@@ -42,11 +42,11 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         name: "compact",
         argument: "[what to mind…]",
-        about: "let the model summarise the conversation and go on from that",
+        about: "let the model summarise the conversation and continue from there",
         make: SlashCommand::Compact,
     },
     Row { name: "context", argument: "", about: "how full the model's context is", make: |_| SlashCommand::Context },
-    Row { name: "resume", argument: "[ID]", about: "go on with an earlier session", make: SlashCommand::Resume },
+    Row { name: "resume", argument: "[ID]", about: "resume an earlier session", make: SlashCommand::Resume },
     Row {
         name: "permissions",
         argument: "[add …]",
@@ -61,7 +61,7 @@ pub(crate) const TABLE: &[Row] = &[
         about: "read the last output in full, as Ctrl-O does",
         make: |_| SlashCommand::Output,
     },
-    Row { name: "quit", argument: "", about: "leave; askuser agent --continue goes on", make: |_| SlashCommand::Quit },
+    Row { name: "quit", argument: "", about: "leave; askuser agent --continue resumes", make: |_| SlashCommand::Quit },
 ];
 
 /// Parses a line. `None` if it is no command, such as one that begins with a path.

@@ -206,14 +206,14 @@ pub(crate) enum Event {
     Cleared,
     /// What a command has to say.
     Told(String),
-    /// What the edits of the session have changed, and in which of these files somebody else has changed something too.
+    /// What the edits of the session have changed, and in which of these files another program has changed something too.
     Diff {
         text: String,
         also_changed: Vec<String>,
     },
     CommandFailed(String),
     ModelsListed(Offered),
-    /// A turn that was cut off goes on.
+    /// Continues a turn that was cut off.
     TurnStarted,
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,

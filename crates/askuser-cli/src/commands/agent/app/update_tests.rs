@@ -289,7 +289,7 @@ fn a_question_opens_at_once_where_nobody_types() {
 }
 
 #[test]
-fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
+fn a_question_that_comes_while_a_person_types_waits_until_they_pause() {
     let mut state = working();
     press(&mut state, KeyCode::Left, 1_000);
     let effects = state.update(Event::QuestionArrived(waiting(None)), at(1_100));
@@ -301,7 +301,7 @@ fn a_question_that_comes_while_somebody_types_waits_until_they_pause() {
     assert_eq!(state.update(Event::Tick, at(2_350)), [ask()]);
 }
 
-/// Somebody writes, and a question comes.
+/// A person writes, and a question comes.
 fn half_written() -> State {
     let mut state = working();
     write(&mut state, "please use version ", 1_000);
@@ -311,7 +311,7 @@ fn half_written() -> State {
 }
 
 #[test]
-fn a_question_does_not_open_under_somebody_who_pauses_over_a_half_written_text() {
+fn a_question_does_not_open_while_a_person_pauses_over_a_half_written_text() {
     let mut state = half_written();
     assert_eq!(state.update(Event::Tick, at(4_000)), []);
     assert_eq!(write(&mut state, "2 of the library", 4_100), []);
@@ -635,7 +635,7 @@ fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     lines.map(|line| line.to_string().trim_end().to_owned()).collect()
 }
 
-fn said(text: &str) -> AgentEvent {
+fn user(text: &str) -> AgentEvent {
     AgentEvent::User { text: text.into() }
 }
 
@@ -653,7 +653,7 @@ fn a_conversation_that_is_taken_up_looks_as_it_did() {
         {"question": "Go ahead with this plan?", "header": "Plan", "selectedOptions": ["Go ahead, accept edits"], "note": "soon"}]});
     let planned = ToolResult::ok("The user approved the plan.").with_details(planned);
     let failed = ToolResult::error("Exit code 2\n\nno rule").with_details(json!({"exit_code": 2}));
-    let mut events = vec![said("look"), AgentEvent::Text { text: "I look.".into() }];
+    let mut events = vec![user("look"), AgentEvent::Text { text: "I look.".into() }];
     events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
     events.extend(called("2", "Bash", json!({"command": "make"}), failed));
     events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
@@ -700,7 +700,7 @@ fn several_answers_are_recalled_and_what_cannot_be_read_is_shown_as_the_model_re
 fn of_a_long_conversation_the_last_turns_are_shown() {
     let mut events = Vec::new();
     for n in 0..10 {
-        events.push(said(&format!("message {n}")));
+        events.push(user(&format!("message {n}")));
         events.extend(called("1", "Read", json!({"path": "x"}), ToolResult::ok("x")));
     }
     let shown = recalled(events);
@@ -856,7 +856,10 @@ fn a_model_is_named_or_chosen_from_what_the_provider_has() {
     let choice = Effect::ChooseModel(offered.clone());
     assert!(state.update(Event::ModelsListed(offered.clone()), at(0)).contains(&choice));
     write(&mut state, "meanwhile", 0);
-    assert!(!state.update(Event::ModelsListed(offered), at(0)).contains(&choice), "whoever writes is not interrupted");
+    assert!(
+        !state.update(Event::ModelsListed(offered), at(0)).contains(&choice),
+        "a person who writes is not interrupted"
+    );
 }
 
 #[test]
@@ -922,7 +925,7 @@ fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
             ref other => panic!("{other:?}"),
         }
     };
-    assert_eq!(context(&mut state), "Nothing has been said yet.");
+    assert_eq!(context(&mut state), "The conversation is empty.");
     agent_event(&mut state, AgentEvent::Context { tokens: 84_000, window: Some(200_000) }, 0);
     let words = "The context has about 84.0k of 200.0k tokens (42%). It is summarised at 80%; /compact does it now.";
     assert_eq!(context(&mut state), words);
@@ -932,7 +935,7 @@ fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
     assert!(state.turn.running.is_some(), "Esc stops it");
     let compacted = AgentEvent::Compacted { before_tokens: 84_000, after_tokens: 9_000, left_out: 0 };
     let effects = agent_event(&mut state, compacted, 0);
-    let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. What you said and answered is kept word \
+    let words = "The conversation was summarised: about 84.0k tokens before, 9.0k now. Your messages and answers are kept word \
                  for word.";
     assert_eq!(printed(&effects), [&Item::Note(Role::Muted, words.into())]);
     agent_event(&mut state, AgentEvent::Context { tokens: 9_000, window: None }, 0);

@@ -52,7 +52,7 @@ impl Driver {
         }
         let end = match &asked {
             Ok(resolution) if terminal_is_gone(resolution) => {
-                // Nobody declined: the question stays open and is asked again when the session is resumed.
+                // The person did not decline: the question stays open and is asked again when the session is resumed.
                 let _ = self.questions.queue.fail(request.key(), AskError::Signal(SIGHUP));
                 return Ok(Err(End::Closed));
             }
