@@ -314,7 +314,7 @@ impl Agent {
         Ok(())
     }
 
-    /// What was set before the turn began has to be so after a crash. Subagents have both from the main agent.
+    /// Settings made before the turn must hold after a crash. Subagents have both from the main agent.
     fn record_mode_and_model(&mut self) -> Result<(), Stop> {
         if self.shared.is_subagent() {
             return Ok(());
@@ -329,7 +329,7 @@ impl Agent {
         }
     }
 
-    /// What was answered before a turn was cut off is in the conversation before anything else is said.
+    /// Answers from before a turn was cut off are in the conversation before any new message.
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {

@@ -1,6 +1,6 @@
 //! One question of a tool, from its questions to its resolution: what was recorded, what a policy knows, then the person.
 //!
-//! What is asked is on the disk before anybody sees it, and what came of it before anybody acts on it or shows success. After
+//! A question is on the disk before a person sees it, and its outcome before anything acts on it or shows success. After
 //! a crash the same steps find the recorded resolution, or ask again.
 
 use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
@@ -14,7 +14,7 @@ use futures_util::future::poll_immediate;
 pub(crate) const NO_ASKER: &str = "no person can be asked in this run";
 
 impl ToolContext {
-    /// Asks the person on behalf of a call, and returns what came of it. What was asked and what was answered is in the
+    /// Asks the person on behalf of a call, and returns the outcome. The question and the answer are in the
     /// transcript first, so that after a crash it is asked again if it has no resolution, and not if it has.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl ToolContext {
     }
 }
 
-/// What came of asking, with the questions as they were put: after an upgrade a recorded one may have other words.
+/// The outcome of asking, with the questions as they were put: after an upgrade a recorded one may have other words.
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
@@ -159,7 +159,7 @@ impl Shared {
         Some(Asked { set: recorded.request?.set().clone(), resolution: recorded.resolution? })
     }
 
-    /// What came of the question of a call, as it was recorded.
+    /// The recorded outcome of the question of a call.
     pub(crate) fn recorded_answer(&self, call: &str) -> Option<Resolution> {
         let purposes = [Purpose::Question, Purpose::Plan];
         purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.resolution)

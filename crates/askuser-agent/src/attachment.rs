@@ -1,4 +1,4 @@
-//! Files that a person names in what they say: which there are, and what is in one. The person decides what the model reads
+//! Files that a person names in a message: which there are, and their content. The person decides what the model reads
 //! of them, but the bounds are those of the model: the allowed folders, no links, as much as Read shows.
 
 use crate::agent::Agent;

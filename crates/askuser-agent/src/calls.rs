@@ -1,6 +1,6 @@
 //! The tools' turn: the calls of one message, each with its permission, until all have a result.
 //!
-//! Tools that only look run beside each other; whatever asks or acts runs alone and in its turn. Where a question was not
+//! Tools that only read run beside each other; a tool that asks or acts runs alone and in its turn. Where a question was not
 //! answered or a permission not given, in a subagent too, the later calls of that message do not run. That is written down
 //! with the result, so it holds after a crash as well.
 
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 /// How many tools that only look run beside each other.
 const MAX_PARALLEL: usize = 8;
 
-/// What came of a call, and whether the later ones of its message may run.
+/// The outcome of a call, and whether the later ones of its message may run.
 struct Ended {
     result: ToolResult,
     halt: Option<Halt>,
@@ -69,7 +69,7 @@ pub(crate) async fn run_calls(
         tokio::pin!(runs);
         loop {
             let ended = tokio::select! {
-                // What has just been done or answered is kept, even if the turn is stopped in the same moment.
+                // A result or an answer is kept, even if the turn is stopped in the same moment.
                 biased;
                 ended = runs.next() => ended,
                 () = abort.cancelled() => return Err(Stop::Interrupted),
@@ -140,7 +140,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
     if let Some(result) = left_out(&*tool, call, context) {
         return Ok(result.into());
     }
-    // What was answered before the session was cut off counts, even if that answer has changed the mode since.
+    // An answer from before the session was cut off counts, even if that answer has changed the mode since.
     let is_answered = tool.access() == Access::Ask && shared.recorded_answer(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         context.keep_waiting(Purpose::Question, &call.id)?;

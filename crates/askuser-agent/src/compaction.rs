@@ -1,6 +1,6 @@
 //! A conversation that nearly fills the model's context continues from a summary, which the model writes itself.
 //!
-//! What the person said and how they answered is not left to a summary: it stays word for word. So do the last messages, with
+//! The person's messages and answers are not left to a summary: they stay word for word. So do the last messages, with
 //! which the work continues. The whole conversation stays in the transcript; only what the model reads becomes shorter.
 
 use crate::agent::Agent;
@@ -127,7 +127,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
     let mut kept = Vec::new();
     for (i, message) in messages.iter().enumerate().skip(usize::from(history.is_summarised())) {
         match message {
-            // What they did stays, what came of it is summarised: the output of a command may be long.
+            // Their command stays, its output is summarised: the output of a command may be long.
             Message::User { text } => {
                 let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
                 kept.push(Verbatim::Message { text });

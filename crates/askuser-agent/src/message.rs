@@ -72,7 +72,7 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// What the person did beside the conversation, if a text tells that: the first line of an aside. What came of it is left out.
+/// What the person did beside the conversation, if a text tells that: the first line of a user action. Its output is left out.
 pub(crate) fn aside(text: &str) -> Option<&str> {
     let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
     Some(did.strip_suffix(']').unwrap_or(did))

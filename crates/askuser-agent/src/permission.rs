@@ -107,7 +107,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     };
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
-    // What they said before the session was cut off counts, whatever the mode is now.
+    // Their decision from before the session was cut off counts, whatever the mode is now.
     let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&consent) {
         return Ok(Obtained::Allowed);
@@ -134,7 +134,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     Ok(Obtained::NotAllowed(ToolResult::error(why).with_title(&call.name, title).with_details(details)))
 }
 
-/// What is asked, and what is offered for good.
+/// The question, and the lasting permissions it offers.
 fn permission(tool: &str, consent: &Consent) -> Permission<PermissionRule> {
     let permission = Permission::new(tool, &consent.question);
     if consent.always_ask {

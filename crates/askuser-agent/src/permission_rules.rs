@@ -1,4 +1,4 @@
-//! What has been allowed without asking, as rules that a person can list, add to and take back.
+//! What has been allowed without asking, as rules that a person can list, add and remove.
 
 use crate::command_prefix;
 use crate::permission::Permissions;

@@ -42,7 +42,7 @@ pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Re
     {
         use rustix::fs::OFlags;
         use std::os::unix::fs::OpenOptionsExt;
-        // What is swapped in late neither hangs nor is followed.
+        // A file that is swapped in late neither hangs us nor is followed.
         let flags = match links {
             Links::Follow => OFlags::NONBLOCK,
             Links::Refuse => OFlags::NONBLOCK | OFlags::NOFOLLOW,

@@ -1,6 +1,6 @@
 //! Keys that the agent has and its tools must not: withheld from the environment of commands, redacted in results.
 //!
-//! What a tool has printed is in the transcript, and with the next request at the provider. A key that a command encodes
+//! A tool's output is in the transcript, and goes to the provider with the next request. A key that a command encodes
 //! before it prints it is not recognised: withholding it is what protects it.
 
 use crate::tool::{ResultMetadata, ToolResult};

@@ -118,7 +118,7 @@ pub enum Access {
 pub struct Consent {
     /// The question, with all that has to be read to answer it.
     pub question: String,
-    /// What it is about, where that is too long for a question: a diff.
+    /// Its subject, where that is too long for a question: a diff.
     pub context: Option<Context>,
     /// What "always" would allow from then on: whatever has the same rule. An edit inside the allowed folders is let through by
     /// the mode that accepts edits as well.
@@ -219,7 +219,7 @@ impl ToolResult {
 /// Why a turn cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The person stopped it. What was running is over.
+    /// The person stopped it. Nothing is running any more.
     Interrupted,
     /// It failed; it can be resumed where it was.
     Failed(Failure),

@@ -1,7 +1,7 @@
 //! What happened, line by line, in a file that only grows: one JSON object each, written before it is acted on.
 //!
-//! A process may be killed at any byte. What is read back is every whole line; the next word is then found by
-//! [`History`], which the running loop uses as well, so that there is no second way to go on.
+//! A process may be killed at any byte. Every whole line is read back; the next step is then found by
+//! [`History`], which the running loop uses as well, so that there is no second way to continue.
 
 mod entry;
 mod history;

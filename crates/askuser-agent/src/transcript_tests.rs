@@ -1,4 +1,4 @@
-//! What is on the disk before anybody is asked or anything acts: a machine that fails must not forget it. And what is kept in
+//! What is on the disk before a person is asked or anything acts: a machine that fails must not forget it. And what is kept in
 //! memory, and how long.
 
 use super::*;

@@ -75,7 +75,7 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     agent
 }
 
-/// What was cut off is not begun any more once `user_returned` is cancelled: the person's words come first.
+/// Calls that were cut off do not begin once `user_returned` is cancelled: the person's message comes first.
 async fn turn(
     agent: &mut Agent,
     mut user_returned: CancellationToken,
@@ -89,7 +89,7 @@ async fn turn(
             Next::Calls(calls) => run_calls(agent, &calls, &user_returned, events, abort).await?,
             Next::Model if user_returned.is_cancelled() => return Ok(String::new()),
             Next::Model => {
-                // What was cut off is done. What they say from now on waits for its turn.
+                // The interrupted work is done. Messages from now on wait for their turn.
                 user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
@@ -279,7 +279,7 @@ async fn read(
     Ok(())
 }
 
-/// What is left to do where a summary does not help.
+/// The last resort where a summary does not help.
 fn too_long(error: ModelError) -> Failure {
     let message =
         format!("{}, and a summary of what came before does not help: say it in less, or in parts", error.message);

@@ -83,7 +83,7 @@ pub struct FileDiff {
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum UndoError {
-    #[error("no edit of this session is left to take back; what commands changed cannot be")]
+    #[error("this session has no more edits to undo; changes by commands cannot be undone")]
     Nothing,
     #[error("this session is not kept in a file, so its edits cannot be taken back")]
     NotKept,

@@ -141,7 +141,7 @@ pub(crate) fn run(
             device.outlive_signals();
         }
     }
-    // What came of asking stands, whatever becomes of the terminal.
+    // The outcome stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
 }

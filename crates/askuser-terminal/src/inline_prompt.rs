@@ -258,7 +258,7 @@ impl InlinePrompt<'_> {
         let (theme, columns) = (&self.theme, self.room().0);
         let ending = Ending { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
         let (remains, result) = ending.settle(ended, self.session.prompt(), &mut self.kept, store);
-        // What came of asking stands, even if the terminal goes before it can be shown.
+        // The outcome stands, even if the terminal goes before it can be shown.
         match remains {
             Remains::Outcome(outcome) => _ = self.show_outcome(&outcome),
             Remains::Lines(lines) => self.show_end(&lines),

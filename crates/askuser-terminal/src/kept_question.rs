@@ -125,7 +125,7 @@ impl<'a> KeptQuestion<'a> {
         is_typed_here.then_some(&self.typed)
     }
 
-    /// What was typed is sent, and no draft any more. Where the time is up, nothing is.
+    /// The text was sent and is no draft any more. If the time is up, nothing is.
     pub(crate) fn sent(&mut self, outcome: &Outcome) {
         let is_over = *outcome.status() != Status::TimedOut;
         if let Some(store) = self.store.filter(|_| self.is_in_store && is_over) {

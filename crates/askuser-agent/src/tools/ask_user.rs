@@ -40,7 +40,7 @@ impl Tool for AskUserQuestion {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            // What was asked before the process was cut off is asked by the rules of that time.
+            // A question from before the process was cut off is asked by the rules of that time.
             let asked = context.shared.recorded_set(&call.id).map(Ok);
             let set = match asked.unwrap_or_else(|| self.read(call, context)) {
                 Ok(set) => set,

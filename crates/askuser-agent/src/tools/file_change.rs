@@ -134,7 +134,7 @@ pub(crate) fn unified_diff(old: Option<&[u8]>, new: Option<&[u8]>, shown: &str) 
 }
 
 impl Change {
-    /// Writes the file, unless the caller has stopped waiting. What it replaces is kept first, so that it can be taken back.
+    /// Writes the file, unless the caller has stopped waiting. The old content is kept first, so that the edit can be undone.
     pub(crate) fn apply(&self, context: &ToolContext, cancel: &CancellationToken) -> Result<(), ToolResult> {
         let shown = self.path.display();
         if cancel.is_cancelled() {

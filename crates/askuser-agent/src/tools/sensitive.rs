@@ -1,4 +1,4 @@
-//! Which files are asked for one by one, also where edits are accepted. The rule: whatever is hidden, is executable, runs by
+//! Which files need permission one by one, even where edits are accepted. The rule: a file that is hidden, is executable, runs by
 //! itself, configures a tool or steers an agent.
 //!
 //! *Hidden* is any name below the allowed folder that begins with a dot, *executable* any file that may be run now. The rest

@@ -1,4 +1,4 @@
-//! Links that make a plain file one that is asked for: with `CLAUDE.md -> docs/notes.md`, a change of `docs/notes.md`
+//! Links that make a plain file need permission: with `CLAUDE.md -> docs/notes.md`, a change of `docs/notes.md`
 //! steers an agent; with `.git/hooks/pre-commit -> ../../check.sh`, a change of `check.sh` runs with the next commit.
 //!
 //! Looked at are the entries of the allowed folder, and what is in its hidden folders, not deeper than `.git/hooks/pre-commit`.

@@ -37,7 +37,7 @@ pub enum Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Box<Request>>,
     },
-    /// What came of it. What it says is read against what was asked.
+    /// The outcome of a question, which is checked against what was asked.
     Outcome {
         id: String,
         #[serde(default)]

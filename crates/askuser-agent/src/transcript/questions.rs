@@ -15,7 +15,7 @@ use std::collections::HashSet;
 pub(crate) struct RecordedQuestion {
     /// What was asked; unknown where the questions of an old session cannot be read any more.
     pub(crate) request: Option<Request>,
-    /// What came of it, if anything has. What does not fit the questions did not come of them.
+    /// Its outcome, if there is one that fits the questions.
     pub(crate) resolution: Option<Resolution>,
     /// Which diff it was about, in sessions of before 0.2.
     old_diff: Option<String>,

@@ -65,8 +65,8 @@ fn bad_usage_is_said_before_anything_happens() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "x"}]});
     for (args, message) in [
-        (vec!["-p", ""], "-p: blank, must say something"),
-        (vec!["--output", "json"], "there is nothing to say"),
+        (vec!["-p", ""], "-p: blank, must be a prompt"),
+        (vec!["--output", "json"], "there is no prompt"),
         (vec!["-p", "x", "--resume", "nope"], "there is no session nope in "),
         (vec!["-p", "x", "--resume", "../../etc/passwd"], "there is no session ../../etc/passwd in "),
         (vec!["-p", "x", "--continue"], "there is no session of "),
@@ -74,7 +74,7 @@ fn bad_usage_is_said_before_anything_happens() {
             vec!["-p", "x", "--add-dir", "/nowhere"],
             "--add-dir: cannot open /nowhere: No such file or directory, must be a folder",
         ),
-        (vec!["-p", "-", "--output", "stream-json"], "both want standard input"),
+        (vec!["-p", "-", "--output", "stream-json"], "both need standard input"),
         (vec!["-p", "x", "--max-requests", "0"], "--max-requests: \"0\", must be a whole number above 0"),
     ] {
         let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
@@ -256,7 +256,7 @@ fn no_older_session_is_taken_up_because_the_last_one_is_open_elsewhere() {
         let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
         let message = format!(
             "askuser: session {id} is open in another process\n\
-             hint: `askuser agent sessions` lists the others, --resume ID takes one up\n"
+             hint: `askuser agent sessions` lists the others, --resume ID resumes one\n"
         );
         assert_eq!((code, stdout, stderr), (2, String::new(), message), "{args:?}");
     }

@@ -137,8 +137,8 @@ fn an_address_without_a_model_is_not_passed_over() {
     let (place, provider, elsewhere) = (Place::new(), Provider::start(), Provider::start());
     let script = json!({"turns": [{"text": "One."}]});
     assert_eq!(output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
-    let needs_model = "askuser: base_url (from flag, --base-url) needs a model: it does not say which provider is \
-                       reached there\nhint: say it with --model, such as --model anthropic\n";
+    let needs_model = "askuser: base_url (from flag, --base-url) needs a model: the address does not name \
+                       the provider\nhint: name it with --model, such as --model anthropic\n";
     let needs_provider = "askuser: base_url (from flag, --base-url) needs a provider: it does not say which one is \
                           reached there\nhint: name it: askuser agent models PROVIDER\n";
     for (args, message) in [

@@ -69,7 +69,7 @@ fn an_edit_from_before_a_resume_is_taken_back() {
     terminal.wait_for("notes.txt is as it was before its last edit.");
     assert_eq!(stage.read("notes.txt"), "one\n");
     terminal.keys("/undo<enter>");
-    terminal.wait_for("No edit of this session is left to take back;");
+    terminal.wait_for("This session has no more edits to undo;");
     terminal.keys("why<enter>");
     terminal.wait_for("I see.");
     terminal.keys("<c-d>");

@@ -49,7 +49,7 @@ pub(crate) fn ask(
         Remains::Lines(lines) => painter.print(&lines),
         Remains::Nothing => return result,
     }
-    // What came of asking stands, even if the terminal goes before it can be shown.
+    // The outcome stands, even if the terminal goes before it can be shown.
     let _ = device.write(&painter.take());
     result
 }

@@ -323,7 +323,7 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
             continue;
         }
         let is_text = matches!(event, Event::Text(_)) && !runs.is_inside();
-        // What is not matched yet may be, by what follows.
+        // Text that is not matched yet may be matched by what follows.
         let open = is_text.then(|| range.clone().find(|at| may_mark(&source, *at))).flatten();
         let end = open.unwrap_or(range.end);
         runs.read(&event, range.start..end);

@@ -78,7 +78,7 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     let mut at = 0;
     for line in text.split('\n') {
         let (mut from, mut column, mut start) = (at, 0, Start::Line);
-        // What is decided may be a long file, and most lines of one fit.
+        // The text to decide on may be a long file, and most of its lines fit.
         if line.len() <= limit && is_plain(line) {
             rows.push((at..at + line.len(), start));
             at += line.len() + 1;

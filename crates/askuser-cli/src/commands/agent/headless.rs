@@ -60,19 +60,19 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
     };
     let prompt = match prompt {
         Some("-") if output == Output::Stream => {
-            return Err(Failure::new("-p - and --output stream-json both want standard input")
-                .hint("say it with {\"type\": \"user\", \"text\": …} on standard input, without -p"));
+            return Err(Failure::new("-p - and --output stream-json both need standard input")
+                .hint("send it as {\"type\": \"user\", \"text\": …} on standard input, without -p"));
         }
         Some("-") => Some(source::read("standard input", io::stdin().lock())?),
         Some(text) => Some(text.to_owned()),
         None => opening.map(str::to_owned),
     };
     if prompt.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::new("-p: blank, must say something"));
+        return Err(Failure::new("-p: blank, must be a prompt"));
     }
     let resumes = args.get_flag("continue") || args.contains_id("resume");
     if prompt.is_none() && output != Output::Stream && !resumes {
-        return Err(Failure::new("there is nothing to say").hint("give -p TEXT"));
+        return Err(Failure::new("there is no prompt").hint("give -p TEXT"));
     }
     // A user who resumes a session has sent it already.
     let prompt = if resumes && !args.contains_id("prompt") { None } else { prompt };
@@ -174,7 +174,7 @@ async fn converse(
             talk.emit(&json!({"type": "replay", "event": event})).await?;
         }
     } else if turns_left == 0 {
-        return Err(Failure::new(format!("session {session} has nothing left to do")).hint("say something with -p"));
+        return Err(Failure::new(format!("session {session} has nothing left to do")).hint("give a prompt with -p"));
     }
     let one_turn = wanted.prompt.is_some();
     match wanted.prompt {

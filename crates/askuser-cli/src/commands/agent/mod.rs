@@ -221,7 +221,7 @@ fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     if cwd.is_dir() {
         return Ok(Some(transcript));
     }
-    Err(Failure::new(format!("session {} worked in {}, which is no folder any more", transcript.id(), cwd.display())))
+    Err(Failure::new(format!("session {} worked in {}, which is no longer a folder", transcript.id(), cwd.display())))
 }
 
 fn current_folder() -> Result<PathBuf, Failure> {

@@ -124,7 +124,7 @@ impl Models {
             .with_timeouts(LIST_TIMEOUT, LIST_TIMEOUT);
         provider::list_models(provider, &config).await.map_err(|error| {
             Failure::new(format!("cannot tell which models {} has: {error}", provider.name))
-                .hint(format!("a model's whole name needs no list: --model {}/NAME", provider.name))
+                .hint(format!("a full model name needs no list: --model {}/NAME", provider.name))
         })
     }
 
@@ -160,8 +160,8 @@ fn providers_with_key() -> impl Iterator<Item = (&'static ModelProvider, &'stati
 
 fn needs_model(base_url: &BaseUrl, provider: &str) -> Failure {
     let origin = &base_url.origin;
-    Failure::new(format!("base_url (from {origin}) needs a model: it does not say which provider is reached there"))
-        .hint(format!("say it with --model, such as --model {provider}"))
+    Failure::new(format!("base_url (from {origin}) needs a model: the address does not name the provider"))
+        .hint(format!("name it with --model, such as --model {provider}"))
 }
 
 fn no_model() -> Failure {

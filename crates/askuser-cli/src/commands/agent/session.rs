@@ -42,7 +42,7 @@ pub(crate) fn of_folder(cwd: &Path) -> Result<Vec<Session>, Failure> {
 pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
     Transcript::open(&folder()?, id).map_err(|error| match error {
         TranscriptError::Missing { .. } => {
-            Failure::new(error).hint("askuser agent --continue takes up the last one of this folder")
+            Failure::new(error).hint("askuser agent --continue resumes the last one of this folder")
         }
         TranscriptError::Damaged { line, .. } if line > 1 => {
             Failure::new(error).hint(format!(
@@ -51,7 +51,7 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
         }
         TranscriptError::Damaged { .. } => unusable(error),
         TranscriptError::InUse { .. } => {
-            Failure::new(error).hint("`askuser agent sessions` lists the others, --resume ID takes one up")
+            Failure::new(error).hint("`askuser agent sessions` lists the others, --resume ID resumes one")
         }
         _ => Failure::new(error),
     })

@@ -370,7 +370,7 @@ impl State {
             return self.print(Item::Note(Role::Danger, error.message.clone()), out);
         }
         self.close_text(out);
-        // What has ended is told before the turn's end.
+        // Ended calls are told before the turn's end.
         let (ended, open): (Vec<_>, Vec<_>) = self.turn.calls.drain(..).partition(|call| call.ended.is_some());
         self.turn.calls = open;
         ended.into_iter().for_each(|call| self.show_ended(call, out));

@@ -294,7 +294,7 @@ fn sentence(error: &UndoError) -> String {
 fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
     let own = agent.transcript();
     if own.id() == id {
-        return Err(Failure::new("this is that session"));
+        return Err(Failure::new("this session is already open"));
     }
     let transcript = session::open(id)?;
     if transcript.cwd() != own.cwd() {

@@ -1,4 +1,4 @@
-//! What stands in the files that a message names, added to the message for the model.
+//! The content of files that a message names, added to the message for the model.
 
 use super::mentions;
 use askuser_agent::Agent;

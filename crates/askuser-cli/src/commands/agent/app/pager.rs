@@ -1,4 +1,4 @@
-//! Reading an output in full, on a page over the whole screen. The agent goes on meanwhile; questions wait until the page is
+//! Reading an output in full, on a page over the whole screen. The agent keeps working; questions wait until the page is
 //! closed, and it says so. No IO: the driver gives it the size before each key and each frame.
 
 use super::outputs::{OutputId, Outputs};

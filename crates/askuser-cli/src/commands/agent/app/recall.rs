@@ -66,7 +66,7 @@ impl State {
                 let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
                 self.print(Item::Note(Role::Muted, words), out);
             }
-            // What was spent and which mode it was is past.
+            // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
             event => self.agent_event(event, None, Duration::ZERO, out),
         }

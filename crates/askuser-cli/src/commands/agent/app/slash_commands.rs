@@ -50,7 +50,7 @@ pub(crate) const TABLE: &[Row] = &[
     Row {
         name: "permissions",
         argument: "[add …]",
-        about: "what is not asked for; add or remove",
+        about: "list, add or remove permissions",
         make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
     },
     Row { name: "undo", argument: "", about: "take back the agent's last edit", make: |_| SlashCommand::Undo },

@@ -30,7 +30,7 @@ impl State {
                 self.key_pressed(now);
                 match &mut self.pager {
                     Some(pager) if pager.is_typing() => pager.paste(text),
-                    // What is pasted beside it is not lost.
+                    // A paste beside it is not lost.
                     _ => self.edit(Edit::Paste(text), &mut out),
                 }
             }

@@ -624,7 +624,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
     assert_eq!((ended.task.as_deref(), ended.about.as_str()), (Some("audit deps"), "Cargo.toml"));
 }
 
-/// What is printed of a conversation that is taken up again, as text.
+/// The text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
