@@ -728,7 +728,8 @@ fn a_long_output_is_read_in_full_and_the_conversation_is_as_it_was() {
             .file("long.txt", text);
         let mut terminal = start(&stage, &["go"]);
         terminal.wait_for("Done.");
-        terminal.wait_for(BOX);
+        // The turn is over; the box is there during it too.
+        terminal.wait_for("Alt-Enter new line");
         let before = terminal.screen();
         terminal.keys("<c-o>");
         terminal.wait_for("number 1500");
