@@ -43,8 +43,8 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         Some("log") => log::run(words),
         Some("mcp") => mcp::run(words),
         Some("agent") => agent::run(words),
-        Some(agent::keys::WITH_KEYS) => {
-            agent::keys::take_up(words.nth(1))?;
+        Some(agent::api_keys::WITH_KEYS) => {
+            agent::api_keys::take_up(words.nth(1))?;
             agent::run_with_keys(words)
         }
         #[cfg(unix)]

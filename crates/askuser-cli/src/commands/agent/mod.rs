@@ -1,9 +1,9 @@
 //! `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
+pub(crate) mod api_keys;
 mod app;
 mod headless;
-pub(crate) mod keys;
 mod models;
 mod permissions_command;
 mod protocol;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// What `askuser agent` does; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let words: Vec<OsString> = words.collect();
-    keys::take_out_of_environment(&secrets(&[]), &words)?;
+    api_keys::take_out_of_environment(&secrets(&[]), &words)?;
     run_with_keys(words.into_iter())
 }
 

@@ -1,7 +1,7 @@
 //! The thread that the agent works in: commands from the UI thread go to its [`AgentHandle`], what happens goes back as events.
 
-use super::asker::UiSender;
 use super::attachments::{self, Attached};
+use super::open_questions::UiSender;
 use super::state::Event;
 use crate::commands::agent::models::Models;
 use crate::commands::agent::{permissions_command, session};

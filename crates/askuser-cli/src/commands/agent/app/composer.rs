@@ -1,6 +1,6 @@
 //! What the person writes: the draft, the files it may name, and the messages that wait for the turn to end.
 
-use super::draft::{Draft, Moved};
+use super::composed_text::{ComposedText, Moved};
 use super::mentions;
 use super::scrollback::MAX_COLUMNS;
 use askuser::Edit;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 #[derive(Debug)]
 pub(crate) struct Composer {
-    pub(crate) draft: Draft,
+    pub(crate) draft: ComposedText,
     /// The width of the draft, for moving between its rows.
     pub(crate) columns: usize,
     /// The files that a message may name, as of when the last one was begun.
@@ -30,7 +30,7 @@ enum Naming {
 impl Composer {
     pub(super) fn new(history: Vec<String>) -> Composer {
         Composer {
-            draft: Draft::new(history),
+            draft: ComposedText::new(history),
             columns: MAX_COLUMNS,
             files: Vec::new(),
             naming: Naming::Nothing,

@@ -6,8 +6,8 @@ mod questions;
 
 use super::Surface;
 use super::agent_thread::AgentThread;
-use super::asker::{Questions, SIGHUP, UiSender};
 use super::history::HistoryFile;
+use super::open_questions::{Questions, SIGHUP, UiSender};
 use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
 use super::{page_view, view};

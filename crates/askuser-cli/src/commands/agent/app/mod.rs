@@ -10,16 +10,16 @@
 
 mod agent_events;
 mod agent_thread;
-mod asker;
 mod attachments;
+mod composed_text;
 mod composer;
-mod draft;
 mod driver;
 #[cfg(test)]
 mod fixtures;
 mod history;
 mod mentions;
 mod model_choice;
+mod open_questions;
 mod outputs;
 mod page_view;
 mod pager;
@@ -39,13 +39,13 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
 use agent_thread::{AgentThread, Opening};
-use asker::{Questions, UiSender};
 use askuser::Asker;
 use askuser::store::Handle;
 use askuser_agent::{Agent, AgentEvent};
 use askuser_terminal::{Console, Options};
 use driver::Driver;
 use history::HistoryFile;
+use open_questions::{Questions, UiSender};
 use state::{Event, Motion, State};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};

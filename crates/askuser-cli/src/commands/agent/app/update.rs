@@ -1,7 +1,7 @@
 //! Events from the person: keys, pastes, lines, questions opened and closed. Those from the agent are in `agent_events`.
 
 use super::agent_thread::AgentCommand;
-use super::draft::LIMIT;
+use super::composed_text::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
 use super::slash_commands;

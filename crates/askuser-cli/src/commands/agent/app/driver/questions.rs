@@ -1,8 +1,8 @@
 //! Questions in the driver: announcing them, showing the prompt, and letting the person choose a session or a model.
 
 use super::{Driver, End};
-use crate::commands::agent::app::asker::SIGHUP;
 use crate::commands::agent::app::model_choice;
+use crate::commands::agent::app::open_questions::SIGHUP;
 use crate::commands::agent::app::scrollback::{self, Item};
 use crate::commands::agent::app::session_choice;
 use crate::commands::agent::app::state::{Effect, Event, Presence, QuestionEnd};

@@ -13,7 +13,7 @@ pub(crate) const LIMIT: usize = 50_000;
 
 /// The text being typed, together with the history.
 #[derive(Clone, Debug)]
-pub(crate) struct Draft {
+pub(crate) struct ComposedText {
     text: Text,
     /// Long pastes, of which the text shows a line.
     pastes: Pastes,
@@ -29,9 +29,9 @@ pub(crate) enum Moved {
     No,
 }
 
-impl Draft {
-    pub(crate) fn new(entries: Vec<String>) -> Draft {
-        Draft {
+impl ComposedText {
+    pub(crate) fn new(entries: Vec<String>) -> ComposedText {
+        ComposedText {
             text: Text::new(LIMIT),
             pastes: Pastes::default(),
             at: entries.len(),
@@ -194,8 +194,8 @@ impl Draft {
 mod tests {
     use super::*;
 
-    fn draft(entries: &[&str], text: &str) -> Draft {
-        let mut draft = Draft::new(entries.iter().map(|&entry| entry.to_owned()).collect());
+    fn draft(entries: &[&str], text: &str) -> ComposedText {
+        let mut draft = ComposedText::new(entries.iter().map(|&entry| entry.to_owned()).collect());
         assert_eq!(draft.set(text), Fit::Kept);
         draft
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// The text before the caret.
-    fn before(draft: &Draft) -> &str {
+    fn before(draft: &ComposedText) -> &str {
         &draft.as_str()[..draft.text().caret()]
     }
 
