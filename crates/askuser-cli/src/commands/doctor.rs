@@ -12,106 +12,171 @@ use crate::surfaces::{Surfaces, terminal_options};
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_inbox::Location;
-use askuser_terminal::{Background, ColorDepth, Presentation};
+use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+/// What is looked at, in the order of the report.
+const CHECKS: [fn(&Here, &mut Report); 11] =
+    [answers_file, via, policy, terminal, state, inbox, editor, files, variables, clients, would_ask];
+
+/// What the checks look at.
+struct Here {
+    settings: Settings,
+    layers: Layers,
+    surfaces: Surfaces,
+    terminal: io::Result<()>,
+    options: Options,
+    /// Why the state folder is not used, if it is not.
+    untrusted: Option<Failure>,
+}
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let layers = Layers::detect(&super::arguments(args::doctor(), words)?);
     let mut report = Report::default();
-    // Broken settings are a reason to run doctor: report them, and what would hold without them.
+    // Users come here because of broken settings: say so, and what would be without them.
     let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
     let (settings, layers) = match read {
         Ok(read) => read,
         Err(failure) => {
             report.line("settings", &format!("broken, every question fails: {}", failure.message));
-            report.line("", "the lines below ignore the settings");
-            report.broken = true;
+            report.line("", "what follows is how it would be without them");
+            report.code = Some(exit::BAD_INPUT);
             (Layers::defaults().settings()?, Layers::defaults())
         }
     };
-    let environment = |name: &str| std::env::var(name).ok();
-    let terminal = askuser_terminal::has_terminal();
-    let options = terminal_options(&settings);
+    let here = Here {
+        surfaces: Surfaces::of(&settings)?,
+        terminal: askuser_terminal::has_terminal(),
+        options: terminal_options(&settings),
+        untrusted: state_folder().and_then(|state| check_state_folder(&state)).err(),
+        settings,
+        layers,
+    };
+    CHECKS.iter().for_each(|check| check(&here, &mut report));
+    write(&report.text)?;
+    Ok(report.code.unwrap_or(exit::ANSWERED))
+}
 
-    match &settings.answers {
+fn answers_file(here: &Here, report: &mut Report) {
+    match &here.settings.answers {
         Some(path) => {
             report.line("answers file", &format!("yes, {}: questions it covers are answered from it", path.display()))
         }
         None => report.line("answers file", "no"),
     }
-    let surfaces = Surfaces::of(&settings)?;
-    let at_the_terminal = surfaces.asks_at_the_terminal() && terminal.is_ok();
-    let (surface, code) = match surfaces.headless() {
-        Some(Headless::Fail) => ("no person: the policy is to fail", exit::UNAVAILABLE),
-        Some(Headless::Recommended) => ("policy: recommended options; no person is asked", exit::ANSWERED),
-        None if at_the_terminal && options.presentation == Presentation::Line => {
-            ("terminal, line by line", exit::ANSWERED)
-        }
-        None if at_the_terminal && surfaces.uses_the_inbox() => {
-            ("terminal and inbox; the first answer counts", exit::ANSWERED)
-        }
-        None if at_the_terminal => ("terminal", exit::ANSWERED),
-        None if surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
-        None if surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
-        None if !surfaces.asks_at_the_terminal() => ("no person: via leaves the terminal out", exit::UNAVAILABLE),
-        None => ("no person", exit::UNAVAILABLE),
-    };
-    let via: Vec<&str> = settings.via.iter().map(|surface| surface.name()).collect();
+}
+
+fn via(here: &Here, report: &mut Report) {
+    let via: Vec<&str> = here.settings.via.iter().map(|surface| surface.name()).collect();
     report.line("via", &via.join(", then "));
-    report.line(
-        "policy",
-        surfaces.headless().map_or("none", |headless| match headless {
-            Headless::Fail => "fail",
-            Headless::Recommended => "recommended",
-        }),
-    );
-    match &terminal {
+}
+
+fn policy(here: &Here, report: &mut Report) {
+    let policy = here.surfaces.headless().map_or("none", |headless| match headless {
+        Headless::Fail => "fail",
+        Headless::Recommended => "recommended",
+    });
+    report.line("policy", policy);
+}
+
+fn terminal(here: &Here, report: &mut Report) {
+    match &here.terminal {
         Ok(()) => report.line("terminal", "yes, /dev/tty opens"),
         Err(error) => report.line("terminal", &format!("no, {error}")),
     }
-    report.line("", &format!("TERM={}", environment("TERM").unwrap_or_else(|| "(not set)".into())));
-    let reasons = Reasons { layers: &layers, environment: &environment };
+    report.line("", &format!("TERM={}", variable("TERM").unwrap_or_else(|| "(not set)".into())));
+    let (reasons, options) = (Reasons { layers: &here.layers, environment: &variable }, &here.options);
     report.line("", &reasons.colours(options.theme.depth));
     report.line("", &reasons.background(options.theme.background));
     if options.asks_background() && options.presentation == Presentation::Screen {
         report.line("", "the terminal is asked for its background once the prompt is there");
     }
     report.line("", &reasons.presentation(options.presentation));
-    let untrusted = state_folder().and_then(|state| check_state_folder(&state)).err();
-    if let Some(failure) = &untrusted {
+}
+
+fn state(here: &Here, report: &mut Report) {
+    if let Some(failure) = &here.untrusted {
         report.line("state folder", &format!("not used: {}", failure.message));
         report.line("", failure.hint.as_deref().unwrap_or_default());
     }
-    let refused = untrusted.filter(|_| settings.store.is_none());
-    let fails = refused.is_some() && surfaces.uses_the_inbox();
-    report.broken |= fails;
-    let location = refused.map_or_else(|| store::location(&settings), Err);
-    match &location {
-        Ok(location) if surfaces.uses_the_inbox() => report.line("inbox", &format!("yes, {location}")),
-        Ok(location) => report.line("inbox", &format!("no, via does not name it ({location})")),
-        Err(failure) => report.line("inbox", &format!("no, {}", failure.message)),
+}
+
+impl Here {
+    /// Why the inbox cannot be used, if it is in a state folder that is not used.
+    fn refused(&self) -> Option<&Failure> {
+        self.untrusted.as_ref().filter(|_| self.settings.store.is_none())
     }
-    if let Some(failed) = location.ok().and_then(|location| last_reach_failure(&location)) {
+}
+
+fn inbox(here: &Here, report: &mut Report) {
+    let no = |failure: &Failure| format!("no, {}", failure.message);
+    let location = match (here.refused(), store::location(&here.settings)) {
+        (Some(failure), _) => return report.line("inbox", &no(failure)),
+        (None, Err(failure)) => return report.line("inbox", &no(&failure)),
+        (None, Ok(location)) => location,
+    };
+    match here.surfaces.uses_the_inbox() {
+        true => report.line("inbox", &format!("yes, {location}")),
+        false => report.line("inbox", &format!("no, via does not name it ({location})")),
+    }
+    if let Some(failed) = last_reach_failure(&location) {
         report.line("", &failed);
     }
-    let editor = environment("VISUAL")
-        .or_else(|| environment("EDITOR"))
-        .unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into());
-    report.line("editor", &editor);
-    let file =
-        |path: Option<std::path::PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
-    report.line("user file", &file(config::user_file(environment)));
-    report.line("project file", &file(config::project_file_here().0));
+}
+
+fn editor(_: &Here, report: &mut Report) {
+    let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
+    report.line("editor", &editor.unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into()));
+}
+
+fn files(_: &Here, report: &mut Report) {
+    let shown = |path: Option<PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
+    report.line("user file", &shown(config::user_file(variable)));
+    report.line("project file", &shown(config::project_file_here().0));
+}
+
+fn variables(_: &Here, report: &mut Report) {
     for (variable, meant) in config::misspelt_variables(environment::names()) {
         report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
     }
+}
+
+fn clients(_: &Here, report: &mut Report) {
     match init::status::clients() {
         Ok(clients) => clients.iter().for_each(|(client, state)| report.line(client, state)),
         Err(failure) => report.line("clients", &format!("not checked: {}", failure.message)),
     }
-    report.line("would ask", if fails { "no person: questions for the inbox fail" } else { surface });
-    write(&report.text)?;
-    Ok(if report.broken { exit::BAD_INPUT } else { code })
+}
+
+fn would_ask(here: &Here, report: &mut Report) {
+    if here.refused().is_some() && here.surfaces.uses_the_inbox() {
+        report.code = Some(exit::BAD_INPUT);
+        return report.line("would ask", "no person: questions for the inbox fail");
+    }
+    let at_the_terminal = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
+    let (surface, code) = match here.surfaces.headless() {
+        Some(Headless::Fail) => ("no person: the policy is to fail", exit::UNAVAILABLE),
+        Some(Headless::Recommended) => ("policy: recommended options; no person is asked", exit::ANSWERED),
+        None if at_the_terminal && here.options.presentation == Presentation::Line => {
+            ("terminal, line by line", exit::ANSWERED)
+        }
+        None if at_the_terminal && here.surfaces.uses_the_inbox() => {
+            ("terminal and inbox; the first answer counts", exit::ANSWERED)
+        }
+        None if at_the_terminal => ("terminal", exit::ANSWERED),
+        None if here.surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
+        None if here.surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
+        None if !here.surfaces.asks_at_the_terminal() => ("no person: via leaves the terminal out", exit::UNAVAILABLE),
+        None => ("no person", exit::UNAVAILABLE),
+    };
+    report.line("would ask", surface);
+    report.code.get_or_insert(code);
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 /// Why the prompt would look as it would.
@@ -190,7 +255,8 @@ fn readable(settings: Settings) -> Result<Settings, Failure> {
 #[derive(Default)]
 struct Report {
     text: String,
-    broken: bool,
+    /// What the command ends with, once it is known.
+    code: Option<u8>,
 }
 
 impl Report {
