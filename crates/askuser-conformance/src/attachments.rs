@@ -11,6 +11,7 @@ pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
     let put = asker.put(&request("1"));
     let id = put.question.id;
     assert_eq!(other.get(&id).asker, AskerPresence::Waits);
+    assert_eq!(stage.open().get(&id).asker, AskerPresence::Waits, "a process that comes later sees it too");
     stage.set_time(2_000_000);
     ok(wait(put.attachment.detach()));
     assert_eq!(other.get(&id).asker, AskerPresence::Left(2_000_000));
@@ -52,7 +53,11 @@ pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn P
 pub fn a_list_is_shown_as_long_as_one_process_shows_it(place: &dyn Place) {
     let stage = Stage::new(place);
     let (here, there, reader) = (stage.open(), stage.open(), stage.open());
-    let is_shown = || ok(wait(reader.agent().is_list_shown()));
+    let is_shown = || {
+        let [earlier, later] = [&reader, &stage.open()].map(|process| ok(wait(process.agent().is_list_shown())));
+        assert_eq!(earlier, later, "a process that comes later sees the same");
+        later
+    };
     assert!(!is_shown());
     let first = ok(wait(here.person("ada").show_list()));
     let second = ok(wait(there.person("bob").show_list()));

@@ -6,7 +6,7 @@ use askuser::{AskError, Asker, Closed, Delivery, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
-/// How often an end is tried again that may have been recorded or not.
+/// How often an end is tried at most that may have been recorded or not.
 const TRIES: usize = 3;
 
 /// Which was first.
@@ -74,13 +74,13 @@ pub(crate) async fn record(
 /// One attempt, repeated where its reply was lost.
 async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, StoreError> {
     let attempt = new_attempt().map_err(|error| StoreError::unavailable("cannot answer", error))?;
-    let mut tries = 1;
-    loop {
+    for _ in 1..TRIES {
         match store.end(id, end, &attempt).await {
-            Err(StoreError::Unknown { .. }) if tries < TRIES => tries += 1,
+            Err(StoreError::Unknown { .. }) => {}
             result => return result,
         }
     }
+    store.end(id, end, &attempt).await
 }
 
 /// What became of a stored question that was shown at a surface.

@@ -75,3 +75,17 @@ pub(super) fn unreadable(error: impl std::fmt::Display) -> Fault {
 pub(super) fn unwritable(error: serde_json::Error) -> StoreError {
     StoreError::unavailable("cannot write a question", error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi::{Error, SQLITE_IOERR};
+
+    #[test]
+    fn only_what_was_being_written_may_have_been_done() {
+        let failure =
+            |doing| failed(Path::new("inbox"), doing)(rusqlite::Error::SqliteFailure(Error::new(SQLITE_IOERR), None));
+        assert!(matches!(failure(WRITING), StoreError::Unknown { .. }));
+        assert!(matches!(failure("cannot read"), StoreError::Unavailable { .. }), "a later try may succeed");
+    }
+}

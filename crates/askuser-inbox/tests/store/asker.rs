@@ -1,7 +1,7 @@
 //! The inbox as an asker, alone and beside another surface.
 
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
-use askuser::store::{AskerPresence, Filter, QuestionId, State, Store};
+use askuser::store::{AskerPresence, Filter, QuestionId, State, Store, StoredQuestion};
 use askuser::{AskError, Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
 use askuser_conformance::{MemoryStore, until, wait};
 use askuser_inbox::{InboxAsker, Shown, answer_at};
@@ -86,6 +86,32 @@ fn to_stop_waiting_leaves_the_question_and_says_so() {
     drop(asking);
     until("it is known to have left", || get(&other, &id).asker == AskerPresence::Left(1_000_000));
     assert_eq!(get(&other, &id).state(), State::Pending);
+    drop(asker);
+    let locks = place.folder.path().join("inbox.sqlite-waiting");
+    until("its lock is gone with it", || std::fs::read_dir(&locks).unwrap().next().is_none());
+}
+
+#[test]
+fn a_new_question_is_announced_once_and_said_to_wait_each_time_until_it_has_ended() {
+    let place = Place::new();
+    let (store, asker) = inbox(&place);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = |word: &'static str| {
+        let told = told.clone();
+        move |question: &StoredQuestion| told.lock().unwrap().push((word, question.id.clone()))
+    };
+    let (asker, request) = (asker.on_new(tell("new")).on_waiting(tell("waits")), request("1"));
+    for times in 1..=2 {
+        let mut asking = asker.ask(&request);
+        until("it is said to wait", || {
+            assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            told.lock().unwrap().iter().filter(|(word, _)| *word == "waits").count() == times
+        });
+    }
+    let id = only_id(&store);
+    answer(&store, &id, 0, "bob");
+    drop(wait(asker.ask(&request)).unwrap());
+    assert_eq!(*told.lock().unwrap(), ["new", "waits", "waits"].map(|word| (word, id.clone())));
 }
 
 #[test]
@@ -165,6 +191,7 @@ fn an_answer_given_here_is_stored_before_here_is_told_that_it_counts() {
     let place = Place::new();
     let (queue, _) = surface();
     let (store, asker) = inbox(&place);
+    assert_eq!(askuser::Inbox::person(&asker), "ada");
     let asker = asker.beside(Arc::new(queue.clone()));
     let seen = place.store();
     let person = std::thread::spawn(move || {

@@ -91,6 +91,22 @@ fn a_store_that_another_process_keeps_locked_is_refused_after_a_while_and_works_
     answer(&store, &id).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_new_store_that_another_process_is_making_is_waited_for() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let place = Place::new();
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.path()).unwrap();
+    let other = place.connection();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let path = place.path();
+    let opening = std::thread::spawn(move || SqliteStore::open(&path).map(drop));
+    // Whether it comes while the file is locked or after, it gets in.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    other.execute_batch("ROLLBACK").unwrap();
+    opening.join().unwrap().unwrap();
+}
+
 #[test]
 fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
     let place = Place::new();

@@ -3,6 +3,7 @@
 mod asker;
 mod faults;
 mod killed;
+mod location;
 mod migration;
 mod noticing;
 mod permissions;

@@ -1,12 +1,15 @@
 //! What a waiter hears when the store itself has a bad day.
 
 use crate::support::{Place, agent, ask, get, request};
-use askuser::store::{Handle, QuestionId, State, Store, StoreError};
+use askuser::store::{AskerPresence, Handle, QuestionId, State, Store, StoreError};
 use askuser_conformance::wait;
+use askuser_inbox::SqliteStore;
 use rusqlite::Connection;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 /// A store with one question that is waited for, and another connection to its file.
 struct Waited {
@@ -58,6 +61,51 @@ fn a_waiter_hears_of_an_end_whose_event_is_missing() {
 }
 
 #[test]
+fn to_wait_costs_nothing_while_nothing_happens() {
+    let (place, looks) = (Place::new(), Arc::new(AtomicU64::new(0)));
+    let clock = {
+        let looks = looks.clone();
+        move || {
+            looks.fetch_add(1, Ordering::Relaxed);
+            1_000_000
+        }
+    };
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open_for_test(&place.path(), Arc::new(clock), true).unwrap());
+    let id = ask(&store, &request("1").with_deadline(Duration::from_secs(9))).unwrap();
+    let agent = agent(&store);
+    let mut waiting = Box::pin(agent.wait(&id));
+    assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    // Every look at the store looks at the clock too.
+    std::thread::sleep(Duration::from_millis(300));
+    let looks = looks.load(Ordering::Relaxed);
+    assert!(looks < 100, "it looked {looks} times");
+}
+
+#[test]
+fn what_a_process_that_died_leaves_behind_is_noted_and_removed_by_the_next_that_opens_the_store() {
+    let place = Place::new();
+    let id = askuser_conformance::Place::die_waiting(&place, &request("1"), None);
+    let locks = || std::fs::read_dir(place.folder.path().join("inbox.sqlite-waiting")).unwrap().count();
+    assert_eq!(locks(), 1);
+    place.now.store(2_000_000, Ordering::Relaxed);
+    let store = place.store();
+    assert_eq!(locks(), 0);
+    place.now.store(3_000_000, Ordering::Relaxed);
+    assert_eq!(get(&store, &id).asker, AskerPresence::Died(2_000_000));
+}
+
+#[test]
+fn every_commit_rings_for_other_processes() {
+    let waited = Waited::new();
+    let bell = waited.place.folder.path().join("inbox.sqlite-bell");
+    for call in ["2", "3"] {
+        std::fs::write(&bell, "").unwrap();
+        ask(&waited.store, &request(call)).unwrap();
+        assert_eq!(std::fs::read_to_string(&bell).unwrap(), "!");
+    }
+}
+
+#[test]
 fn a_reader_is_told_that_events_were_removed() {
     let waited = Waited::new();
     ask(&waited.store, &request("2")).unwrap();
@@ -69,13 +117,17 @@ fn a_reader_is_told_that_events_were_removed() {
 }
 
 #[test]
-fn events_that_cannot_be_read_do_not_hide_those_that_follow() {
+fn events_of_others_or_that_cannot_be_read_do_not_hide_those_that_follow_however_many() {
     let waited = Waited::new();
+    ask(&waited.store, &request("2")).unwrap();
     let waiting = waited.waits();
     // More than are read at once.
     let foreign = "WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1500)
                    INSERT INTO event (question, state, at_ms) SELECT 1, iif(n % 2, 'dreaming', 'pending'), iif(n % 2, 5, -5) FROM i";
     waited.other.execute(foreign, []).unwrap();
+    let of_another = "WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 20000)
+                      INSERT INTO event (question, state, at_ms) SELECT 2, 'pending', 5 FROM i";
+    waited.other.execute(of_another, []).unwrap();
     let end = "INSERT INTO event (question, state, at_ms) VALUES (1, 'withdrawn', 5)";
     waited.end_without_an_event();
     waited.other.execute(end, []).unwrap();
@@ -133,7 +185,7 @@ fn a_question_that_cannot_be_read_times_out_with_the_others_and_costs_nothing_af
     let place = Place::new();
     let store = place.store();
     let hasty = |call: &str| {
-        let request = request(call).with_deadline(std::time::Duration::from_millis(300));
+        let request = request(call).with_deadline(Duration::from_millis(300));
         ask(&store, &request).unwrap()
     };
     let (unreadable, other) = (hasty("1"), hasty("2"));
@@ -146,7 +198,7 @@ fn a_question_that_cannot_be_read_times_out_with_the_others_and_costs_nothing_af
     let agent = agent(&store);
     let mut waiting = Box::pin(agent.wait(&other));
     assert!(waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    place.now.fetch_add(300, std::sync::atomic::Ordering::Relaxed);
+    place.now.fetch_add(300, Ordering::Relaxed);
     assert_eq!(wait(waiting).unwrap().state(), State::TimedOut);
     let state = "SELECT state FROM question WHERE id = ?1";
     let state: String = connection.query_row(state, [unreadable.as_str()], |row| row.get(0)).unwrap();
