@@ -102,6 +102,8 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
+    use crate::store::MAX_DRAFT;
     use serde_json::json;
 
     fn unsent() -> serde_json::Value {
@@ -125,5 +127,26 @@ mod tests {
         let draft: Draft = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(json!(draft), written);
         assert_eq!(draft.words(), ["Pick: A, my own (note: why)", "To talk about: LDAP?", "To decline: no"]);
+    }
+
+    #[test]
+    fn a_draft_whose_every_field_is_full_is_not_too_long_for_a_store() {
+        let limits = Limits::DEFAULT;
+        let (rows, typed) = (limits.options().max + 1, limits.typed_chars());
+        let full = |chars| "語".repeat(chars);
+        let note = json!({"option": full(limits.label_chars().max), "text": full(typed)});
+        let answer = json!({
+            "question": full(limits.question_chars().max),
+            "header": full(limits.header_chars().max),
+            "selectedOptions": [],
+            "typed": full(typed),
+            "note": full(rows * typed),
+            "notes": vec![note; rows],
+        });
+        let answers = vec![answer; limits.questions().max];
+        let written = json!({"answers": answers, "discuss": full(typed), "decline": full(typed)});
+        let draft: Draft = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(json!(draft), written);
+        assert!(written.to_string().len() < MAX_DRAFT);
     }
 }

@@ -121,7 +121,7 @@ fn a_carriage_return_is_no_line_end_and_overwrites_nothing() {
 #[test]
 fn a_blank_that_ends_a_line_is_seen() {
     check("a \\ \nb  \n\n \n  \n", "a \\␣\nb ␣\n\n \n ␣\n");
-    assert_eq!(shown("a \n", Charset::Ascii), "a<U+0020>\n");
+    assert_eq!(shown("a b \n \n", Charset::Ascii), "a b<U+0020>\n \n");
 }
 
 #[test]

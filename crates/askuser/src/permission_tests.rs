@@ -31,7 +31,11 @@ fn resolved(set: &QuestionSet, row: Option<usize>, typed: Option<&str>, note: Op
 fn what_an_asker_keeps_no_rules_for_is_offered_once_or_not_at_all() {
     assert_eq!(labels(&Permission::to_use("Bash").question_set().unwrap()), ["Allow once", "Don't run it"]);
     let offered = ["Allow once", "Always allow in this folder", "Always allow ls *", "Don't run it"];
-    assert_eq!(labels(&keeping().question_set().unwrap()), offered);
+    let set = keeping().question_set().unwrap();
+    assert_eq!(labels(&set), offered);
+    let meanings: Vec<&str> = set.questions()[0].options().iter().map(|option| option.description()).collect();
+    let refusal = "A note or Other says what to do instead";
+    assert_eq!(meanings, ["This time only", "Run exactly this", "Plain commands", refusal]);
 }
 
 #[test]
