@@ -37,3 +37,25 @@ impl Deliveries {
         self.0.as_ref().map(|waiting| waiting.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::{Outcome, Via};
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn an_answer_counts_once_its_own_reply_is_written_and_not_before() {
+        for was_written in [true, false] {
+            let (deliveries, (tell, told)) = (Deliveries::acknowledged(), channel());
+            let delivery = Delivery::new(Outcome::cancelled().through(Via::Inbox), move |stored| {
+                tell.send(stored.is_ok()).unwrap();
+            });
+            deliveries.leaving(&RequestId::Number(1), delivery);
+            deliveries.left(&RequestId::Number(2), true);
+            assert!(told.try_recv().is_err(), "it is on its way");
+            deliveries.left(&RequestId::Number(1), was_written);
+            assert_eq!(told.try_recv().is_ok_and(|stored| stored), was_written);
+        }
+    }
+}

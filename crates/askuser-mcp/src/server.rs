@@ -138,3 +138,26 @@ impl ServerHandler for Server {
 pub(crate) fn random_id() -> String {
     uuid::Uuid::new_v4().simple().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser_inbox::{InboxAsker, Location};
+
+    #[test]
+    fn every_client_of_one_server_has_a_conversation_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
+        let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default());
+        let of_connection = |server: Server| server.of_connection(Deliveries::default(), CancellationToken::new());
+        let servers = [
+            server.clone(),
+            server.clone().in_new_conversation(),
+            of_connection(server.clone()),
+            of_connection(server),
+        ];
+        let conversations: std::collections::HashSet<&str> =
+            servers.iter().map(|server| server.conversation.id.as_str()).collect();
+        assert_eq!(conversations.len(), servers.len());
+    }
+}
