@@ -142,7 +142,9 @@ pub(crate) fn random_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use askuser::{Delivery, Outcome, Via};
     use askuser_inbox::{InboxAsker, Location};
+    use rmcp::model::RequestId;
 
     #[test]
     fn every_client_of_one_server_has_a_conversation_of_its_own() {
@@ -159,5 +161,23 @@ mod tests {
         let conversations: std::collections::HashSet<&str> =
             servers.iter().map(|server| server.conversation.id.as_str()).collect();
         assert_eq!(conversations.len(), servers.len());
+    }
+
+    #[test]
+    fn a_connection_says_what_it_has_written_and_that_it_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
+        let (deliveries, closed) = (Deliveries::acknowledged(), CancellationToken::new());
+        let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default())
+            .of_connection(deliveries.clone(), closed.clone());
+        let (tell, told) = std::sync::mpsc::channel();
+        let delivery =
+            Delivery::new(Outcome::cancelled().through(Via::Inbox), move |stored| tell.send(stored).unwrap());
+        server.deliveries.leaving(&RequestId::Number(1), delivery);
+        assert!(told.try_recv().is_err(), "it is on its way");
+        deliveries.left(&RequestId::Number(1), true);
+        assert_eq!(told.try_recv(), Ok(Ok(())));
+        closed.cancel();
+        assert!(server.closed.is_cancelled());
     }
 }
