@@ -133,7 +133,7 @@ mod tests {
     fn a_draft_whose_every_field_is_full_is_not_too_long_for_a_store() {
         let limits = Limits::DEFAULT;
         let (rows, typed) = (limits.options().max + 1, limits.typed_chars());
-        let full = |chars| "語".repeat(chars);
+        let full = |chars| "𝄞".repeat(chars);
         let note = json!({"option": full(limits.label_chars().max), "text": full(typed)});
         let answer = json!({
             "question": full(limits.question_chars().max),
