@@ -27,7 +27,7 @@ impl Tool for Broken {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let script = json!({"turns": [
         {"calls": [{"name": "Broken", "input": {}}]},
-        {"if": "The tool failed badly", "text": "I go on without it."},
+        {"if": "The tool panicked", "text": "I continue without it."},
     ]});
     let mut agent = Agent::new(Script::parse(&script.to_string())?).with_tools(tools::talking().with(Broken));
     let mut run = agent.run("Use the tool");
