@@ -155,7 +155,7 @@ fn dead() {
     }
     block_on(store.agent.flush()).expect("done");
     let connection = rusqlite::Connection::open(&path).expect("a connection");
-    connection.execute("UPDATE waiter SET process = lower(hex(randomblob(16)))", []).expect("askers");
+    connection.execute("UPDATE question SET asker = lower(hex(randomblob(16)))", []).expect("askers");
     drop(connection);
     let began = Instant::now();
     let store = Store::unsynced(&path);
