@@ -31,10 +31,13 @@ impl Waiter {
         Ok(Waiter { n, id: Some(id) })
     }
 
-    /// It has left, or died; where it was the last, the question says when.
-    pub(super) fn remove(&self, tx: &Transaction<'_>, now: u64, has_died: bool) -> Result<(), Fault> {
+    /// It has left, or died; where it was the last, the question says when. The question's own row may be another process's
+    /// by now: a program of version 1 that waits takes it over.
+    pub(super) fn remove(&self, tx: &Transaction<'_>, process: &str, now: u64, has_died: bool) -> Result<(), Fault> {
         match &self.id {
-            None => tx.prepare_cached("UPDATE question SET asker = NULL WHERE n = ?1")?.execute([self.n])?,
+            None => tx
+                .prepare_cached("UPDATE question SET asker = NULL WHERE n = ?1 AND asker = ?2")?
+                .execute(params![self.n, process])?,
             Some(id) => {
                 tx.prepare_cached("DELETE FROM waiter WHERE question = ?1 AND id = ?2")?.execute(params![self.n, id])?
             }
@@ -152,8 +155,8 @@ impl Database {
         if waiting.get().is_empty() {
             waiting.remove();
         }
-        let now = self.now();
-        self.write_unsynced(|tx, _| waiter.remove(tx, now, false))
+        let (process, now) = (self.lock()?, self.now());
+        self.write_unsynced(|tx, _| waiter.remove(tx, &process, now, false))
     }
 
     pub(super) fn delivered(&mut self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {

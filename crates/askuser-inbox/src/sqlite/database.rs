@@ -275,8 +275,8 @@ impl Database {
             return Ok(());
         }
         self.write_unsynced(|tx, _| {
-            for (waiter, _) in &dead {
-                waiter.remove(tx, now, true)?;
+            for (waiter, process) in &dead {
+                waiter.remove(tx, process, now, true)?;
             }
             for process in &lists {
                 tx.execute("DELETE FROM shown_list WHERE process = ?1", [process])?;

@@ -1,6 +1,6 @@
 //! Stores of other versions: an earlier one is taken over, and a later one is left alone.
 
-use crate::support::{Place, attempt, get, person};
+use crate::support::{Place, agent, attempt, get, person, request};
 use askuser::store::{
     AskerPresence, Attempt, Change, Draft, Ending, Filter, Handle, Principal, QuestionId, State, Store, StoreError,
     Watched,
@@ -196,6 +196,22 @@ fn what_an_older_program_writes_after_the_migration_is_found_heard_of_and_answer
     assert!(matches!(get(&store, &later).asker, AskerPresence::Died(_)));
     answer(&store, &later);
     assert!(waits_as_version_1(&older, 11, "0123456789ab").is_some());
+}
+
+#[test]
+fn to_leave_a_question_says_nothing_of_an_older_program_that_waits_for_it_too() {
+    let (place, older) = of_version_1();
+    let store = place.store();
+    let put = wait(agent(&store).put(&request("shared"), None)).unwrap();
+    let name = "4711-18e88040bc9f8348-0";
+    let lock = std::fs::File::create(place.folder.path().join("inbox.sqlite-waiting").join(name)).unwrap();
+    lock.try_lock().unwrap();
+    // As it says that it waits: in the question's own row, whatever stands there.
+    older.execute("UPDATE question SET asker = ?1 WHERE id = ?2", params![name, put.question.id.as_str()]).unwrap();
+    wait(put.attachment.detach()).unwrap();
+    assert_eq!(get(&store, &put.question.id).asker, AskerPresence::Waits);
+    drop(lock);
+    assert!(matches!(get(&store, &put.question.id).asker, AskerPresence::Died(_)));
 }
 
 #[test]
