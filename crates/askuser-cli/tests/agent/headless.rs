@@ -420,3 +420,15 @@ fn what_nobody_was_there_for_is_said_with_what_would_help() {
     assert_eq!(code, 3);
     assert!(stderr.contains("no person was there to answer: Which database?; --answers FILE"), "{stderr}");
 }
+
+#[test]
+fn only_the_questions_that_lack_an_answer_are_named() {
+    let place = Place::new();
+    let mut call = ask("Which database?", "Database", &["PostgreSQL (Recommended)", "SQLite"]);
+    let open = ask("Which cache?", "Cache", &["Redis", "None"])["input"]["questions"][0].clone();
+    call["input"]["questions"].as_array_mut().unwrap().push(open);
+    let script = json!({"turns": [{"calls": [call]}, {"text": "Done."}]});
+    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--headless", "recommended"]));
+    assert_eq!(code, 3);
+    assert!(stderr.contains("no person was there to answer: Which cache?; --answers FILE"), "{stderr}");
+}

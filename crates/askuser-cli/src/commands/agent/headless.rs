@@ -10,7 +10,7 @@ use crate::signals::{Signal, Signals};
 use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
-use askuser::{Asker, Purpose, RequestKey, Status, sanitize};
+use askuser::{Answer, Asker, Purpose, RequestKey, Status, sanitize};
 use askuser_agent::{
     Agent, AgentEvent, AgentEvents, AgentHandle, Failure as Broken, FailureKind, PermissionMode, QuestionOutcome, Usage,
 };
@@ -153,6 +153,7 @@ struct EndedQuestion {
 struct RunningCall {
     tool: String,
     about: String,
+    questions: Vec<String>,
 }
 
 async fn converse(
@@ -304,14 +305,15 @@ impl Tally {
             AgentEvent::Error { error } if tasks.is_empty() => self.error = Some(error),
             AgentEvent::Usage { usage } => self.usage += usage,
             AgentEvent::ToolStart { id, name, input } => {
-                let question = input["questions"][0]["question"].as_str();
-                let about = question.map_or_else(|| about(&input), |text| sanitize::line(text).into_owned());
-                self.running.insert(path(tasks, &id), RunningCall { tool: name, about });
+                let questions = input["questions"].as_array().into_iter().flatten();
+                let questions =
+                    questions.filter_map(|question| Some(question["question"].as_str()?.to_owned())).collect();
+                self.running.insert(path(tasks, &id), RunningCall { tool: name, about: about(&input), questions });
             }
             AgentEvent::ToolResult { id, .. } => drop(self.running.remove(&path(tasks, &id))),
             AgentEvent::QuestionEnded { id, key, outcome } => {
                 if let Status::Unavailable { .. } = outcome.status {
-                    self.lacking.extend(self.what_lacks(&key));
+                    self.lacking.extend(self.what_lacks(&key, &outcome.answers));
                 }
                 self.questions.push(EndedQuestion { id, outcome: *outcome });
             }
@@ -325,15 +327,20 @@ impl Tally {
     }
 
     /// What a call needed a person for, and what would help.
-    fn what_lacks(&self, key: &RequestKey) -> Option<String> {
-        let RunningCall { tool, about } = self.running.get(&path(key.tasks(), key.call()))?;
+    fn what_lacks(&self, key: &RequestKey, answers: &[Answer]) -> Option<String> {
+        let RunningCall { tool, about, questions } = self.running.get(&path(key.tasks(), key.call()))?;
         Some(match key.purpose() {
             Purpose::Permission => format!(
                 "not run, because no person was there to permit it: {} {about}; {}",
                 shown_name(tool),
                 self.what_permits(tool)
             ),
-            _ => format!("no person was there to answer: {about}; --answers FILE or a front end can answer it"),
+            _ => {
+                let is_open = |question: &&String| !answers.iter().any(|answer| answer.question == **question);
+                let open: Vec<_> = questions.iter().filter(is_open).map(|question| sanitize::line(question)).collect();
+                let open = if questions.is_empty() { about.clone() } else { open.join(" ") };
+                format!("no person was there to answer: {open}; --answers FILE or a front end can answer it")
+            }
         })
     }
 
