@@ -1,8 +1,5 @@
-//! Markdown in a terminal: one renderer for the prompt and for a conversation.
-//!
-//! Headings, lists, quotes, tables, fences, bold, italics and inline code are shown as such; code has colours. HTML, entities and the targets of links
-//! are shown as written, `_` marks nothing, and a line end stays a line end: a text cannot hide a part of itself. Nothing is
-//! fetched and nothing is executed. All text goes through `sanitize`.
+//! Markdown in a terminal: one renderer for the prompt and for a conversation. What a text says is
+//! [`askuser_markdown`]'s to read; here it gets its width and its colours.
 //!
 //! ```
 //! use askuser_terminal::{Theme, markdown};
@@ -12,109 +9,37 @@
 //! assert_eq!(text, ["Use bold and", "• a list"]);
 //! ```
 
-mod blocks;
-mod bold_and_code;
-mod highlight;
-mod inline;
-mod stream;
 mod table;
 
-pub(crate) use bold_and_code::inline;
-pub use stream::Stream;
-
-use table::Table;
+pub use askuser_markdown::{Row, Stream, rows};
+pub(crate) use askuser_markdown::{has_blocks, inline};
 
 use crate::view::{ColorDepth, Role, Theme, diff_role, spans_width, width, wrap_exactly, wrap_styled};
-use askuser::sanitize;
+use askuser_markdown::{Kind, Look, Marker, Piece, Token};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// A line of Markdown, read: what it shows, whatever the width and the colours.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The depth of block quotes.
-    quotes: usize,
-    /// Columns of indentation.
-    indent: usize,
-    marker: Option<Marker>,
-    kind: Kind,
-    pieces: Vec<Piece>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Marker {
-    Bullet,
-    Open,
-    Done,
-    Number(String),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Kind {
-    Blank,
-    Prose,
-    Heading(usize),
-    /// The fence that opens a block of code, with its language.
-    FenceOpen(String),
-    Code,
-    /// A line of code in a block of the language `diff`.
-    Diff,
-    FenceClose,
-    Rule,
-    Table(Box<Table>),
-}
-
-/// A run of text in one style.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) text: String,
-    pub(crate) look: Look,
-}
-
-/// How a run looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Look {
-    token: Token,
-    modifier: Modifier,
-}
-
-/// What a run is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Token {
-    #[default]
-    Plain,
-    /// Inline code.
-    Code,
-    /// Where a link leads.
-    Target,
-    // The others are in a block of code.
-    Keyword,
-    Text,
-    Comment,
-    Number,
-}
-
-impl Look {
-    fn with(self, modifier: Modifier) -> Look {
-        Look { modifier: self.modifier | modifier, ..self }
-    }
-
-    /// Its style in a text that has the style `base`.
-    fn style(self, base: Style, theme: &Theme) -> Style {
-        // In a block of code colours alone: without them it is code as any other.
-        let coloured = |role| Style::new().fg(theme.colour(role));
-        let style = match self.token {
-            Token::Plain => base,
-            Token::Code => theme.style(Role::Primary),
-            Token::Target => theme.style(Role::Muted),
-            Token::Keyword => coloured(Role::Primary),
-            Token::Text => coloured(Role::Success),
-            Token::Comment => coloured(Role::Muted),
-            Token::Number => coloured(Role::Warning),
-        };
-        style.add_modifier(self.modifier)
-    }
+/// The style of a run in a text that has the style `base`.
+fn style(look: Look, base: Style, theme: &Theme) -> Style {
+    // In a block of code colours alone: without them it is code as any other.
+    let coloured = |role| Style::new().fg(theme.colour(role));
+    let style = match look.token {
+        Token::Plain => base,
+        Token::Code => theme.style(Role::Primary),
+        Token::Target => theme.style(Role::Muted),
+        Token::Keyword => coloured(Role::Primary),
+        Token::Text => coloured(Role::Success),
+        Token::Comment => coloured(Role::Muted),
+        Token::Number => coloured(Role::Warning),
+    };
+    let marks = [
+        (look.bold, Modifier::BOLD),
+        (look.italic, Modifier::ITALIC),
+        (look.struck, Modifier::DIM),
+        (look.link, Modifier::UNDERLINED),
+    ];
+    marks.iter().filter(|(is_set, _)| *is_set).fold(style, |style, (_, modifier)| style.add_modifier(*modifier))
 }
 
 /// Whether a block of code has a box around it.
@@ -131,15 +56,6 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Row>> {
     has_blocks(text).then(|| rows(text))
 }
 
-/// Whether a line of a text begins a list or a block of code.
-pub(crate) fn has_blocks(text: &str) -> bool {
-    text.lines().map(str::trim_start).any(|line| {
-        let after_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_number = after_digits.len() < line.len() && [". ", ") "].iter().any(|end| after_digits.starts_with(end));
-        is_number || ["- ", "* ", "+ ", "```", "~~~"].iter().any(|mark| line.starts_with(mark))
-    })
-}
-
 /// A text without its marks, for where there are no styles: bold is plain, code stays between backticks.
 pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
     let theme = Theme { depth: ColorDepth::None, ..Theme::default() };
@@ -147,19 +63,6 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
         Some(pieces) => words(&pieces, Style::new(), &theme).into_iter().map(|(text, _)| text).collect(),
         None => text.into(),
     }
-}
-
-/// Reads a text.
-pub fn rows(text: &str) -> Vec<Row> {
-    let clean = sanitize::block(text);
-    let mut rows = Vec::new();
-    for block in blocks::read(&clean) {
-        if block.is_spaced && !rows.is_empty() {
-            rows.push(Row::blank());
-        }
-        rows.extend(block.rows);
-    }
-    rows
 }
 
 /// Renders rows in this width. Code is not wrapped: if the terminal does it, it is copied as one line.
@@ -173,7 +76,7 @@ pub(crate) fn render_boxed(rows: &[Row], theme: &Theme, columns: usize, base: St
 }
 
 fn render_as(rows: &[Row], theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
-    rows.iter().flat_map(|row| row.render(theme, columns, fences, base)).collect()
+    rows.iter().flat_map(|row| render_row(row, theme, columns, fences, base)).collect()
 }
 
 /// The runs of a row, with code marked by more than its colour where there are no colours.
@@ -182,91 +85,85 @@ pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String
         true => format!("`{}`", piece.text),
         false => piece.text.clone(),
     };
-    pieces.iter().map(|piece| (text(piece), piece.look.style(base, theme))).collect()
+    pieces.iter().map(|piece| (text(piece), style(piece.look, base, theme))).collect()
 }
 
-impl Row {
-    fn blank() -> Row {
-        Row { quotes: 0, indent: 0, marker: None, kind: Kind::Blank, pieces: Vec::new() }
-    }
-
-    fn render(&self, theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
-        let signs = theme.signs;
-        let muted = theme.style(Role::Muted);
-        let primary = theme.style(Role::Primary);
-        let quoted = vec![Span::styled(format!("{} ", signs.vertical), muted); self.quotes];
-        let mut lead = quoted.clone();
-        lead.push(Span::raw(" ".repeat(self.indent)));
-        let marker = self.marker.as_ref().map(|marker| match marker {
-            Marker::Bullet => signs.bullet,
-            Marker::Open => signs.checkbox,
-            Marker::Done => signs.checkbox_on,
-            Marker::Number(number) => number,
-        });
-        lead.extend(marker.map(|marker| Span::styled(format!("{marker} "), primary)));
-        let taken = spans_width(&lead);
-        let mut further = quoted;
-        further.push(Span::raw(" ".repeat(taken - spans_width(&further))));
-        let italic = if self.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
-        let code = |role: Role| match fences {
-            Fences::Indented => {
-                let mut line = lead.clone();
-                line.push(Span::raw("  "));
-                let style = |piece: &Piece| piece.look.style(theme.style(role), theme);
-                line.extend(self.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))));
-                vec![Line::from(line)]
-            }
-            Fences::Boxed => self.boxed_code(&lead, theme, columns, role),
-        };
-        match &self.kind {
-            Kind::Blank => vec![Line::default()],
-            Kind::Rule => {
-                lead.push(Span::styled(signs.horizontal.repeat(columns.saturating_sub(taken).min(40)), muted));
-                vec![Line::from(lead)]
-            }
-            Kind::FenceOpen(_) | Kind::FenceClose if fences == Fences::Indented => Vec::new(),
-            Kind::FenceOpen(language) => {
-                let name = if language.is_empty() { String::new() } else { format!(" {language} ") };
-                let name = if taken + 4 + width(&name) <= columns { name } else { String::new() };
-                let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 4 + width(&name)));
-                lead.push(Span::styled(format!("{}{name}{rule}{}", signs.chip_left, signs.chip_right), muted));
-                vec![Line::from(lead)]
-            }
-            Kind::FenceClose => {
-                let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 2));
-                lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
-                vec![Line::from(lead)]
-            }
-            Kind::Table(table) => table.render(&lead, theme, columns, base.add_modifier(italic)),
-            Kind::Code => code(Role::Secondary),
-            Kind::Diff => code(self.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
-            Kind::Prose | Kind::Heading(_) => {
-                let base = match self.kind {
-                    Kind::Heading(1 | 2) => primary.add_modifier(Modifier::BOLD),
-                    Kind::Heading(_) => base.add_modifier(Modifier::BOLD),
-                    _ => base,
-                };
-                wrap_styled(words(&self.pieces, base.add_modifier(italic), theme), &lead, &further, columns)
-            }
+fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
+    let signs = theme.signs;
+    let muted = theme.style(Role::Muted);
+    let primary = theme.style(Role::Primary);
+    let quoted = vec![Span::styled(format!("{} ", signs.vertical), muted); row.quotes];
+    let mut lead = quoted.clone();
+    lead.push(Span::raw(" ".repeat(row.indent)));
+    let marker = row.marker.as_ref().map(|marker| match marker {
+        Marker::Bullet => signs.bullet,
+        Marker::Open => signs.checkbox,
+        Marker::Done => signs.checkbox_on,
+        Marker::Number(number) => number,
+    });
+    lead.extend(marker.map(|marker| Span::styled(format!("{marker} "), primary)));
+    let taken = spans_width(&lead);
+    let mut further = quoted;
+    further.push(Span::raw(" ".repeat(taken - spans_width(&further))));
+    let italic = if row.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
+    let code = |role: Role| match fences {
+        Fences::Indented => {
+            let mut line = lead.clone();
+            line.push(Span::raw("  "));
+            let style = |piece: &Piece| style(piece.look, theme.style(role), theme);
+            line.extend(row.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))));
+            vec![Line::from(line)]
+        }
+        Fences::Boxed => boxed_code(row, &lead, theme, columns, role),
+    };
+    match &row.kind {
+        Kind::Blank => vec![Line::default()],
+        Kind::Rule => {
+            lead.push(Span::styled(signs.horizontal.repeat(columns.saturating_sub(taken).min(40)), muted));
+            vec![Line::from(lead)]
+        }
+        Kind::FenceOpen(_) | Kind::FenceClose if fences == Fences::Indented => Vec::new(),
+        Kind::FenceOpen(language) => {
+            let name = if language.is_empty() { String::new() } else { format!(" {language} ") };
+            let name = if taken + 4 + width(&name) <= columns { name } else { String::new() };
+            let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 4 + width(&name)));
+            lead.push(Span::styled(format!("{}{name}{rule}{}", signs.chip_left, signs.chip_right), muted));
+            vec![Line::from(lead)]
+        }
+        Kind::FenceClose => {
+            let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 2));
+            lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
+            vec![Line::from(lead)]
+        }
+        Kind::Table(table) => table::render(table, &lead, theme, columns, base.add_modifier(italic)),
+        Kind::Code => code(Role::Secondary),
+        Kind::Diff => code(row.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
+        Kind::Prose | Kind::Heading(_) => {
+            let base = match row.kind {
+                Kind::Heading(1 | 2) => primary.add_modifier(Modifier::BOLD),
+                Kind::Heading(_) => base.add_modifier(Modifier::BOLD),
+                _ => base,
+            };
+            wrap_styled(words(&row.pieces, base.add_modifier(italic), theme), &lead, &further, columns)
         }
     }
+}
 
-    /// `│ code │`, wrapped by cells.
-    fn boxed_code(&self, lead: &[Span<'static>], theme: &Theme, columns: usize, role: Role) -> Vec<Line<'static>> {
-        let (muted, wall) = (theme.style(Role::Muted), theme.signs.vertical);
-        let room = columns.saturating_sub(spans_width(lead) + 4).max(2);
-        let text: String = self.pieces.iter().map(|piece| piece.text.as_str()).collect();
-        let row = |range: std::ops::Range<usize>| {
-            let words = &text[range];
-            let blank = " ".repeat(room.saturating_sub(width(words)));
-            let mut line = lead.to_vec();
-            line.push(Span::styled(format!("{wall} "), muted));
-            line.push(Span::styled(words.to_owned(), theme.style(role)));
-            line.push(Span::styled(format!("{blank} {wall}"), muted));
-            Line::from(line)
-        };
-        wrap_exactly(&text, room).into_iter().map(|(range, _)| row(range)).collect()
-    }
+/// `│ code │`, wrapped by cells.
+fn boxed_code(row: &Row, lead: &[Span<'static>], theme: &Theme, columns: usize, role: Role) -> Vec<Line<'static>> {
+    let (muted, wall) = (theme.style(Role::Muted), theme.signs.vertical);
+    let room = columns.saturating_sub(spans_width(lead) + 4).max(2);
+    let text = row.text();
+    let boxed = |range: std::ops::Range<usize>| {
+        let words = &text[range];
+        let blank = " ".repeat(room.saturating_sub(width(words)));
+        let mut line = lead.to_vec();
+        line.push(Span::styled(format!("{wall} "), muted));
+        line.push(Span::styled(words.to_owned(), theme.style(role)));
+        line.push(Span::styled(format!("{blank} {wall}"), muted));
+        Line::from(line)
+    };
+    wrap_exactly(&text, room).into_iter().map(|(range, _)| boxed(range)).collect()
 }
 
 #[cfg(test)]

@@ -1,141 +1,129 @@
 //! Tables: as wide as they need to be, with wrapped cells where they would be too wide, and as lists where even that does not
 //! fit.
 
-use super::{Piece, words};
+use super::words;
 use crate::view::{Role, Theme, spans_width, width, wrap_styled};
-use pulldown_cmark::Alignment;
+use askuser_markdown::{Align, Cell, Table};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
-
-/// A table, read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
-    pub(super) header: Vec<Cell>,
-    pub(super) rows: Vec<Vec<Cell>>,
-    pub(super) align: Vec<Alignment>,
-}
-
-pub(super) type Cell = Vec<Piece>;
 
 /// No column is made narrower than this, unless it has less to show.
 const MIN_COLUMN: usize = 8;
 
-impl Table {
-    /// Renders it with `lead` before every row, in so many columns.
-    pub(super) fn render(
-        &self,
-        lead: &[Span<'static>],
-        theme: &Theme,
-        columns: usize,
-        base: Style,
-    ) -> Vec<Line<'static>> {
-        match self.widths(theme, base, columns.saturating_sub(spans_width(lead))) {
-            Some(widths) => self.grid(&widths, lead, theme, base),
-            None => self.list(lead, theme, columns, base),
-        }
+/// Renders it with `lead` before every row, in so many columns.
+pub(super) fn render(
+    table: &Table,
+    lead: &[Span<'static>],
+    theme: &Theme,
+    columns: usize,
+    base: Style,
+) -> Vec<Line<'static>> {
+    match widths(table, theme, base, columns.saturating_sub(spans_width(lead))) {
+        Some(widths) => grid(table, &widths, lead, theme, base),
+        None => list(table, lead, theme, columns, base),
     }
+}
 
-    /// The width of each column; `None` if they do not fit side by side.
-    fn widths(&self, theme: &Theme, base: Style, room: usize) -> Option<Vec<usize>> {
-        let natural: Vec<usize> = (0..self.header.len())
-            .map(|column| {
-                let cells =
-                    std::iter::once(&self.header[column]).chain(self.rows.iter().filter_map(|row| row.get(column)));
-                cells.map(|cell| cell_width(cell, theme, base)).max().unwrap_or(0).max(1)
-            })
-            .collect();
-        let between = (width(theme.signs.vertical) + 2) * natural.len().saturating_sub(1);
-        let room = room.checked_sub(between)?;
-        let mut widths = natural.clone();
-        // The widest columns give way first, all to the same width.
-        let mut most = natural.iter().copied().max()?;
-        while widths.iter().sum::<usize>() > room {
-            most -= 1;
-            if most < MIN_COLUMN {
-                return None;
+/// The width of each column; `None` if they do not fit side by side.
+fn widths(table: &Table, theme: &Theme, base: Style, room: usize) -> Option<Vec<usize>> {
+    let natural: Vec<usize> = (0..table.header.len())
+        .map(|column| {
+            let cells =
+                std::iter::once(&table.header[column]).chain(table.rows.iter().filter_map(|row| row.get(column)));
+            cells.map(|cell| cell_width(cell, theme, base)).max().unwrap_or(0).max(1)
+        })
+        .collect();
+    let between = (width(theme.signs.vertical) + 2) * natural.len().saturating_sub(1);
+    let room = room.checked_sub(between)?;
+    let mut widths = natural.clone();
+    // The widest columns give way first, all to the same width.
+    let mut most = natural.iter().copied().max()?;
+    while widths.iter().sum::<usize>() > room {
+        most -= 1;
+        if most < MIN_COLUMN {
+            return None;
+        }
+        widths = natural.iter().map(|width| (*width).min(most)).collect();
+    }
+    Some(widths)
+}
+
+fn grid(table: &Table, widths: &[usize], lead: &[Span<'static>], theme: &Theme, base: Style) -> Vec<Line<'static>> {
+    let muted = theme.style(Role::Muted);
+    let bold = base.add_modifier(Modifier::BOLD);
+    let mut lines = grid_row(table, &table.header, widths, lead, theme, bold);
+    let horizontal = theme.signs.horizontal;
+    let cross = if theme.signs.horizontal == "-" { "+" } else { "┼" };
+    let rule: Vec<String> = widths.iter().map(|width| horizontal.repeat(*width)).collect();
+    let mut line = lead.to_vec();
+    line.push(Span::styled(rule.join(&format!("{horizontal}{cross}{horizontal}")), muted));
+    lines.push(Line::from(line));
+    lines.extend(table.rows.iter().flat_map(|row| grid_row(table, row, widths, lead, theme, base)));
+    lines
+}
+
+fn grid_row(
+    table: &Table,
+    row: &[Cell],
+    widths: &[usize],
+    lead: &[Span<'static>],
+    theme: &Theme,
+    base: Style,
+) -> Vec<Line<'static>> {
+    let empty = Vec::new();
+    let cells: Vec<Vec<Line<'static>>> = widths
+        .iter()
+        .enumerate()
+        .map(|(column, width)| {
+            let words = words(row.get(column).unwrap_or(&empty), base, theme);
+            wrap_styled(words, &[], &[], *width)
+        })
+        .collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+    let line = |at: usize| {
+        let mut spans = lead.to_vec();
+        for (column, cell) in cells.iter().enumerate() {
+            if column > 0 {
+                spans.push(Span::styled(format!(" {} ", theme.signs.vertical), theme.style(Role::Muted)));
             }
-            widths = natural.iter().map(|width| (*width).min(most)).collect();
+            let words = cell.get(at).map(|line| line.spans.clone()).unwrap_or_default();
+            let free = widths[column].saturating_sub(spans_width(&words));
+            let before = match table.align.get(column) {
+                Some(Align::Right) => free,
+                Some(Align::Center) => free / 2,
+                _ => 0,
+            };
+            let is_last = column + 1 == cells.len();
+            spans.push(Span::raw(" ".repeat(before)));
+            spans.extend(words);
+            spans.push(Span::raw(" ".repeat(if is_last { 0 } else { free - before })));
         }
-        Some(widths)
-    }
+        Line::from(spans)
+    };
+    (0..height).map(line).collect()
+}
 
-    fn grid(&self, widths: &[usize], lead: &[Span<'static>], theme: &Theme, base: Style) -> Vec<Line<'static>> {
-        let muted = theme.style(Role::Muted);
-        let bold = base.add_modifier(Modifier::BOLD);
-        let mut lines = self.grid_row(&self.header, widths, lead, theme, bold);
-        let horizontal = theme.signs.horizontal;
-        let cross = if theme.signs.horizontal == "-" { "+" } else { "┼" };
-        let rule: Vec<String> = widths.iter().map(|width| horizontal.repeat(*width)).collect();
-        let mut line = lead.to_vec();
-        line.push(Span::styled(rule.join(&format!("{horizontal}{cross}{horizontal}")), muted));
-        lines.push(Line::from(line));
-        lines.extend(self.rows.iter().flat_map(|row| self.grid_row(row, widths, lead, theme, base)));
-        lines
-    }
-
-    fn grid_row(
-        &self,
-        row: &[Cell],
-        widths: &[usize],
-        lead: &[Span<'static>],
-        theme: &Theme,
-        base: Style,
-    ) -> Vec<Line<'static>> {
-        let empty = Vec::new();
-        let cells: Vec<Vec<Line<'static>>> = widths
-            .iter()
-            .enumerate()
-            .map(|(column, width)| {
-                let words = words(row.get(column).unwrap_or(&empty), base, theme);
-                wrap_styled(words, &[], &[], *width)
-            })
-            .collect();
-        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
-        let line = |at: usize| {
-            let mut spans = lead.to_vec();
-            for (column, cell) in cells.iter().enumerate() {
-                if column > 0 {
-                    spans.push(Span::styled(format!(" {} ", theme.signs.vertical), theme.style(Role::Muted)));
-                }
-                let words = cell.get(at).map(|line| line.spans.clone()).unwrap_or_default();
-                let free = widths[column].saturating_sub(spans_width(&words));
-                let before = match self.align.get(column) {
-                    Some(Alignment::Right) => free,
-                    Some(Alignment::Center) => free / 2,
-                    _ => 0,
-                };
-                let is_last = column + 1 == cells.len();
-                spans.push(Span::raw(" ".repeat(before)));
-                spans.extend(words);
-                spans.push(Span::raw(" ".repeat(if is_last { 0 } else { free - before })));
-            }
-            Line::from(spans)
-        };
-        (0..height).map(line).collect()
-    }
-
-    /// `• Name: value`, a line for each cell.
-    fn list(&self, lead: &[Span<'static>], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
-        let mut lines = Vec::new();
-        for row in &self.rows {
-            for (column, cell) in row.iter().enumerate() {
-                let sign = if column == 0 { theme.signs.bullet } else { " " };
-                let first = [lead, &[Span::styled(format!("{sign} "), theme.style(Role::Primary))]].concat();
-                let further = [lead, &[Span::raw("    ")]].concat();
-                let mut runs =
-                    words(&self.header[column.min(self.header.len() - 1)], base.add_modifier(Modifier::BOLD), theme);
-                runs.push((": ".to_owned(), base));
-                runs.extend(words(cell, base, theme));
-                lines.extend(wrap_styled(runs, &first, &further, columns));
-            }
+/// `• Name: value`, a line for each cell.
+fn list(table: &Table, lead: &[Span<'static>], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for row in &table.rows {
+        for (column, cell) in row.iter().enumerate() {
+            let sign = if column == 0 { theme.signs.bullet } else { " " };
+            let first = [lead, &[Span::styled(format!("{sign} "), theme.style(Role::Primary))]].concat();
+            let further = [lead, &[Span::raw("    ")]].concat();
+            let mut runs =
+                words(&table.header[column.min(table.header.len() - 1)], base.add_modifier(Modifier::BOLD), theme);
+            runs.push((": ".to_owned(), base));
+            runs.extend(words(cell, base, theme));
+            lines.extend(wrap_styled(runs, &first, &further, columns));
         }
-        if self.rows.is_empty() {
-            let names = self.header.iter().flat_map(|cell| words(cell, base.add_modifier(Modifier::BOLD), theme));
-            let names = names.flat_map(|name| [name, (" ".to_owned(), base)]);
-            lines.extend(wrap_styled(names, lead, lead, columns));
-        }
-        lines
     }
+    if table.rows.is_empty() {
+        let names = table.header.iter().flat_map(|cell| words(cell, base.add_modifier(Modifier::BOLD), theme));
+        let names = names.flat_map(|name| [name, (" ".to_owned(), base)]);
+        lines.extend(wrap_styled(names, lead, lead, columns));
+    }
+    lines
 }
 
 fn cell_width(cell: &Cell, theme: &Theme, base: Style) -> usize {

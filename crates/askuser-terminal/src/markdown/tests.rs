@@ -1,7 +1,7 @@
 //! What a document looks like, whole and while it comes in.
 
 use super::*;
-use crate::view::Signs;
+use crate::view::{Signs, wrap};
 use proptest::prelude::*;
 
 /// Lines as text, each change of look marked: `{b}` bold, `{i}` italic, `{u}` underlined, `{d}` dim, with the role.
@@ -223,7 +223,7 @@ fn streamed(text: &str, size: usize, columns: usize) -> (usize, String) {
     let chars: Vec<char> = text.chars().collect();
     for chunk in chars.chunks(size) {
         all.extend(stream.push(&chunk.iter().collect::<String>()));
-        all.extend(stream.take_stable_rows(columns));
+        all.extend(stream.take_stable_rows(columns, |text| wrap(text, columns, columns)));
     }
     let emitted = all.len();
     all.extend(stream.finish());
@@ -323,33 +323,6 @@ fn no_cell_of_a_table_is_hidden() {
 }
 
 #[test]
-fn code_has_colours_and_every_character_stays() {
-    let highlighted = |language: &str, code: &str| {
-        let mut highlighter = highlight::Highlighter::new(language);
-        let runs = code.lines().flat_map(|line| highlighter.line(line));
-        runs.filter(|piece| piece.look.token != Token::Plain)
-            .map(|piece| (piece.look.token, piece.text))
-            .collect::<Vec<_>>()
-    };
-    let text = |token: Token, text: &str| (token, text.to_owned());
-    use Token::{Comment, Keyword, Number, Text};
-    let rust = "let a = \"x \\\" y\"; // fn\n/* one\ntwo */ 0x1f fnord";
-    let expected = [
-        text(Keyword, "let"),
-        text(Text, "\"x \\\" y\""),
-        text(Comment, "// fn"),
-        text(Comment, "/* one"),
-        text(Comment, "two */"),
-        text(Number, "0x1f"),
-    ];
-    assert_eq!(highlighted("rust", rust), expected);
-    assert_eq!(highlighted("Python", "x = \"\"\"a\nb\"\"\" # c")[2], text(Comment, "# c"));
-    assert_eq!(highlighted("sh", "echo a#b # c"), [text(Comment, "# c")]);
-    assert_eq!(highlighted("sql", "select 1"), [text(Keyword, "select"), text(Number, "1")]);
-    assert_eq!(highlighted("klingon", "let it be"), []);
-}
-
-#[test]
 fn code_without_colours_is_code_as_any_other() {
     let theme = Theme { depth: ColorDepth::None, ..Theme::default() };
     let lines = render(&rows("```rust\nfn main() {} // x\n```"), &theme, 60);
@@ -438,7 +411,7 @@ proptest! {
         for chunk in text.chars().collect::<Vec<_>>().chunks(size) {
             let _ = stream.tail();
             all.extend(stream.push(&chunk.iter().collect::<String>()));
-            all.extend(stream.take_stable_rows(columns));
+            all.extend(stream.take_stable_rows(columns, |text| wrap(text, columns, columns)));
         }
         all.extend(stream.finish());
         prop_assert_eq!(solid(&all, columns), solid(&rows(&text), columns), "{:?}", text);

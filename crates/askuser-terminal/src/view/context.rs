@@ -8,6 +8,7 @@ use super::theme::{Role, Theme};
 use super::wrap::Start;
 use crate::markdown;
 use askuser::Context;
+use askuser_markdown::DiffLine;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
@@ -41,11 +42,10 @@ pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (V
 
 /// The role of a line of a diff.
 pub fn diff_role(line: &str) -> Role {
-    match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Role::Muted,
-        [b'+', ..] => Role::Success,
-        [b'-', ..] => Role::Danger,
-        [b'@', b'@', ..] => Role::Primary,
-        _ => Role::Muted,
+    match DiffLine::of(line) {
+        DiffLine::Added => Role::Success,
+        DiffLine::Removed => Role::Danger,
+        DiffLine::Place => Role::Primary,
+        DiffLine::File | DiffLine::Kept => Role::Muted,
     }
 }

@@ -9,7 +9,7 @@ use super::tool_calls::{
 };
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
-use askuser_terminal::{Presentation, Role};
+use askuser_terminal::{Presentation, Role, wrap};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -142,7 +142,8 @@ impl State {
                 self.turn.streamed = Streamed::Parts;
                 let mut rows = self.turn.stream.push(&text);
                 // A long paragraph is printed before its end has come.
-                rows.extend(self.turn.stream.take_stable_rows(self.turn.text_columns));
+                let columns = self.turn.text_columns;
+                rows.extend(self.turn.stream.take_stable_rows(columns, |text| wrap(text, columns, columns)));
                 if !rows.is_empty() {
                     self.print(Item::ModelText(rows), out);
                 }

@@ -1,19 +1,18 @@
 //! Runs of text between marks: bold, italics, code, links.
 
-use super::{Look, Piece, Token};
+use crate::{Look, Piece, Token};
 use askuser::sanitize;
 use pulldown_cmark::{Event, LinkType, Options, Tag, TagEnd};
-use ratatui_core::style::Modifier;
 use std::ops::Range;
 
 /// Begins a paragraph, and is not shown.
-pub(super) const OPENING: &str = "x ";
+pub(crate) const OPENING: &str = "x ";
 
-pub(super) const OPTIONS: Options =
+pub(crate) const OPTIONS: Options =
     Options::ENABLE_STRIKETHROUGH.union(Options::ENABLE_TASKLISTS).union(Options::ENABLE_TABLES);
 
 /// Collects the runs of a paragraph from its events.
-pub(super) struct Runs<'s> {
+pub(crate) struct Runs<'s> {
     source: &'s str,
     pieces: Vec<Piece>,
     look: Look,
@@ -22,22 +21,22 @@ pub(super) struct Runs<'s> {
 }
 
 impl<'s> Runs<'s> {
-    pub(super) fn new(source: &'s str) -> Runs<'s> {
+    pub(crate) fn new(source: &'s str) -> Runs<'s> {
         Runs { source, pieces: Vec::new(), look: Look::default(), open: Vec::new() }
     }
 
     /// The runs read so far.
-    pub(super) fn take(&mut self) -> Vec<Piece> {
+    pub(crate) fn take(&mut self) -> Vec<Piece> {
         std::mem::take(&mut self.pieces)
     }
 
     /// Whether a mark is open.
-    pub(super) fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         !self.open.is_empty()
     }
 
     /// Reads an event inside a paragraph.
-    pub(super) fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
+    pub(crate) fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
             // The source and not the text: an entity stays as it was written.
             Event::Text(_) | Event::Html(_) | Event::InlineHtml(_) => {
@@ -62,11 +61,11 @@ impl<'s> Runs<'s> {
     fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
         let source = &self.source[range];
         let plain = |mark: &'s str| (self.look, mark, mark.to_owned());
-        let emphasised = |modifier| (self.look.with(modifier), "", String::new());
+        let emphasised = |look: Look| (look, "", String::new());
         let (look, opening, closing) = match tag {
-            Tag::Strong if source.starts_with('*') => emphasised(Modifier::BOLD),
-            Tag::Emphasis if source.starts_with('*') => emphasised(Modifier::ITALIC),
-            Tag::Strikethrough if source.starts_with("~~") => emphasised(Modifier::DIM),
+            Tag::Strong if source.starts_with('*') => emphasised(Look { bold: true, ..self.look }),
+            Tag::Emphasis if source.starts_with('*') => emphasised(Look { italic: true, ..self.look }),
+            Tag::Strikethrough if source.starts_with("~~") => emphasised(Look { struck: true, ..self.look }),
             Tag::Emphasis => plain(&source[..1]),
             Tag::Strong => plain("__"),
             Tag::Strikethrough => plain("~"),
@@ -85,7 +84,7 @@ impl<'s> Runs<'s> {
                     LinkType::Autolink | LinkType::Email => ("", String::new()),
                     _ => ("", target),
                 };
-                (self.look.with(Modifier::UNDERLINED), opening, closing)
+                (Look { link: true, ..self.look }, opening, closing)
             }
             _ => return,
         };
@@ -100,7 +99,7 @@ impl<'s> Runs<'s> {
 }
 
 /// Adds a run, to the last one if it looks the same.
-pub(super) fn push(pieces: &mut Vec<Piece>, text: &str, look: Look) {
+pub(crate) fn push(pieces: &mut Vec<Piece>, text: &str, look: Look) {
     // A combining character stood on a mark that is not shown: it has nothing to stand on any more.
     let text = &*sanitize::block(text);
     match pieces.last_mut() {

@@ -1,12 +1,11 @@
 //! Bold and code in a line of text, for questions and descriptions. All else is as it was written, which is why this reads the
 //! text itself: a parser of Markdown would have to be kept from every other mark.
 
-use super::inline::push;
-use super::{Look, Piece, Token};
-use ratatui_core::style::Modifier;
+use crate::inline::push;
+use crate::{Look, Piece, Token};
 
 /// The bold and the code of a text. `None` if nothing in it is marked, which most texts are spared to be read for.
-pub(crate) fn inline(text: &str) -> Option<Vec<Piece>> {
+pub fn inline(text: &str) -> Option<Vec<Piece>> {
     if !text.contains("**") && !text.contains('`') {
         return None;
     }
@@ -28,7 +27,7 @@ fn read(line: &str, pieces: &mut Vec<Piece>) {
         } else if rest.starts_with("**")
             && let Some(bold) = open.take_if(|_| !before.ends_with(char::is_whitespace))
         {
-            bold.iter().for_each(|piece| push(pieces, &piece.text, piece.look.with(Modifier::BOLD)));
+            bold.iter().for_each(|piece| push(pieces, &piece.text, Look { bold: true, ..piece.look }));
             at += 2;
         } else {
             let (length, shown, token) = run(rest);

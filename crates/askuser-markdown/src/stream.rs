@@ -1,13 +1,13 @@
 //! Text that comes in piece by piece. A row is given once nothing that follows can change it, so what was printed never has
 //! to be taken back.
 
-use super::blocks::{Block, BlockKind, read, read_rest};
-use super::highlight::Highlighter;
-use super::inline::{OPENING, OPTIONS, Runs};
-use super::{Kind, Piece, Row};
-use crate::view::wrap;
+use crate::blocks::{Block, BlockKind, read, read_rest};
+use crate::highlight::Highlighter;
+use crate::inline::{OPENING, OPTIONS, Runs};
+use crate::{Kind, Piece, Row};
 use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use std::ops::Range;
 
 /// Reads Markdown while it comes in.
 #[derive(Clone, Debug, Default)]
@@ -236,8 +236,9 @@ impl Stream {
         rows.push(row);
     }
 
-    /// The first rows of a long unfinished paragraph in this width, as far as they cannot change any more.
-    pub fn take_stable_rows(&mut self, columns: usize) -> Vec<Row> {
+    /// The first rows of a long unfinished paragraph in this width, as far as they cannot change any more; `wrap` says where a
+    /// text is broken in it.
+    pub fn take_stable_rows(&mut self, columns: usize, wrap: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<Row> {
         let mut rows = Vec::new();
         let long = self.pending.len() + self.partial.len() > columns;
         // Text that `sanitize` changes has to be complete first.
@@ -245,7 +246,7 @@ impl Stream {
             return rows;
         }
         let source = format!("{}{}", self.pending, self.partial);
-        if let Some(taken) = self.take_from(&source, columns, &mut rows) {
+        if let Some(taken) = self.take_from(&source, wrap, &mut rows) {
             let rest = &source[taken..];
             let line = rest.rfind('\n').map_or(0, |end| end + 1);
             (self.pending, self.partial) = (rest[..line].to_owned(), rest[line..].to_owned());
@@ -255,13 +256,18 @@ impl Stream {
     }
 
     /// Gives rows from the beginning of a paragraph; returns how many bytes of it they take.
-    fn take_from(&mut self, source: &str, columns: usize, rows: &mut Vec<Row>) -> Option<usize> {
+    fn take_from(
+        &mut self,
+        source: &str,
+        wrap: impl Fn(&str) -> Vec<Range<usize>>,
+        rows: &mut Vec<Row>,
+    ) -> Option<usize> {
         if source.len() > MAX_PENDING {
             return None;
         }
         let stable = stable_start(source, self.continues)?;
         let text: String = stable.pieces.iter().map(|piece| piece.text.as_str()).collect();
-        let ranges = wrap(&text, columns, columns);
+        let ranges = wrap(&text);
         if ranges.len() < ROWS_HELD {
             return None;
         }

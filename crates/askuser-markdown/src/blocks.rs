@@ -1,11 +1,9 @@
 //! Blocks of a document: paragraphs, headings, lists, quotes, tables, fences.
 
-use super::highlight::Highlighter;
-use super::inline::{OPENING, OPTIONS, Runs};
-use super::table::Table;
-use super::{Kind, Look, Marker, Piece, Row};
-use crate::view::width;
-use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use crate::highlight::Highlighter;
+use crate::inline::{OPENING, OPTIONS, Runs};
+use crate::{Align, Kind, Look, Marker, Piece, Row, Table};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
 /// Text is indented no further than this.
@@ -14,19 +12,19 @@ const MAX_INDENT: usize = 12;
 const MAX_QUOTES: usize = 6;
 
 /// A block of the document itself, with the blocks inside it.
-pub(super) struct Block {
+pub(crate) struct Block {
     /// Where it is in the source.
-    pub(super) range: Range<usize>,
-    pub(super) rows: Vec<Row>,
+    pub(crate) range: Range<usize>,
+    pub(crate) rows: Vec<Row>,
     /// How many of its rows do not change, whatever lines follow in the source.
-    pub(super) settled: usize,
-    pub(super) kind: BlockKind,
+    pub(crate) settled: usize,
+    pub(crate) kind: BlockKind,
     /// Whether a blank line stands before it.
-    pub(super) is_spaced: bool,
+    pub(crate) is_spaced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum BlockKind {
+pub(crate) enum BlockKind {
     Paragraph,
     /// A heading with `#`, a rule: nothing that follows belongs to it.
     Line,
@@ -36,12 +34,12 @@ pub(super) enum BlockKind {
 }
 
 /// Reads a text that has been sanitized.
-pub(super) fn read(text: &str) -> Vec<Block> {
+pub(crate) fn read(text: &str) -> Vec<Block> {
     read_behind("", text)
 }
 
 /// Reads the rest of a paragraph: a word before it makes the parser go on with one.
-pub(super) fn read_rest(text: &str) -> Vec<Block> {
+pub(crate) fn read_rest(text: &str) -> Vec<Block> {
     read_behind(OPENING, text)
 }
 
@@ -159,7 +157,7 @@ impl Reader<'_> {
                     }
                     _ => None,
                 };
-                let columns = number.as_ref().map_or(2, |number| width(number) + 1);
+                let columns = number.as_ref().map_or(2, |number| number.len() + 1);
                 self.marker = Some(number.map_or(Marker::Bullet, Marker::Number));
                 self.containers.push(Container::Item(columns));
             }
@@ -180,7 +178,7 @@ impl Reader<'_> {
             }
             Tag::Table(align) => {
                 self.open_leaf(range.start);
-                self.table = Some(Table { align, ..Table::default() });
+                self.table = Some(Table { align: align.into_iter().map(aligned).collect(), ..Table::default() });
             }
             Tag::TableHead => {}
             Tag::TableRow => {
@@ -402,5 +400,13 @@ fn fence(block: &str) -> BlockKind {
     match block.chars().next() {
         Some(mark @ ('`' | '~')) => BlockKind::Fence(mark, block.len() - block.trim_start_matches(mark).len()),
         _ => BlockKind::Other,
+    }
+}
+
+fn aligned(alignment: Alignment) -> Align {
+    match alignment {
+        Alignment::None | Alignment::Left => Align::Left,
+        Alignment::Center => Align::Center,
+        Alignment::Right => Align::Right,
     }
 }

@@ -1,8 +1,8 @@
 //! Colours for code: keywords, strings, comments and numbers of common languages, line by line. Deliberately no grammar: it
 //! helps the eye, and where it is wrong nothing is lost, for every character stays where it was.
 
-use super::inline::push;
-use super::{Look, Piece, Token};
+use crate::inline::push;
+use crate::{Look, Piece, Token};
 
 /// How a language spells what has a colour.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ const LANGUAGES: &[Language] = &[
 
 /// Reads code line by line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Highlighter {
+pub(crate) struct Highlighter {
     language: Option<&'static Language>,
     inside: Inside,
 }
@@ -116,14 +116,14 @@ enum Inside {
 
 impl Highlighter {
     /// For the language of a fence; code of others is left as it is.
-    pub(super) fn new(fence: &str) -> Highlighter {
+    pub(crate) fn new(fence: &str) -> Highlighter {
         let name = fence.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
         let language = LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()));
         Highlighter { language, inside: Inside::Code }
     }
 
     /// The runs of the next line.
-    pub(super) fn line(&mut self, line: &str) -> Vec<Piece> {
+    pub(crate) fn line(&mut self, line: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let Some(language) = self.language else {
             return vec![Piece { text: line.to_owned(), look: Look::default() }];
@@ -210,4 +210,36 @@ fn quoted(rest: &str, quote: char) -> usize {
         }
     }
     rest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_has_colours_and_every_character_stays() {
+        let highlighted = |language: &str, code: &str| {
+            let mut highlighter = Highlighter::new(language);
+            let runs = code.lines().flat_map(|line| highlighter.line(line));
+            runs.filter(|piece| piece.look.token != Token::Plain)
+                .map(|piece| (piece.look.token, piece.text))
+                .collect::<Vec<_>>()
+        };
+        let text = |token: Token, text: &str| (token, text.to_owned());
+        use Token::{Comment, Keyword, Number, Text};
+        let rust = "let a = \"x \\\" y\"; // fn\n/* one\ntwo */ 0x1f fnord";
+        let expected = [
+            text(Keyword, "let"),
+            text(Text, "\"x \\\" y\""),
+            text(Comment, "// fn"),
+            text(Comment, "/* one"),
+            text(Comment, "two */"),
+            text(Number, "0x1f"),
+        ];
+        assert_eq!(highlighted("rust", rust), expected);
+        assert_eq!(highlighted("Python", "x = \"\"\"a\nb\"\"\" # c")[2], text(Comment, "# c"));
+        assert_eq!(highlighted("sh", "echo a#b # c"), [text(Comment, "# c")]);
+        assert_eq!(highlighted("sql", "select 1"), [text(Keyword, "select"), text(Number, "1")]);
+        assert_eq!(highlighted("klingon", "let it be"), []);
+    }
 }
