@@ -1,28 +1,24 @@
 //! The JSON as a model sends it.
 //!
 //! Nothing here is checked but shape: each value is a [`Field`] that remembers being missing or of the wrong kind, so
-//! that one fault never hides the next and every violation can be reported at once. Reading and the advertised schema
-//! both follow from these types.
+//! that one fault never hides the next and every violation can be reported at once. [`schema`](crate::tool::schema) is
+//! what models are told of it.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// One call of the tool.
-#[derive(Clone, Debug, Default, JsonSchema)]
+#[derive(Clone, Debug, Default)]
 pub struct Input {
     /// The questions to ask.
     pub questions: Field<Vec<Field<QuestionInput>>>,
     /// What the call is for, when the caller says. Not advertised: it is for programs, not for models.
-    #[schemars(skip)]
     pub metadata: Field<Metadata>,
     // `answers` of the proposals is deliberately absent: it is an unknown field like any other. A model that fills in
     // the user's answers must never be believed.
 }
 
 /// One question.
-#[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct QuestionInput {
     /// The complete question.
     pub question: Field<String>,
@@ -35,19 +31,18 @@ pub struct QuestionInput {
 }
 
 /// One option.
-#[derive(Clone, Debug, Default, JsonSchema)]
+#[derive(Clone, Debug, Default)]
 pub struct OptionInput {
     /// What is shown and returned.
     pub label: Field<String>,
     /// What choosing it means.
     pub description: Field<String>,
-    /// What it would look like, in Markdown. Advertised only on request, so it is not part of this schema.
-    #[schemars(skip)]
+    /// What it would look like, in Markdown. Advertised only on request.
     pub preview: Field<String>,
 }
 
 /// Facts about the call.
-#[derive(Clone, Debug, Default, JsonSchema)]
+#[derive(Clone, Debug, Default)]
 pub struct Metadata {
     /// Where the call comes from, such as `remember`.
     pub source: Field<String>,
@@ -206,15 +201,5 @@ fn kind_of(value: &Value) -> &'static str {
         Value::String(_) => String::KIND,
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Field<T> {
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
     }
 }

@@ -2,11 +2,7 @@
 //!
 //! Every request of every turn pays for this text, so it is kept small; a test holds the budget.
 
-use crate::input::Input;
 use crate::limits::{Limits, Span};
-use schemars::Schema;
-use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
 use serde_json::{Value, json};
 
 /// The name models call it by.
@@ -63,27 +59,30 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
 
 /// The JSON Schema of the input under these limits.
 pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|s| {
-        s.inline_subschemas = true;
-        s.meta_schema = None;
+    let text = |span: Span| json!({"type": "string", "minLength": span.min, "maxLength": span.max});
+    let list = |span: Span, items: Value| {
+        json!({"type": "array", "items": items, "minItems": span.min, "maxItems": span.max})
+    };
+    let mut option = json!({
+        "type": "object",
+        "properties": {"label": text(limits.label_chars()), "description": text(limits.description_chars())},
+        "required": ["label", "description"],
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<Input>();
-    Bare.transform(&mut schema);
-    let mut schema = schema.to_value();
-    let questions = &mut schema["properties"]["questions"];
-    bound(questions, "Items", limits.questions());
-    let question = &mut questions["items"]["properties"];
-    bound(&mut question["question"], "Length", limits.question_chars());
-    bound(&mut question["header"], "Length", limits.header_chars());
-    let options = &mut question["options"];
-    bound(options, "Items", limits.options());
-    let option = &mut options["items"]["properties"];
-    bound(&mut option["label"], "Length", limits.label_chars());
-    bound(&mut option["description"], "Length", limits.description_chars());
     if extras.contains(&Extra::Preview) {
-        option["preview"] = json!({"type": "string", "maxLength": limits.preview_chars()});
+        option["properties"]["preview"] = json!({"type": "string", "maxLength": limits.preview_chars()});
     }
-    schema
+    let question = json!({
+        "type": "object",
+        "properties": {
+            "question": text(limits.question_chars()),
+            "header": text(limits.header_chars()),
+            "options": list(limits.options(), option),
+            "multiSelect": {"type": "boolean"},
+        },
+        "required": ["question", "header", "options", "multiSelect"],
+    });
+    let questions = list(limits.questions(), question);
+    json!({"type": "object", "properties": {"questions": questions}, "required": ["questions"]})
 }
 
 /// The definition in a provider's shape.
@@ -139,22 +138,6 @@ fn strict(mut schema: Value) -> Value {
         keywords.insert("additionalProperties".into(), false.into());
     }
     schema
-}
-
-/// Leaves out titles and descriptions: the tool's own description says it once.
-struct Bare;
-
-impl Transform for Bare {
-    fn transform(&mut self, schema: &mut Schema) {
-        schema.remove("title");
-        schema.remove("description");
-        transform_subschemas(self, schema);
-    }
-}
-
-fn bound(schema: &mut Value, what: &str, span: Span) {
-    schema[format!("min{what}")] = span.min.into();
-    schema[format!("max{what}")] = span.max.into();
 }
 
 #[cfg(test)]
@@ -250,6 +233,21 @@ mod tests {
         let question = &schema(&limits, &[])["properties"]["questions"]["items"]["properties"];
         assert_eq!(question["options"]["maxItems"], 8);
         assert_eq!(question["header"]["maxLength"], 20);
+    }
+
+    #[test]
+    fn the_schema_offers_what_is_read_and_nothing_else() {
+        use crate::input::{Input, OptionInput, QuestionInput, Shape};
+        let schema = schema(&Limits::DEFAULT, &[Extra::Preview]);
+        let questions = &schema["properties"]["questions"];
+        let option = &questions["items"]["properties"]["options"]["items"];
+        for (object, keys) in
+            [(&schema, Input::KEYS), (&questions["items"], QuestionInput::KEYS), (option, OptionInput::KEYS)]
+        {
+            let offered: Vec<&String> = object["properties"].as_object().unwrap().keys().collect();
+            // It is for programs, not for models.
+            assert_eq!(offered, keys.iter().filter(|key| **key != "metadata").collect::<Vec<_>>());
+        }
     }
 
     #[test]
