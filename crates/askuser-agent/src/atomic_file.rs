@@ -44,23 +44,23 @@ pub enum FilePermissions<'a> {
 /// # Errors
 /// If `path` has no file name, or a step fails; the old content is then still there.
 pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
-    let Some(name) = path.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    replace_in(&Dir::open_ambient_dir(folder, ambient_authority())?, name, content, permissions)
-}
-
-/// Replaces the content of `name` in an open folder.
-fn replace_in(folder: &Dir, name: &OsStr, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {
-    let temporary = prepare(folder, content, permissions)?;
-    if let Err(error) = folder.rename(&temporary, folder, name) {
+    let (folder, name) = open_folder(path)?;
+    let temporary = prepare(&folder, content, permissions)?;
+    if let Err(error) = folder.rename(&temporary, &folder, name) {
         // The first error is the one to report.
         let _ = folder.remove_file(&temporary);
         return Err(error);
     }
-    sync(folder);
+    sync(&folder);
     Ok(())
+}
+
+/// The folder of a file, and its name in there.
+pub(crate) fn open_folder(path: &Path) -> io::Result<(Dir, &OsStr)> {
+    let no_name = || io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name");
+    let name = path.file_name().ok_or_else(no_name)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((Dir::open_ambient_dir(folder, ambient_authority())?, name))
 }
 
 /// Makes a temporary file with this content, on the disk, and returns its name.

@@ -238,6 +238,14 @@ pub enum FailureKind {
     TooManyRequests,
 }
 
+/// The text of others in an error message, with at most so many characters.
+pub(crate) fn shortened(text: String, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// Tokens, as the provider counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]

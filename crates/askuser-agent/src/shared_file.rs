@@ -11,9 +11,8 @@
 //! Linux and macOS can exchange two files; where the file system cannot (NFS is one), no file is replaced. Other systems have
 //! no such call: the file is compared and then renamed over, and a save in between is lost. Only Linux is tested.
 
-use crate::atomic_file::{FilePermissions, create_temporary, prepare, sync};
+use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
 use cap_fs_ext::{FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
-use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -85,11 +84,8 @@ pub enum UpdateError {
 /// # Errors
 /// Where it is not what the change was made from any more, or a step fails.
 pub fn update(path: &Path, update: Update<'_>) -> Result<(), UpdateError> {
-    let Some(name) = path.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name").into());
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    update_in(&Dir::open_ambient_dir(folder, ambient_authority())?, name, update)
+    let (folder, name) = open_folder(path)?;
+    update_in(&folder, name, update)
 }
 
 pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Result<(), UpdateError> {

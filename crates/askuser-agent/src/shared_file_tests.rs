@@ -15,7 +15,7 @@ impl Fixture {
     fn new(content: &str) -> Fixture {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), content).unwrap();
-        let dir = Dir::open_ambient_dir(folder.path(), ambient_authority()).unwrap();
+        let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
         Fixture { folder, dir }
     }
 

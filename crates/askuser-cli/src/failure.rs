@@ -1,7 +1,7 @@
 //! What went wrong, for the operator: a message, what to do about it, and the exit code.
 
 use crate::wrapped::wrapped_for;
-use askuser::sanitize;
+use askuser::{Violations, sanitize};
 use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
@@ -32,6 +32,12 @@ impl Failure {
     /// Bad input, bad usage, or the world did not play along.
     pub(crate) fn new(message: impl Display) -> Failure {
         Failure { message: message.to_string(), hint: None, code: exit::BAD_INPUT }
+    }
+
+    /// Faults of an input, an answer or a file, a line each.
+    pub(crate) fn of(what: &str, violations: &Violations) -> Failure {
+        let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
+        Failure::new(format!("{what}{lines}"))
     }
 
     pub(crate) fn hint(self, hint: impl Display) -> Failure {

@@ -1,5 +1,6 @@
 //! JSON on its way to standard output, and JSON that a person wrote.
 
+use askuser::sanitize::is_invisible;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -8,13 +9,7 @@ use std::fmt;
 /// parses it, it is the same.
 pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-            // Fillers that are drawn as nothing.
-            || matches!(c, '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{3164}' | '\u{ffa0}')
-            || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{e0000}'..='\u{e0fff}')
-    };
+    let acts = |c: char| c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}');
     if !text.contains(acts) {
         return text;
     }
@@ -44,6 +39,14 @@ impl<'de> Deserialize<'de> for Distinct {
 
 struct DistinctVisitor;
 
+macro_rules! scalars {
+    ($($visit:ident: $kind:ty),*) => {$(
+        fn $visit<E>(self, value: $kind) -> Result<Value, E> {
+            Ok(value.into())
+        }
+    )*};
+}
+
 impl<'de> Visitor<'de> for DistinctVisitor {
     type Value = Value;
 
@@ -70,25 +73,7 @@ impl<'de> Visitor<'de> for DistinctVisitor {
         Ok(Value::Array(array))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_bool<E>(self, truth: bool) -> Result<Value, E> {
-        Ok(truth.into())
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(number.into())
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(number.into())
-    }
+    scalars! { visit_str: &str, visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64 }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Null)

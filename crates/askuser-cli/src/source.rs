@@ -217,17 +217,12 @@ pub(crate) fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
 
 /// What the operator reads of an answer that does not fit its question.
 pub(crate) fn invalid_answer(violations: Violations) -> Failure {
-    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
-    Failure::new(format!("invalid answer, nothing was recorded{lines}"))
+    Failure::of("invalid answer, nothing was recorded", &violations)
 }
 
 /// What the operator reads of an invalid input: the violations, as the model would.
 pub(crate) fn invalid(violations: Violations) -> Failure {
-    let mut message = String::from("invalid input, nothing was asked");
-    for violation in violations.iter() {
-        message.push_str(&format!("\n  {violation}"));
-    }
-    Failure::new(message)
+    Failure::of("invalid input, nothing was asked", &violations)
 }
 
 fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {

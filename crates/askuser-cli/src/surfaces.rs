@@ -177,8 +177,7 @@ pub(crate) fn answers_file(path: &Path) -> Result<Answers, Failure> {
 }
 
 fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
-    let lines: String = violations.iter().map(|violation| format!("\n  {violation}")).collect();
-    Failure::new(format!("{path} does not fit, nothing was asked{lines}"))
+    Failure::of(&format!("{path} does not fit, nothing was asked"), violations)
 }
 
 /// What the settings and the environment make of the terminal.

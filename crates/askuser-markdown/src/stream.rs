@@ -86,7 +86,7 @@ impl Stream {
     /// A preview of the rows that may still change.
     pub fn tail(&self) -> Vec<Row> {
         let skipped = self.partial.len().saturating_sub(MAX_TAIL_BYTES);
-        let start = (skipped..=self.partial.len()).find(|at| self.partial.is_char_boundary(*at)).unwrap_or(0);
+        let start = self.partial.ceil_char_boundary(skipped);
         let pending = if skipped == 0 { self.pending.clone() } else { String::new() };
         let given = if skipped == 0 { self.given } else { 0 };
         let mut preview = Stream { pending, given, partial: String::new(), ..*self };

@@ -237,8 +237,7 @@ impl AskError {
 
     /// The error and its causes in one line, each once.
     pub fn chain(&self) -> String {
-        let causes = std::iter::successors(self.source(), |error| (*error).source());
-        causes.fold(self.to_string(), |line, cause| format!("{line}: {cause}"))
+        crate::error_chain(self)
     }
 }
 

@@ -29,6 +29,7 @@
 mod alike;
 mod asker;
 mod draft;
+mod error_chain;
 pub mod exact;
 mod inbox;
 pub mod input;
@@ -55,6 +56,7 @@ pub mod tool;
 mod violation;
 
 pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst};
+pub use error_chain::error_chain;
 pub use inbox::{Inbox, Keeping};
 pub use key::{Key, KeyCode, Mods};
 pub use limits::{Limits, LimitsError, Span};

@@ -305,7 +305,7 @@ fn string_len(text: &str, bell_ends_it: bool) -> Option<usize> {
 
 /// Scalars never shown: Unicode's default ignorables (bidi controls, fillers, tags and variation selectors among them)
 /// and interlinear annotation; but the joiners and the two presentation selectors, which depend on their neighbours.
-fn is_invisible(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'

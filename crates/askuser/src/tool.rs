@@ -60,9 +60,8 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
 /// The JSON Schema of the input under these limits.
 pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     let text = |span: Span| json!({"type": "string", "minLength": span.min, "maxLength": span.max});
-    let list = |span: Span, items: Value| {
-        json!({"type": "array", "items": items, "minItems": span.min, "maxItems": span.max})
-    };
+    let list =
+        |span: Span, items: Value| json!({"type": "array", "items": items, "minItems": span.min, "maxItems": span.max});
     let mut option = json!({
         "type": "object",
         "properties": {"label": text(limits.label_chars()), "description": text(limits.description_chars())},

@@ -317,13 +317,5 @@ pub(super) fn transport_error(error: reqwest::Error) -> String {
 
 /// The causes of an error; reqwest's own text adds nothing to them.
 pub(super) fn error_chain(error: &reqwest::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    let mut messages: Vec<String> = Vec::new();
-    for cause in causes.map(ToString::to_string) {
-        // Many errors repeat the text of their cause.
-        if !messages.iter().any(|message| message.contains(&cause)) {
-            messages.push(cause);
-        }
-    }
-    if messages.is_empty() { error.to_string() } else { messages.join(": ") }
+    askuser::error_chain(error.source().unwrap_or(error))
 }

@@ -3,7 +3,7 @@
 //! Text that came from outside is redacted first: on one line, bounded, without the API key.
 
 use super::api_error::ApiError;
-use crate::event::FailureKind;
+use crate::event::{FailureKind, shortened};
 use crate::model::ModelError;
 use std::fmt::{self, Debug, Display, Formatter};
 
@@ -104,10 +104,6 @@ impl Target {
             Some(key) if key.secret.len() >= 8 => text.replace(&key.secret, "[key]"),
             Some(_) | None => text.to_owned(),
         };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(MAX_QUOTED_CHARS) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text,
-        }
+        shortened(text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_QUOTED_CHARS)
     }
 }

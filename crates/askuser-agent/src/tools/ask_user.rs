@@ -52,7 +52,7 @@ impl Tool for AskUserQuestion {
             };
             let outcome = context.ask(&call.id, set.clone(), None).await?;
             let count = set.questions().len();
-            let subtitle = format!("{count} question{}", if count == 1 { "" } else { "s" });
+            let subtitle = format!("{count} question{}", super::s(count));
             Ok(ToolResult::ok(report::prose(&set, &outcome))
                 .with_title(tool::NAME, subtitle)
                 .with_details(report::json(&set, &outcome)))

@@ -4,7 +4,7 @@
 //! Out of reach: a process that has cleared its environment, and all of them where this process adopts nobody.
 
 #[cfg(target_os = "linux")]
-use super::process::STARTED_BY_AGENT;
+use super::process::{STARTED_BY_AGENT, Stat};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +63,8 @@ fn found() -> Vec<rustix::process::Pid> {
     let mark = format!("{STARTED_BY_AGENT}=");
     let is_orphan = |id: i32| {
         let folder = format!("/proc/{id}");
-        let is_ours = std::fs::read_to_string(format!("{folder}/stat")).is_ok_and(|stat| is_child(&stat));
+        let is_ours = std::fs::read_to_string(format!("{folder}/stat"))
+            .is_ok_and(|stat| Stat::parse(&stat).is_some_and(|stat| stat.parent == std::process::id()));
         let is_marked = || {
             let variables = std::fs::read(format!("{folder}/environ")).unwrap_or_default();
             variables.split(|byte| *byte == 0).any(|variable| variable.starts_with(mark.as_bytes()))
@@ -73,11 +74,4 @@ fn found() -> Vec<rustix::process::Pid> {
     let names = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
     let ids = names.filter_map(|name| name.to_str().and_then(|name| name.parse::<i32>().ok()));
     ids.filter(|id| is_orphan(*id)).filter_map(rustix::process::Pid::from_raw).collect()
-}
-
-/// Reads `/proc/PID/stat`: `pid (any name) state parent …`.
-#[cfg(target_os = "linux")]
-fn is_child(stat: &str) -> bool {
-    let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
-    parent == Some(std::process::id())
 }

@@ -217,17 +217,28 @@ impl ProcessGroup {
 fn has_only_zombies(group: i32) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let stats = processes.flatten().filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
-    let mut members = stats.filter_map(|stat| state_in_group(&stat, group)).peekable();
+    let mut members = stats.filter_map(|stat| Stat::parse(&stat)).filter(|stat| stat.group == group).peekable();
     // No member at all: /proc does not show these processes.
-    members.peek().is_some() && members.all(|state| matches!(state, 'Z' | 'X'))
+    members.peek().is_some() && members.all(|stat| matches!(stat.state, 'Z' | 'X'))
 }
 
-/// The state of a process, if it is in this group. Format: `pid (any name) state parent group …`.
+/// What `/proc/PID/stat` says of a process.
 #[cfg(unix)]
-fn state_in_group(stat: &str, group: i32) -> Option<char> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let (state, its_group) = (fields.next()?, fields.nth(1)?);
-    (its_group.parse() == Ok(group)).then(|| state.chars().next()).flatten()
+#[derive(Debug, PartialEq)]
+pub(super) struct Stat {
+    state: char,
+    pub(super) parent: u32,
+    group: i32,
+}
+
+#[cfg(unix)]
+impl Stat {
+    /// Reads `pid (any name) state parent group …`.
+    pub(super) fn parse(stat: &str) -> Option<Stat> {
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let state = fields.next()?.chars().next()?;
+        Some(Stat { state, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
+    }
 }
 
 #[cfg(not(unix))]
@@ -268,8 +279,7 @@ mod tests {
 
     #[test]
     fn the_state_of_a_process_is_read_whatever_its_name() {
-        assert_eq!(state_in_group("12 (a) b (c) Z 1 34 34 0 -1", 34), Some('Z'));
-        assert_eq!(state_in_group("12 (sleep) S 34 56 34 0 -1", 34), None);
-        assert_eq!(state_in_group("", 34), None);
+        assert_eq!(Stat::parse("12 (a) b (c) Z 1 34 35 0 -1"), Some(Stat { state: 'Z', parent: 1, group: 34 }));
+        assert_eq!(Stat::parse(""), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The lines of a transcript: what can happen, and how it is written. Serialised names stay when Rust names change.
 
-use crate::event::Usage;
+use crate::event::{Usage, shortened};
 use crate::message::Block;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
@@ -146,13 +146,6 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// How much is said of what is wrong with a line: errors quote it, and it may be long.
 const MOST_FACT_CHARS: usize = 200;
 
-fn short(fact: &str) -> String {
-    match fact.char_indices().nth(MOST_FACT_CHARS) {
-        Some((end, _)) => format!("{}…", &fact[..end]),
-        None => fact.to_owned(),
-    }
-}
-
 /// Where the last whole line ends.
 pub(super) fn end_of_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
@@ -166,7 +159,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
         // Some editors put it there.
         let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| i == 0).unwrap_or(text);
         if text != b"\n" {
-            let bad = |error: serde_json::Error| BadLine { line: i + 1, start, fact: short(&error.to_string()) };
+            let bad = |error: serde_json::Error| BadLine {
+                line: i + 1,
+                start,
+                fact: shortened(error.to_string(), MOST_FACT_CHARS),
+            };
             lines.push(serde_json::from_slice(text).map_err(bad)?);
         }
         start += whole;

@@ -34,10 +34,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             Ok(exit::ANSWERED)
         }
         Err(violations) if machine => invalid(&violations),
-        Err(violations) => {
-            let lines: Vec<String> = violations.iter().map(|violation| format!("  {violation}")).collect();
-            Err(Failure::new(format!("invalid input\n{}", lines.join("\n"))))
-        }
+        Err(violations) => Err(Failure::of("invalid input", &violations)),
     }
 }
 

@@ -89,14 +89,6 @@ impl StoreError {
 
     /// The error and its causes in one line, each once.
     pub fn chain(&self) -> String {
-        match self {
-            StoreError::Unavailable { what, source }
-            | StoreError::Unknown { what, source }
-            | StoreError::Damaged { what, source } => {
-                let causes = std::iter::successors(source.source(), |error| (*error).source());
-                causes.fold(format!("{what}: {source}"), |line, cause| format!("{line}: {cause}"))
-            }
-            error => error.to_string(),
-        }
+        crate::error_chain(self)
     }
 }

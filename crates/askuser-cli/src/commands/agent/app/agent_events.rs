@@ -5,7 +5,8 @@ use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd, Work};
 use super::tool_calls::{
-    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
+    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, counted, diff, failure_output,
+    is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
@@ -47,8 +48,7 @@ impl State {
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
             Event::Attached { files, refused } => {
-                let s = |count: usize| if count == 1 { "" } else { "s" };
-                let file = |(path, lines): &(String, usize)| format!("{path} ({lines} line{})", s(*lines));
+                let file = |(path, lines): &(String, usize)| format!("{path} ({})", counted(*lines, "line"));
                 if !files.is_empty() {
                     let words = format!("Attached: {}", files.iter().map(file).collect::<Vec<_>>().join(", "));
                     self.print(Item::Note(Role::Muted, words), out);

@@ -121,8 +121,7 @@ impl Output {
         if self.text.len() > MAX_BYTES + MAX_BYTES / 8 {
             let least = self.text.len() - MAX_BYTES;
             let line = self.text.as_bytes()[least..].iter().position(|byte| *byte == b'\n').map(|at| least + at + 1);
-            let start = line.unwrap_or(least);
-            let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+            let start = self.text.ceil_char_boundary(line.unwrap_or(least));
             self.text.drain(..start);
             self.cut += start;
         }
@@ -150,8 +149,7 @@ impl Output {
     /// Its last lines that are not blank, as a terminal would show them: what is written after a carriage return takes the
     /// place of what was there.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
-        let start = self.text.len().saturating_sub(TAIL_BYTES);
-        let start = (start..=self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(0);
+        let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(TAIL_BYTES));
         let shown = |line: &str| {
             let line = line.trim_end_matches('\r');
             sanitize::line(line.rsplit('\r').next().unwrap_or(line)).into_owned()

@@ -3,7 +3,7 @@
 use super::attachments;
 use super::scrollback::Item;
 use super::state::{Effect, State, TurnEnd};
-use super::tool_calls::is_shown_by_prompt;
+use super::tool_calls::{counted, is_shown_by_prompt};
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
 use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult};
@@ -33,7 +33,7 @@ impl State {
         let start = start.max(events.len().saturating_sub(RECALLED_EVENTS));
         let earlier = users.iter().filter(|user| **user < start).count();
         if earlier > 0 {
-            let words = format!("{earlier} earlier message{} of yours", if earlier == 1 { "" } else { "s" });
+            let words = format!("{} of yours", counted(earlier, "earlier message"));
             self.print(Item::Note(Role::Muted, words), out);
         }
         for event in events.into_iter().skip(start) {

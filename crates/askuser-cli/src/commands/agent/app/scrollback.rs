@@ -8,7 +8,7 @@
 use super::agent_thread::SessionInfo;
 use super::recall::Closing;
 use super::slash_commands;
-use super::tool_calls::{CallStatus, CallSummary, format_duration, without_signs};
+use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, without_signs};
 use crate::truncate::truncate;
 use askuser::{exact, sanitize};
 use askuser_terminal::markdown::{self, Row};
@@ -140,8 +140,7 @@ fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>>
     let mut lines = wrap_styled([(shown, style)], &lead, &[Span::raw("  ")], columns);
     if let Some(end) = end {
         let more = text[end + 1..].split('\n').count();
-        let words =
-            format!("{} {more} more line{} of your message", theme.signs.ellipsis, if more == 1 { "" } else { "s" });
+        let words = format!("{} {} of your message", theme.signs.ellipsis, counted(more, "more line"));
         lines.push(Line::styled(words, theme.style(Role::Muted)));
     }
     lines
@@ -263,7 +262,7 @@ fn indented(line: &str, role: Role, further: &'static str, theme: &Theme, column
 
 /// Says how many lines are not shown, and how to see them.
 fn left_out(count: usize, which: &str, theme: &Theme, columns: usize) -> Line<'static> {
-    let words = format!("{} {count} {which} line{}", theme.signs.ellipsis, if count == 1 { "" } else { "s" });
+    let words = format!("{} {}", theme.signs.ellipsis, counted(count, &format!("{which} line")));
     let hint = format!("{words}, Ctrl-O or /output shows all");
     Line::styled(if width(&hint) < columns { hint } else { words }, theme.style(Role::Muted))
 }

@@ -1,5 +1,6 @@
 //! The question which session to resume.
 
+use super::tool_calls::counted;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
 use askuser_agent::Session;
@@ -44,7 +45,7 @@ fn with_labels(sessions: &[Session], labels: &[String], now: SystemTime) -> Opti
 }
 
 fn ago(then: SystemTime, now: SystemTime) -> String {
-    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    let plural = |count: u64, unit: &str| format!("{} ago", counted(count as usize, unit));
     match now.duration_since(then).map_or(0, |time| time.as_secs()) {
         0..60 => "just now".into(),
         seconds @ 60..3_600 => plural(seconds / 60, "minute"),

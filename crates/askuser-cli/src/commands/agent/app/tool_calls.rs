@@ -247,6 +247,11 @@ pub(crate) fn format_duration(time: Duration) -> String {
     }
 }
 
+/// A count with what is counted: `1 line`, `2 lines`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A short form of a count: `950`, `3.1k`, `1.2M`.
 pub(crate) fn format_count(number: u64) -> String {
     match number {
