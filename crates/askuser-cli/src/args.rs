@@ -49,45 +49,25 @@ pub(crate) fn ask() -> Command {
 fn ask_arguments(command: Command) -> Command {
     command
         .args(input())
-        .arg(Arg::new("question").short('q').long("question").value_name("TEXT").help("Ask this one question"))
+        .arg(value("question", "TEXT", "Ask this one question").short('q'))
+        .arg(value("header", "TEXT", "Its short label [default: Question]").short('H').requires("question"))
         .arg(
-            Arg::new("header")
-                .short('H')
-                .long("header")
-                .value_name("TEXT")
-                .requires("question")
-                .help("Its short label [default: Question]"),
-        )
-        .arg(
-            Arg::new("option")
+            value("option", "LABEL: DESCRIPTION", "An option; give two to four")
                 .short('o')
-                .long("option")
-                .value_name("LABEL: DESCRIPTION")
                 .action(ArgAction::Append)
-                .requires("question")
-                .help("An option; give two to four"),
+                .requires("question"),
         )
+        .arg(switch("multi", "Allow several options to be chosen").requires("question"))
         .arg(
-            Arg::new("multi")
-                .long("multi")
-                .action(ArgAction::SetTrue)
-                .requires("question")
-                .help("Allow several options to be chosen"),
+            value(
+                "key",
+                "TEXT",
+                "In the inbox: asking again with the same key attaches to the same question and answer",
+            )
+            .value_parser(not_blank),
         )
-        .arg(
-            Arg::new("key")
-                .long("key")
-                .value_name("TEXT")
-                .value_parser(not_blank)
-                .help("In the inbox: asking again with the same key attaches to the same question and answer"),
-        )
-        .arg(Arg::new("from").long("from").value_name("NAME").value_parser(not_blank).help("In the inbox: who asks"))
-        .arg(
-            Arg::new("detach")
-                .long("detach")
-                .action(ArgAction::SetTrue)
-                .help("In the inbox: print the question's id and do not wait"),
-        )
+        .arg(value("from", "NAME", "In the inbox: who asks").value_parser(not_blank))
+        .arg(switch("detach", "In the inbox: print the question's id and do not wait"))
         .args(settings(&[Of::Asking, Of::Results]))
 }
 
@@ -105,14 +85,11 @@ pub(crate) fn inbox() -> Command {
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
-            let flag = |name: &'static str, help: &'static str| {
-                Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-            };
             command
-                .arg(flag("json", "Print the waiting questions, one JSON object per line"))
-                .arg(flag("count", "Print how many questions wait").conflicts_with("json"))
-                .arg(flag("follow", "Keep running and print every change"))
-                .arg(flag("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
+                .arg(switch("json", "Print the waiting questions, one JSON object per line"))
+                .arg(switch("count", "Print how many questions wait").conflicts_with("json"))
+                .arg(switch("follow", "Keep running and print every change"))
+                .arg(switch("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
                 .args(inbox_settings())
         })
 }
@@ -125,12 +102,7 @@ pub(crate) fn wait() -> Command {
         .defer(|command| {
             command
                 .arg(question_id())
-                .arg(
-                    Arg::new("for")
-                        .long("for")
-                        .value_name("DURATION")
-                        .help("Stop waiting after this long, with exit code 75; the question stays"),
-                )
+                .arg(value("for", "DURATION", "Stop waiting after this long, with exit code 75; the question stays"))
                 .args(settings(&[Of::Results]))
                 .args(some_settings(&["store"]))
         })
@@ -146,13 +118,10 @@ pub(crate) fn answer() -> Command {
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
-            let many = |name: &'static str, value: &'static str, help: &'static str| {
-                Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
-            };
             command
                 .arg(question_id())
-                .arg(many("select", "HEADER=LABEL", "Choose this option; repeat for several choices"))
-                .arg(many("other", "HEADER=TEXT", "Answer in these words instead of choosing an option"))
+                .arg(value("select", "HEADER=LABEL", "Choose this option; repeat for several choices").action(ArgAction::Append))
+                .arg(value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append))
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
                 .args(inbox_settings())
@@ -172,19 +141,9 @@ pub(crate) fn withdraw() -> Command {
 pub(crate) fn log() -> Command {
     Command::new("log").about("Show past and pending questions of the inbox, and the decisions").defer(|command| {
         command
-            .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
-            .arg(
-                Arg::new("since")
-                    .long("since")
-                    .value_name("WHEN")
-                    .help("Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
-            )
-            .arg(
-                Arg::new("from")
-                    .long("from")
-                    .value_name("NAME")
-                    .help("Only questions of agents whose name contains this"),
-            )
+            .arg(switch("json", "Print one JSON object per line"))
+            .arg(value("since", "WHEN", "Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"))
+            .arg(value("from", "NAME", "Only questions of agents whose name contains this"))
             .args(some_settings(&["store"]))
     })
 }
@@ -201,31 +160,16 @@ pub(crate) fn mcp() -> Command {
         .defer(|command| {
             command
                 .arg(
-                    Arg::new("approve")
-                        .long("approve")
-                        .action(ArgAction::SetTrue)
-                        .help("Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
+                    switch("approve", "Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
                 )
                 .arg(
-                    Arg::new("http")
-                        .long("http")
-                        .value_name("ADDR")
-                        .value_parser(loopback)
-                        .help("Serve clients on this machine over HTTP instead, at an address such as 127.0.0.1:8787"),
+                    value("http", "ADDR", "Serve clients on this machine over HTTP instead, at an address such as 127.0.0.1:8787").value_parser(loopback),
                 )
                 .arg(
-                    Arg::new("log")
-                        .long("log")
-                        .value_name("LEVEL")
-                        .value_parser(PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))
-                        .help("Log to standard error. From debug on the log contains questions and answers"),
+                    value("log", "LEVEL", "Log to standard error. From debug on the log contains questions and answers").value_parser(PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"])),
                 )
                 .arg(
-                    Arg::new("log-file")
-                        .long("log-file")
-                        .value_name("FILE")
-                        .value_parser(clap::value_parser!(std::path::PathBuf))
-                        .help("Append the log to this file instead, at level info unless --log is given"),
+                    value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given").value_parser(clap::value_parser!(std::path::PathBuf)),
                 )
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
@@ -266,9 +210,6 @@ pub(crate) fn init() -> Command {
         )
         .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
         .defer(|command| {
-            let flag = |name: &'static str, help: &'static str| {
-                Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-            };
             command
                 .arg(
                     Arg::new("client")
@@ -277,10 +218,10 @@ pub(crate) fn init() -> Command {
                         .value_parser(PossibleValuesParser::new(CLIENTS))
                         .help("Which agents to set up"),
                 )
-                .arg(flag("project", "Change the project's file, which others may share, instead of yours"))
-                .arg(flag("yes", "Make the change without asking"))
-                .arg(flag("print", "Print the change without making it").conflicts_with("yes"))
-                .arg(flag("remove", "Remove askuser again and restore the file byte for byte"))
+                .arg(switch("project", "Change the project's file, which others may share, instead of yours"))
+                .arg(switch("yes", "Make the change without asking"))
+                .arg(switch("print", "Print the change without making it").conflicts_with("yes"))
+                .arg(switch("remove", "Remove askuser again and restore the file byte for byte"))
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
 }
@@ -316,15 +257,15 @@ fn sessions() -> Command {
     Command::new("sessions")
         .about("List the sessions of this folder, newest first; with TEXT, those that mention it")
         .arg(Arg::new("text").value_name("TEXT").help("Only sessions with this text in a message or an answer"))
-        .arg(Arg::new("all").long("all").action(ArgAction::SetTrue).help("List the sessions of every folder"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
+        .arg(switch("all", "List the sessions of every folder"))
+        .arg(switch("json", "Print one JSON object per line"))
 }
 
 fn models() -> Command {
     Command::new("models")
         .about("List the models of a provider, newest first; without PROVIDER, of all providers whose key is set")
         .arg(Arg::new("provider").value_name("PROVIDER").help("anthropic, openai, gemini, openrouter, ollama, …"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object per line"))
+        .arg(switch("json", "Print one JSON object per line"))
         .args(settings(&[Of::Agent]).into_iter().filter(|arg| arg.get_id() == "base_url"))
 }
 
@@ -342,54 +283,27 @@ fn agent_arguments(command: Command) -> Command {
     command
         .arg(Arg::new("message").value_name("MESSAGE").help("The first prompt"))
         .arg(
-            Arg::new("prompt")
-                .short('p')
-                .long("prompt")
-                .value_name("TEXT")
-                .conflicts_with("message")
-                .help("Run one turn with this prompt, print the result and exit; - reads it from standard input"),
+            value("prompt", "TEXT", "Run one turn with this prompt, print the result and exit; - reads it from standard input").short('p').conflicts_with("message"),
         )
-        .arg(Arg::new("output").long("output").value_name("FORMAT").value_parser(outputs).help(
-            "With -p: text (the final message), json (one object), stream-json (events, and answers on standard input)",
-        ))
+        .arg(value("output", "FORMAT", "With -p: text (the final message), json (one object), stream-json (events, and answers on standard input)").value_parser(outputs))
         .arg(
-            Arg::new("script")
-                .long("script")
-                .value_name("FILE")
-                .conflicts_with("model")
-                .help("Follow a script instead of a model: no key, no network; demo and plan are built in"),
+            value("script", "FILE", "Follow a script instead of a model: no key, no network; demo and plan are built in").conflicts_with("model"),
         )
         .arg(
-            Arg::new("continue")
-                .long("continue")
-                .action(ArgAction::SetTrue)
-                .conflicts_with("resume")
-                .help("Resume the last session of this folder"),
+            switch("continue", "Resume the last session of this folder").conflicts_with("resume"),
         )
-        .arg(Arg::new("resume").long("resume").value_name("ID").help("Resume this session"))
+        .arg(value("resume", "ID", "Resume this session"))
         .arg(
-            Arg::new("repair-transcript")
-                .long("repair-transcript")
-                .action(ArgAction::SetTrue)
-                .requires("resume")
-                .help("Cut off a damaged session before its first damaged line; a copy is kept"),
+            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept").requires("resume"),
         )
         .arg(
-            Arg::new("plan").long("plan").action(ArgAction::SetTrue).help("Only read and ask until a plan is approved"),
+            switch("plan", "Only read and ask until a plan is approved"),
         )
         .arg(
-            Arg::new("add-dir")
-                .long("add-dir")
-                .value_name("FOLDER")
-                .action(ArgAction::Append)
-                .help("Let tools use this folder too, besides the working folder"),
+            value("add-dir", "FOLDER", "Let tools use this folder too, besides the working folder").action(ArgAction::Append),
         )
         .arg(
-            Arg::new("max-requests")
-                .long("max-requests")
-                .value_name("N")
-                .value_parser(count)
-                .help("Stop a turn after this many requests to the model; subagents count separately"),
+            value("max-requests", "N", "Stop a turn after this many requests to the model; subagents count separately").value_parser(count),
         )
         .args(settings(&[Of::Agent, Of::Asking]))
 }
@@ -414,21 +328,19 @@ pub(crate) fn schema() -> Command {
     Command::new("schema")
         .about("Print the tool definition to give to a model")
         .arg(
-            Arg::new("for")
-                .long("for")
-                .value_name("SHAPE")
+            value("for", "SHAPE", "The format of this provider or protocol")
                 .value_parser(PossibleValuesParser::new(PROVIDERS))
-                .default_value("json-schema")
-                .help("The format of this provider or protocol"),
+                .default_value("json-schema"),
         )
         .arg(
-            Arg::new("with")
-                .long("with")
-                .value_name("EXTRA")
-                .value_parser(PossibleValuesParser::new(["plan", "preview"]))
-                .value_delimiter(',')
-                .action(ArgAction::Append)
-                .help("Also mention: plan (a plan mode with ExitPlanMode), preview (a preview of each option)"),
+            value(
+                "with",
+                "EXTRA",
+                "Also mention: plan (a plan mode with ExitPlanMode), preview (a preview of each option)",
+            )
+            .value_parser(PossibleValuesParser::new(["plan", "preview"]))
+            .value_delimiter(',')
+            .action(ArgAction::Append),
         )
 }
 
@@ -466,6 +378,15 @@ pub(crate) fn man() -> Command {
         .arg(Arg::new("command").value_name("COMMAND").help("The page of this subcommand instead of the main page"))
 }
 
+/// An option with a value.
+fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}
+
 /// Where an input comes from.
 fn input() -> [Arg; 2] {
     [
@@ -473,7 +394,7 @@ fn input() -> [Arg; 2] {
             .value_name("FILE")
             .conflicts_with_all(["json"])
             .help("A file with the input; standard input if it is - or left out"),
-        Arg::new("json").long("json").value_name("INPUT").help("The input itself"),
+        value("json", "INPUT", "The input itself"),
     ]
 }
 

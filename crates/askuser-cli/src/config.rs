@@ -10,23 +10,20 @@ mod values;
 pub(crate) use files::{project_file_here, user_file, user_folder};
 pub(crate) use layers::{Layers, Origin};
 pub(crate) use names::misspelt_variables;
-pub(crate) use values::{Effort, Format, Permit, Price, Surface, duration};
+pub(crate) use values::{Format, Price, Surface, duration};
 
 use crate::failure::Failure;
+use crate::settings::Setting;
 use askuser::policy::Headless;
+use askuser_agent::PermissionMode;
+use askuser_agent::provider::Effort;
 use askuser_terminal::{Background, ColorDepth, Confirm};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{names, one_of, path, positive, surfaces, switch, text, unless};
 
 macro_rules! parse {
-    ($($name:ident: $kind:ty {
-        $help:literal,
-        value: $value:literal, default: $default:literal, by: $by:ident, of: $of:ident
-            $(, flag: $flag:literal)? $(, old_name: $old_name:literal)?,
-        parse: $parse:expr,
-        $(must_be: $must_be:literal,)?
-    })*) => {
+    ($($name:ident: $kind:ty = $parse:expr => { $help:literal, $($rest:tt)* })*) => {
         /// The settings, parsed.
         #[derive(Clone, Debug)]
         pub(crate) struct Settings {
@@ -36,18 +33,22 @@ macro_rules! parse {
         impl Settings {
             /// Parses every setting, or says which value cannot be one.
             fn parse(layers: &Layers) -> Result<Settings, Failure> {
-                Ok(Settings { $($name: {
-                    let name = stringify!($name);
-                    let (value, origin) = layers.value(name);
-                    let parse: fn(&str) -> Option<$kind> = $parse;
-                    parse(value).ok_or_else(|| {
-                        let must_be = [$($must_be,)? $value][0];
-                        Failure::new(format!("{name}: {value:?} (from {origin}), must be {must_be}"))
-                    })?
-                },)* })
+                let mut rows = layers.rows();
+                $(let $name = parse(&mut rows, $parse)?;)*
+                Ok(Settings { $($name),* })
             }
         }
     };
+}
+
+/// The value of the next row.
+fn parse<'a, T>(
+    rows: &mut impl Iterator<Item = (&'static Setting, &'a str, &'a Origin)>,
+    parse: fn(&str) -> Option<T>,
+) -> Result<T, Failure> {
+    let Some((setting, value, origin)) = rows.next() else { return Err(Failure::new("there is no such setting")) };
+    let Setting { name, must_be, .. } = setting;
+    parse(value).ok_or_else(|| Failure::new(format!("{name}: {value:?} (from {origin}), must be {must_be}")))
 }
 
 settings!(parse);

@@ -12,6 +12,8 @@ pub(crate) struct Setting {
     pub(crate) old_name: Option<&'static str>,
     /// What stands for its value in help; empty for a switch.
     pub(crate) value: &'static str,
+    /// What its value has to be, as an error says it.
+    pub(crate) must_be: &'static str,
     pub(crate) default: &'static str,
     pub(crate) help: &'static str,
     /// Who may set it in a file.
@@ -47,163 +49,138 @@ pub(crate) enum By {
 macro_rules! settings {
     ($then:ident) => {
         $then! {
-            timeout: Option<Duration> {
+            timeout: Option<Duration> = |v| unless(v, "none", positive) => {
                 "Give up after this long, such as 30s or 5m; any key stops the clock",
                 value: "DURATION", default: "none", by: User, of: Asking,
-                parse: |v| unless(v, "none", positive),
                 must_be: "a duration above 0, such as 30s, 5m or 1h",
             }
-            answers: Option<PathBuf> {
+            answers: Option<PathBuf> = |v| unless(v, "none", path) => {
                 "Take answers from a JSON or TOML file, keyed by header or question text",
                 value: "FILE", default: "none", by: User, of: Asking,
-                parse: |v| unless(v, "none", path),
                 must_be: "a JSON or TOML file",
             }
-            headless: Option<Headless> {
+            headless: Option<Headless> = |v| one_of(v, &[
+                ("none", None), ("fail", Some(Headless::Fail)), ("recommended", Some(Headless::Recommended)),
+            ]) => {
                 "Ask no person: fail, or take the options marked (Recommended)",
                 value: "fail|recommended", default: "none", by: User, of: Asking,
-                parse: |v| one_of(v, &[
-                    ("none", None), ("fail", Some(Headless::Fail)), ("recommended", Some(Headless::Recommended)),
-                ]),
             }
-            via: Vec<Surface> {
+            via: Vec<Surface> = surfaces => {
                 "Who may answer, in order: policy (answers file, headless), terminal, inbox; separated by commas",
                 value: "SURFACES", default: "policy,terminal", by: User, of: Asking,
-                parse: surfaces,
                 must_be: "policy, terminal or inbox, or several of them with commas",
             }
-            store: Option<PathBuf> {
+            store: Option<PathBuf> = |v| Some((v != "auto").then(|| v.into())) => {
                 "Where the inbox keeps questions; auto is a file in your state folder",
                 value: "FILE", default: "auto", by: User, of: Asking,
-                parse: |v| Some((v != "auto").then(|| v.into())),
             }
-            on_question: Option<String> {
+            on_question: Option<String> = |v| Some(text(v)) => {
                 "Run this when the agent or the inbox has a question; it gets the question as JSON",
                 value: "COMMAND", default: "none", by: User, of: Asking, flag: "on-question",
-                parse: |v| Some(text(v)),
             }
-            popup: bool {
+            popup: bool = |v| one_of(v, &[("auto", true), ("none", false)]) => {
                 "Open a popup of tmux or zellij for a question in the inbox, where one of them runs",
                 value: "auto|none", default: "auto", by: User, of: Asking,
-                parse: |v| one_of(v, &[("auto", true), ("none", false)]),
             }
-            notify: bool {
+            notify: bool = switch => {
                 "Ring and notify when a question waits and the terminal has no focus",
                 value: "", default: "true", by: User, of: Asking,
-                parse: switch,
                 must_be: "true or false",
             }
-            plain: bool {
+            plain: bool = switch => {
                 "Ask line by line, for screen readers and dumb terminals",
                 value: "", default: "false", by: Everyone, of: Asking,
-                parse: switch,
                 must_be: "true or false",
             }
-            repair: bool {
+            repair: bool = switch => {
                 "Fix cosmetic faults of the input instead of rejecting it",
                 value: "", default: "false", by: Everyone, of: Asking,
-                parse: switch,
                 must_be: "true or false",
             }
-            key_delay: Duration {
+            key_delay: Duration = duration => {
                 "Ignore keys that answer, cancel or open a text field for this long after the first frame; 0 is off",
                 value: "DURATION", default: "250ms", by: User, of: Asking, flag: "key-delay", old_name: "arm",
-                parse: duration,
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
-            success_flash: Duration {
+            success_flash: Duration = |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)) => {
                 "Show the answered prompt in the success colour for this long; 0 is off",
                 value: "DURATION", default: "80ms", by: User, of: Asking, flag: "success-flash", old_name: "flash",
-                parse: |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)),
                 must_be: "a duration of at most 1s",
             }
-            confirm: Confirm {
+            confirm: Confirm = |v| one_of(v, &[
+                ("boxed", Confirm::Boxed), ("full", Confirm::Full), ("inline", Confirm::Inline),
+                ("none", Confirm::None),
+            ]) => {
                 "How the answer stays in the scrollback",
                 value: "boxed|full|inline|none", default: "inline", by: Everyone, of: Asking,
-                parse: |v| one_of(v, &[
-                    ("boxed", Confirm::Boxed), ("full", Confirm::Full), ("inline", Confirm::Inline),
-                    ("none", Confirm::None),
-                ]),
             }
-            theme: Option<Background> {
+            theme: Option<Background> = |v| one_of(v, &[
+                ("auto", None), ("dark", Some(Background::Dark)), ("light", Some(Background::Light)),
+                ("contrast", Some(Background::Contrast)),
+            ]) => {
                 "Colours for a dark or a light background; contrast uses the terminal's own and no grey",
                 value: "auto|dark|light|contrast", default: "auto", by: Everyone, of: Asking,
-                parse: |v| one_of(v, &[
-                    ("auto", None), ("dark", Some(Background::Dark)), ("light", Some(Background::Light)),
-                    ("contrast", Some(Background::Contrast)),
-                ]),
             }
-            color: Option<ColorDepth> {
+            color: Option<ColorDepth> = |v| one_of(v, &[
+                ("auto", None), ("none", Some(ColorDepth::None)), ("16", Some(ColorDepth::Ansi16)),
+                ("256", Some(ColorDepth::Ansi256)), ("truecolor", Some(ColorDepth::TrueColor)),
+            ]) => {
                 "How many colours to use",
                 value: "auto|none|16|256|truecolor", default: "auto", by: Everyone, of: Asking,
-                parse: |v| one_of(v, &[
-                    ("auto", None), ("none", Some(ColorDepth::None)), ("16", Some(ColorDepth::Ansi16)),
-                    ("256", Some(ColorDepth::Ansi256)), ("truecolor", Some(ColorDepth::TrueColor)),
-                ]),
             }
-            format: Option<Format> {
+            format: Option<Format> = |v| one_of(v, &[
+                ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
+                ("record", Some(Format::Record)), ("value", Some(Format::Value)), ("claude", Some(Format::Claude)),
+            ]) => {
                 "How to print the result: auto is text on a terminal, else json; value is the answer alone; claude is \
                  Claude Code's updatedInput",
                 value: "auto|text|json|record|value|claude", default: "auto", by: Everyone, of: Results,
-                parse: |v| one_of(v, &[
-                    ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
-                    ("record", Some(Format::Record)), ("value", Some(Format::Value)), ("claude", Some(Format::Claude)),
-                ]),
             }
             // Requests carry a key: which provider gets them, and where they go, is the user's to say.
-            model: Option<String> {
+            model: Option<String> = |v| Some(text(v)) => {
                 "Which model answers: anthropic/…, openai/…, gemini/…, openrouter/…, ollama/…, llamacpp/…, vllm/…; a \
                  provider alone means its default model, none that of the first key in the environment",
                 value: "PROVIDER/NAME", default: "none", by: User, of: Agent,
-                parse: |v| Some(text(v)),
             }
-            base_url: Option<BaseUrl> {
+            base_url: Option<BaseUrl> = |v| Some(text(v).map(BaseUrl::new)) => {
                 "The provider's address, if it is not the usual one",
                 value: "URL", default: "none", by: User, of: Agent, flag: "base-url",
-                parse: |v| Some(text(v).map(BaseUrl::new)),
             }
-            effort: Option<Effort> {
+            effort: Option<Effort> = |v| one_of(v, &[
+                ("none", None), ("low", Some(Effort::Low)), ("medium", Some(Effort::Medium)),
+                ("high", Some(Effort::High)),
+            ]) => {
                 "How much the model thinks before it answers; none leaves that to the provider",
                 value: "low|medium|high", default: "none", by: User, of: Agent,
-                parse: |v| one_of(v, &[
-                    ("none", None), ("low", Some(Effort::Low)), ("medium", Some(Effort::Medium)),
-                    ("high", Some(Effort::High)),
-                ]),
             }
-            max_tokens: Option<u32> {
+            max_tokens: Option<u32> = |v| unless(v, "none", |v| v.parse().ok().filter(|max| *max > 0)) => {
                 "The most tokens of one answer of the model; none is the provider's own limit",
                 value: "N", default: "none", by: Everyone, of: Agent, flag: "max-tokens",
-                parse: |v| unless(v, "none", |v| v.parse().ok().filter(|max| *max > 0)),
                 must_be: "a whole number above 0",
             }
-            context_window: Option<u64> {
+            context_window: Option<u64> = |v| unless(v, "auto", |v| v.parse().ok().filter(|tokens| *tokens >= 1_000)) => {
                 "How many tokens the model takes before the conversation is summarised; auto is the known size of the model's context",
                 value: "N", default: "auto", by: User, of: Agent, flag: "context-window",
-                parse: |v| unless(v, "auto", |v| v.parse().ok().filter(|tokens| *tokens >= 1_000)),
                 must_be: "a whole number of at least 1000, or auto",
             }
-            price: Option<Price> {
+            price: Option<Price> = |v| unless(v, "none", Price::parse) => {
                 "Dollars per million tokens, input and output, such as 3/15; the conversation then shows its cost",
                 value: "IN/OUT", default: "none", by: User, of: Agent,
-                parse: |v| unless(v, "none", Price::parse),
                 must_be: "two numbers with a slash between them, such as 3/15",
             }
-            permissions: Permit {
+            permissions: PermissionMode = |v| one_of(v, &[
+                ("ask", PermissionMode::Ask), ("accept-edits", PermissionMode::AcceptEdits), ("allow", PermissionMode::Allow),
+            ]) => {
                 "What tools may do without asking; questions are always asked",
                 value: "ask|accept-edits|allow", default: "ask", by: User, of: Agent,
-                parse: |v| one_of(v, &[
-                    ("ask", Permit::Ask), ("accept-edits", Permit::AcceptEdits), ("allow", Permit::Allow),
-                ]),
             }
-            pass_env: Vec<String> {
+            pass_env: Vec<String> = |v| Some(names(v)) => {
                 "Variables with keys that commands may see after all, separated by commas",
                 value: "NAMES", default: "none", by: User, of: Agent, flag: "pass-env",
-                parse: |v| Some(names(v)),
             }
-            mcp_limit: Option<Duration> {
+            mcp_limit: Option<Duration> = |v| unless(v, "auto", positive) => {
                 "How long a call waits before it says \"not answered yet\"; auto is the known limit of the client, else 45s",
                 value: "DURATION", default: "auto", by: User, of: Mcp, flag: "limit",
-                parse: |v| unless(v, "auto", positive),
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
         }
@@ -211,11 +188,10 @@ macro_rules! settings {
 }
 
 macro_rules! describe {
-    ($($name:ident: $kind:ty {
+    ($($name:ident: $kind:ty = $parse:expr => {
         $help:literal,
         value: $value:literal, default: $default:literal, by: $by:ident, of: $of:ident
             $(, flag: $flag:literal)? $(, old_name: $old_name:literal)?,
-        parse: $parse:expr,
         $(must_be: $must_be:literal,)?
     })*) => {
         pub(crate) const SETTINGS: &[Setting] = &[$(Setting {
@@ -223,6 +199,7 @@ macro_rules! describe {
             flag: [$($flag,)? stringify!($name)][0],
             old_name: [$(Some($old_name),)? None][0],
             value: $value,
+            must_be: [$($must_be,)? $value][0],
             default: $default,
             help: $help,
             by: By::$by,

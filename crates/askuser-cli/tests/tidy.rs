@@ -257,10 +257,9 @@ fn the_docs_list_every_setting() {
     let readme = read(root().join("docs/settings.md"));
     let config = read(root().join("crates/askuser-cli/src/settings.rs"));
     let table = config.split("        $then! {").nth(1).and_then(|rest| rest.split("\n        }").next()).unwrap();
-    let rows = table
-        .lines()
-        .filter(|line| line.ends_with('{') && line.starts_with("            ") && !line.starts_with("             "));
-    let names: Vec<&str> = rows.filter_map(|row| row.trim().split(':').next()).collect();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("            "));
+    let rows = rows.filter(|row| row.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names: Vec<&str> = rows.filter_map(|row| row.split(':').next()).collect();
     assert!(names.len() >= 25, "{names:?}");
     for name in names {
         assert!(readme.contains(&format!("| `{name}`")), "{name}");

@@ -71,36 +71,6 @@ impl Limits {
         typed_chars: 2_000,
     };
 
-    /// Questions in one call (1 to 4).
-    pub fn questions(&self) -> Span {
-        self.questions
-    }
-
-    /// Options of one question, not counting the automatic Other (2 to 4).
-    pub fn options(&self) -> Span {
-        self.options
-    }
-
-    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
-    pub fn question_chars(&self) -> Span {
-        self.question_chars
-    }
-
-    /// Characters of a header (1 to 12).
-    pub fn header_chars(&self) -> Span {
-        self.header_chars
-    }
-
-    /// Characters of an option's label (1 to 50).
-    pub fn label_chars(&self) -> Span {
-        self.label_chars
-    }
-
-    /// Characters of an option's description (1 to 200).
-    pub fn description_chars(&self) -> Span {
-        self.description_chars
-    }
-
     /// Characters of an option's preview (at most 4,000).
     pub fn preview_chars(&self) -> usize {
         self.preview_chars
@@ -109,54 +79,6 @@ impl Limits {
     /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
     pub fn typed_chars(&self) -> usize {
         self.typed_chars
-    }
-
-    /// Changes how many questions a call may have; at least one.
-    ///
-    /// # Errors
-    /// Where the range is empty or begins below 1.
-    pub fn with_questions(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { questions: span("questions", min, max, 1)?, ..self })
-    }
-
-    /// Changes how many options a question may have; at least one.
-    ///
-    /// # Errors
-    /// Where the range is empty or begins below 1.
-    pub fn with_options(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { options: span("options", min, max, 1)?, ..self })
-    }
-
-    /// Changes how long a question may be; at least one character.
-    ///
-    /// # Errors
-    /// Where the range is empty or begins below 1.
-    pub fn with_question_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { question_chars: span("questionChars", min, max, 1)?, ..self })
-    }
-
-    /// Changes how long a header may be; at least one character.
-    ///
-    /// # Errors
-    /// Where the range is empty or begins below 1.
-    pub fn with_header_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { header_chars: span("headerChars", min, max, 1)?, ..self })
-    }
-
-    /// Changes how long a label may be; at least one character.
-    ///
-    /// # Errors
-    /// Where the range is empty or begins below 1.
-    pub fn with_label_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { label_chars: span("labelChars", min, max, 1)?, ..self })
-    }
-
-    /// Changes how long a description may be; from 0 on it may be left blank.
-    ///
-    /// # Errors
-    /// Where the range is empty.
-    pub fn with_description_chars(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-        Ok(Limits { description_chars: span("descriptionChars", min, max, 0)?, ..self })
     }
 
     /// Changes how long a preview may be; 0 allows none.
@@ -174,6 +96,43 @@ impl Limits {
             typed_chars => Ok(Limits { typed_chars, ..self }),
         }
     }
+}
+
+/// A limit with both ends: how it is read, and how it is changed.
+macro_rules! spans {
+    ($($(#[$doc:meta])* $field:ident, $with:ident, $name:literal, from $floor:literal;)*) => {
+        impl Limits {
+            $(
+                $(#[$doc])*
+                pub fn $field(&self) -> Span {
+                    self.$field
+                }
+
+                #[doc = concat!("Changes [`Limits::", stringify!($field), "`]; from at least ", $floor, ".")]
+                ///
+                /// # Errors
+                /// Where the range is empty or begins lower.
+                pub fn $with(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
+                    Ok(Limits { $field: span($name, min, max, $floor)?, ..self })
+                }
+            )*
+        }
+    };
+}
+
+spans! {
+    /// Questions in one call (1 to 4).
+    questions, with_questions, "questions", from 1;
+    /// Options of one question, not counting the automatic Other (2 to 4).
+    options, with_options, "options", from 1;
+    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
+    question_chars, with_question_chars, "questionChars", from 1;
+    /// Characters of a header (1 to 12).
+    header_chars, with_header_chars, "headerChars", from 1;
+    /// Characters of an option's label (1 to 50).
+    label_chars, with_label_chars, "labelChars", from 1;
+    /// Characters of an option's description (1 to 200); from 0 on it may be left blank.
+    description_chars, with_description_chars, "descriptionChars", from 0;
 }
 
 fn span(limit: &'static str, min: usize, max: usize, floor: usize) -> Result<Span, LimitsError> {

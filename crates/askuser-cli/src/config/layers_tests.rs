@@ -155,7 +155,7 @@ fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {
     std::fs::write(&file, "permissions = \"allow\"").unwrap();
     let set_mode = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     let laid = || of_files(Some(file.clone()), None).sound();
-    assert_eq!(laid().unwrap().settings().unwrap().permissions, crate::config::Permit::Allow);
+    assert_eq!(laid().unwrap().settings().unwrap().permissions, askuser_agent::PermissionMode::Allow);
     for path in [&*file, &own, folder.path()] {
         set_mode(path, 0o777);
         let failure = laid().unwrap_err();

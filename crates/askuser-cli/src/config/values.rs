@@ -47,14 +47,6 @@ pub(crate) enum Format {
     Claude,
 }
 
-/// What an agent may do without asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Permit {
-    Ask,
-    AcceptEdits,
-    Allow,
-}
-
 /// What a million tokens cost, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Price {
@@ -73,14 +65,6 @@ impl Price {
     pub(crate) fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
         (input_tokens as f64 * self.input + output_tokens as f64 * self.output) / 1e6
     }
-}
-
-/// How much a model thinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    Low,
-    Medium,
-    High,
 }
 
 /// The value that a word stands for.

@@ -13,7 +13,7 @@ mod sessions;
 mod system;
 
 use crate::args;
-use crate::config::{Layers, Permit, Settings};
+use crate::config::{Layers, Settings};
 use crate::environment;
 use crate::failure::{self, Failure, reason};
 use crate::source;
@@ -184,14 +184,7 @@ fn model(
 }
 
 fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {
-    if args.get_flag("plan") {
-        return PermissionMode::Plan;
-    }
-    match settings.permissions {
-        Permit::Ask => PermissionMode::Ask,
-        Permit::AcceptEdits => PermissionMode::AcceptEdits,
-        Permit::Allow => PermissionMode::Allow,
-    }
+    if args.get_flag("plan") { PermissionMode::Plan } else { settings.permissions }
 }
 
 fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {

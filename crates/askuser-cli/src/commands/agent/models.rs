@@ -1,12 +1,12 @@
 //! Which model answers: by its name, by its provider alone, or by the first key in the environment. `askuser agent models`
 //! lists what there is to choose from.
 
-use crate::config::{self, BaseUrl, Layers, Settings};
+use crate::config::{BaseUrl, Layers, Settings};
 use crate::environment;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use askuser_agent::provider::{self, ConnectError, Effort, ModelInfo, ModelProvider, ProviderConfig};
+use askuser_agent::provider::{self, ConnectError, ModelInfo, ModelProvider, ProviderConfig};
 use askuser_agent::{Model, RecordedModel};
 use clap::ArgMatches;
 use serde_json::json;
@@ -97,15 +97,10 @@ impl Models {
     }
 
     fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
-        let effort = self.settings.effort.map(|effort| match effort {
-            config::Effort::Low => Effort::Low,
-            config::Effort::Medium => Effort::Medium,
-            config::Effort::High => Effort::High,
-        });
         let config = ProviderConfig::new(&environment::variable)
             .with_base_url(self.base_url(provider_of(name))?)
             .with_max_tokens(self.settings.max_tokens)
-            .with_effort(effort);
+            .with_effort(self.settings.effort);
         provider::connect(name, &config).map_err(Failure::new)
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct State {
 }
 
 /// What the agent does: the turn that runs, or how the last one ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) running: Option<RunningTurn>,
     pub(super) end: TurnEnd,
@@ -58,7 +58,7 @@ pub(crate) struct Turn {
 }
 
 /// Questions of the agent to the person.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct QuestionState {
     /// Those not opened yet, in the order of the driver's queue.
     pub(crate) pending: VecDeque<Arc<Request>>,
@@ -126,8 +126,9 @@ pub(crate) enum Motion {
     Reduced,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Streamed {
+    #[default]
     Nothing,
     Parts,
 }
@@ -142,9 +143,10 @@ pub(crate) enum OpenTrigger {
 }
 
 /// Whether a notification was sent that is noticed outside this terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Notified {
     No,
+    #[default]
     Yes,
 }
 
@@ -156,8 +158,9 @@ pub(crate) struct Notice {
     pub(crate) until: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TurnEnd {
+    #[default]
     Completed,
     Stopped,
     /// It broke off with an error and can be resumed.
@@ -281,24 +284,8 @@ impl State {
             presentation,
             motion,
             composer: Composer::new(history),
-            turn: Turn {
-                running: None,
-                end: TurnEnd::Completed,
-                pending_commands: 1,
-                thought: None,
-                stream: Stream::default(),
-                streamed: Streamed::Nothing,
-                text_columns: MAX_COLUMNS,
-                calls: Vec::new(),
-                shown_diff: None,
-                usage: Usage::default(),
-            },
-            questions: QuestionState {
-                pending: VecDeque::new(),
-                asked_for: None,
-                notified: Notified::Yes,
-                time_open: Duration::ZERO,
-            },
+            turn: Turn { pending_commands: 1, text_columns: MAX_COLUMNS, ..Turn::default() },
+            questions: QuestionState::default(),
             session: SessionState::default(),
             activity: Activity::default(),
             notice: None,
