@@ -160,8 +160,8 @@ pub struct QuestionOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
     /// What the answer says of itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Map<String, Value>>,
+    #[serde(default, rename = "claim", skip_serializing_if = "Option::is_none")]
+    pub self_reported: Option<Map<String, Value>>,
     /// What was repaired in the questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<String>,
@@ -176,7 +176,7 @@ impl QuestionOutcome {
             via: resolution.via(),
             by: resolution.by().map(str::to_owned),
             at_ms: resolution.at_ms(),
-            claim: resolution.claim().cloned(),
+            self_reported: resolution.self_reported().cloned(),
             mended: mended.to_vec(),
         }
     }

@@ -115,8 +115,9 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
         let id = process.ask(&request(&i.to_string()));
         let says =
             [("by", Value::from("root")), ("via", "terminal".into()), ("at_ms", 7.into()), ("device", "x".into())];
-        let claim: Map<String, Value> = says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let end = End::Resolve { outcome: choice(0), claim: claim.clone() };
+        let self_reported: Map<String, Value> =
+            says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let end = End::Resolve { outcome: choice(0), self_reported: self_reported.clone() };
         let by = Principal::person("ada", via).on_device("phone");
         let told = ok(wait(process.by(by).end(&id, &end, &new_attempt())));
         let stored = stage.open().get(&id).ending;
@@ -131,7 +132,11 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
         let who = via.is_a_person().then_some(("ada", "phone"));
         assert_eq!(resolution.by(), who.map(|(name, _)| name), "the store says who answered");
         assert_eq!(resolution.device(), who.map(|(_, device)| device));
-        assert_eq!((resolution.claim(), resolution.outcome()), (Some(&claim), &choice(0)), "and keeps what it says");
+        assert_eq!(
+            (resolution.self_reported(), resolution.outcome()),
+            (Some(&self_reported), &choice(0)),
+            "and keeps what it says"
+        );
     }
 }
 

@@ -38,7 +38,7 @@ noticed! {
     DroppedCallIsTakenBack: calls::a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back, "takes nothing back";
     CallsOvertake: calls::calls_of_one_process_about_one_question_take_effect_in_their_order, "in their order";
     PrincipalIsNotChecked: principals::every_principal_may_do_what_the_table_says_and_nothing_else, "may they";
-    ClaimDecidesWhoAnswered: principals::the_store_says_who_answered_through_what_and_when, "the store says who answered";
+    AnswerSaysWhoAnswered: principals::the_store_says_who_answered_through_what_and_when, "the store says who answered";
     SeriesIsShared: series::a_call_shares_no_question_that_another_conversation_waits_for, "another conversation waits for it";
     SeriesIsNotFound: series::a_call_finds_the_open_question_of_its_own_conversation, "it is open to its own conversation";
     SeriesComesBeforeTheKey: series::a_known_key_comes_before_its_series, "the same key is the same question";

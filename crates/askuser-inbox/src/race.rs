@@ -57,8 +57,8 @@ pub(crate) async fn record(
     delivery: Delivery,
 ) -> Result<(Ending, Delivery), StoreError> {
     let resolution = delivery.resolution();
-    let claim = resolution.claim().cloned().unwrap_or_default();
-    let end = End::Resolve { outcome: resolution.outcome().clone(), claim };
+    let self_reported = resolution.self_reported().cloned().unwrap_or_default();
+    let end = End::Resolve { outcome: resolution.outcome().clone(), self_reported };
     match end_once(store, id, &end).await {
         Ok(ending) => Ok((ending, delivery)),
         Err(error) => {

@@ -1,7 +1,7 @@
 //! An outcome as a machine sends it: a front end that asked for us, a record that was kept. The inverse of
 //! [`report::json`](crate::report::json), and as strict with answers as the prompt itself.
 //!
-//! A reply from outside may claim things about itself (`via`, `by`); [`outcome`] leaves them to the receiver. Only what
+//! A reply from outside may say things about itself (`via`, `by`); [`outcome`] leaves them to the receiver. Only what
 //! was stored by us is read with its provenance: [`resolution`].
 
 use crate::outcome::{Answer, Note, Outcome, Status};
@@ -81,16 +81,16 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
     if let Some(at_ms) = stored["at_ms"].as_u64() {
         resolution = resolution.with_time(at_ms);
     }
-    if let Some(claim) = stored["claim"].as_object() {
-        resolution = resolution.with_claim(claim.clone());
+    if let Some(said) = stored["claim"].as_object() {
+        resolution = resolution.with_self_reported(said.clone());
     }
     Ok(resolution)
 }
 
 /// What a reply says of its own provenance, to be kept beside the resolution.
-pub fn claim(reply: &Value) -> Map<String, Value> {
-    let claimed = |name: &&str| !reply[*name].is_null();
-    ["via", "by"].iter().filter(|name| claimed(name)).map(|name| ((*name).to_owned(), reply[*name].clone())).collect()
+pub fn self_reported(reply: &Value) -> Map<String, Value> {
+    let says = |name: &&str| !reply[*name].is_null();
+    ["via", "by"].iter().filter(|name| says(name)).map(|name| ((*name).to_owned(), reply[*name].clone())).collect()
 }
 
 /// The answers, with labels as the model wrote them.

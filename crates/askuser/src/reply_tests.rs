@@ -95,7 +95,7 @@ fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
 #[test]
 fn what_a_reply_claims_about_itself_is_kept_and_not_believed() {
     let reply = json!({"answers": [{"selectedOptions": ["Alpha"]}, {"selectedOptions": ["Beta"]}], "via": "terminal", "by": "root"});
-    let received = outcome(&set(), &reply).unwrap().through(Via::FrontEnd).with_claim(claim(&reply));
+    let received = outcome(&set(), &reply).unwrap().through(Via::FrontEnd).with_self_reported(self_reported(&reply));
     assert_eq!((received.via(), received.by()), (Some(Via::FrontEnd), None));
     assert_eq!(json!(received)["claim"], json!({"via": "terminal", "by": "root"}));
     assert_eq!(resolution(&set(), &json!(received)).unwrap(), received);

@@ -1,6 +1,6 @@
 //! An outcome with its provenance: through which surface it came, from whom, when.
 //!
-//! The receiver of an answer stamps its provenance. What an answer says of itself is kept beside it as a claim and decides
+//! The receiver of an answer stamps its provenance. What an answer says of itself is kept beside it (`claim` in JSON) and decides
 //! nothing.
 
 use crate::outcome::Outcome;
@@ -75,19 +75,19 @@ pub struct Resolution {
     by: Option<String>,
     device: Option<String>,
     at_ms: Option<u64>,
-    claim: Option<Map<String, Value>>,
+    self_reported: Option<Map<String, Value>>,
 }
 
 impl Resolution {
     /// An outcome that came through a surface.
     pub fn new(outcome: Outcome, via: Via) -> Resolution {
-        Resolution { outcome, via: Some(via), by: None, device: None, at_ms: None, claim: None }
+        Resolution { outcome, via: Some(via), by: None, device: None, at_ms: None, self_reported: None }
     }
 
     /// No surface asked a person, and this is why. The only resolution without a surface.
     pub fn unavailable(reason: impl Into<String>) -> Resolution {
         let outcome = Outcome::unavailable(reason);
-        Resolution { outcome, via: None, by: None, device: None, at_ms: None, claim: None }
+        Resolution { outcome, via: None, by: None, device: None, at_ms: None, self_reported: None }
     }
 
     /// Says who answered, as far as the surface knows: a user's name.
@@ -105,9 +105,9 @@ impl Resolution {
         Resolution { at_ms: Some(at_ms), ..self }
     }
 
-    /// Keeps what the answer says of itself; an empty claim is none.
-    pub fn with_claim(self, claim: Map<String, Value>) -> Resolution {
-        Resolution { claim: Some(claim).filter(|claim| !claim.is_empty()), ..self }
+    /// Keeps what the answer says of itself; where it says nothing, nothing is kept.
+    pub fn with_self_reported(self, said: Map<String, Value>) -> Resolution {
+        Resolution { self_reported: Some(said).filter(|said| !said.is_empty()), ..self }
     }
 
     /// What came of asking.
@@ -136,8 +136,8 @@ impl Resolution {
     }
 
     /// What the answer says of itself, unchecked.
-    pub fn claim(&self) -> Option<&Map<String, Value>> {
-        self.claim.as_ref()
+    pub fn self_reported(&self) -> Option<&Map<String, Value>> {
+        self.self_reported.as_ref()
     }
 
     /// The outcome alone.
@@ -160,7 +160,7 @@ impl Serialize for Resolution {
             ("by", self.by.clone().map(Value::from)),
             ("device", self.device.clone().map(Value::from)),
             ("at_ms", self.at_ms.map(Value::from)),
-            ("claim", self.claim.clone().map(Value::Object)),
+            ("claim", self.self_reported.clone().map(Value::Object)),
         ];
         for (name, value) in stamps {
             if let Some(value) = value {
@@ -186,10 +186,10 @@ mod tests {
     fn what_was_stamped_is_told() {
         let resolution = Outcome::cancelled().through(Via::Web).with_time(7).with_by("ada");
         assert_eq!((resolution.at_ms(), resolution.by(), resolution.via()), (Some(7), Some("ada"), Some(Via::Web)));
-        assert_eq!(resolution.claim(), None);
-        let claim = Map::from_iter([("by".to_owned(), Value::from("root"))]);
-        assert_eq!(resolution.clone().with_claim(claim.clone()).claim(), Some(&claim));
-        assert_eq!(resolution.with_claim(Map::new()).claim(), None);
+        assert_eq!(resolution.self_reported(), None);
+        let said = Map::from_iter([("by".to_owned(), Value::from("root"))]);
+        assert_eq!(resolution.clone().with_self_reported(said.clone()).self_reported(), Some(&said));
+        assert_eq!(resolution.with_self_reported(Map::new()).self_reported(), None);
     }
 
     #[test]

@@ -117,13 +117,13 @@ impl Data {
     }
 
     fn stamped(&self, by: &Principal, end: &End, at_ms: u64) -> Ending {
-        let claimed = match end {
-            End::Resolve { outcome, claim } if self.errs(Fault::ClaimDecidesWhoAnswered) => {
-                claim.get("by").and_then(|by| by.as_str()).map(|by| (outcome.clone(), by.to_owned()))
+        let believed = match end {
+            End::Resolve { outcome, self_reported } if self.errs(Fault::AnswerSaysWhoAnswered) => {
+                self_reported.get("by").and_then(|by| by.as_str()).map(|by| (outcome.clone(), by.to_owned()))
             }
             _ => None,
         };
-        match (claimed, end.stamped(by, at_ms)) {
+        match (believed, end.stamped(by, at_ms)) {
             (Some((outcome, by)), Ending::Resolved(resolution)) => {
                 let via = resolution.via().unwrap_or(askuser::Via::Inbox);
                 Ending::Resolved(Resolution::new(outcome, via).with_by(by).with_time(at_ms))

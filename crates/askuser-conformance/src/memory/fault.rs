@@ -24,7 +24,7 @@ pub enum Fault {
     CallsOvertake,
     PrincipalIsNotChecked,
     /// Who answered is what the answer says.
-    ClaimDecidesWhoAnswered,
+    AnswerSaysWhoAnswered,
     /// A question that another conversation waits for is open to a call.
     SeriesIsShared,
     /// A question of its series is never found.
@@ -66,7 +66,7 @@ impl Fault {
         Fault::DroppedCallIsTakenBack,
         Fault::CallsOvertake,
         Fault::PrincipalIsNotChecked,
-        Fault::ClaimDecidesWhoAnswered,
+        Fault::AnswerSaysWhoAnswered,
         Fault::SeriesIsShared,
         Fault::SeriesIsNotFound,
         Fault::SeriesComesBeforeTheKey,

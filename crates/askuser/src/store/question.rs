@@ -93,7 +93,7 @@ pub enum End {
         /// What came of asking.
         outcome: Outcome,
         /// What the answer says of itself: kept, and decides nothing.
-        claim: Map<String, Value>,
+        self_reported: Map<String, Value>,
     },
     /// Take it back.
     Withdraw,
@@ -103,8 +103,8 @@ impl End {
     /// The ending that is recorded for this principal at this time.
     pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
         match self {
-            End::Resolve { outcome, claim } => {
-                Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_claim(claim.clone()))
+            End::Resolve { outcome, self_reported } => {
+                Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone()))
             }
             End::Withdraw => {
                 Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
@@ -115,7 +115,7 @@ impl End {
 
 impl From<Outcome> for End {
     fn from(outcome: Outcome) -> End {
-        End::Resolve { outcome, claim: Map::new() }
+        End::Resolve { outcome, self_reported: Map::new() }
     }
 }
 
@@ -349,12 +349,12 @@ mod tests {
 
     #[test]
     fn the_principal_decides_who_answered_and_not_the_answer() {
-        let claim = Map::from_iter([("by".to_owned(), Value::from("root"))]);
-        let end = End::Resolve { outcome: Outcome::cancelled(), claim: claim.clone() };
+        let self_reported = Map::from_iter([("by".to_owned(), Value::from("root"))]);
+        let end = End::Resolve { outcome: Outcome::cancelled(), self_reported: self_reported.clone() };
         let ada = Principal::person("ada", Via::Web).on_device("phone");
         let Ending::Resolved(resolution) = end.stamped(&ada, 7) else { panic!("an outcome") };
         assert_eq!((resolution.by(), resolution.via(), resolution.at_ms()), (Some("ada"), Some(Via::Web), Some(7)));
-        assert_eq!((resolution.device(), resolution.claim()), (Some("phone"), Some(&claim)));
+        assert_eq!((resolution.device(), resolution.self_reported()), (Some("phone"), Some(&self_reported)));
         let file = Principal::person("ada", Via::AnswersFile);
         let Ending::Resolved(resolution) = end.stamped(&file, 7) else { panic!("an outcome") };
         assert_eq!(

@@ -161,7 +161,7 @@ impl FrontEnd {
         };
         let answered =
             reply::outcome(request.set(), reply).map_err(|violations| violations.to_string()).and_then(|outcome| {
-                let resolution = outcome.through(Via::FrontEnd).with_claim(reply::claim(reply));
+                let resolution = outcome.through(Via::FrontEnd).with_self_reported(reply::self_reported(reply));
                 self.queue.answer(request.key(), resolution).map_err(|error| error.to_string())
             });
         if let Err(why) = answered {
@@ -243,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_belongs_to_the_question_it_names_and_claims_nothing() {
+    fn an_answer_belongs_to_the_question_it_names_and_does_not_decide_who_gave_it() {
         let lines = answer("b", "\"answers\":[{\"selectedOptions\":[\"B\"]}]")
             + &answer("a", "\"answers\":[{\"customInput\":\"mine\"}],\"via\":\"terminal\"");
         let resolution = reply(&lines, "a");
         assert_eq!(resolution.outcome().answers()[0].custom_input.as_deref(), Some("mine"));
         assert_eq!(resolution.via(), Some(Via::FrontEnd));
-        assert_eq!(resolution.claim().unwrap()["via"], "terminal");
+        assert_eq!(resolution.self_reported().unwrap()["via"], "terminal");
     }
 
     #[test]
