@@ -1,13 +1,13 @@
 //! `askuser agent`: a conversation in a terminal, with a scripted model.
 
-use crate::terminal::{Ended, PATIENCE, RESTORED, Stage, Terminal};
+use crate::terminal::{Ended, RESTORED, Stage, Terminal, check_sleeps, switches, wait_until};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const BOX: &str = "Say what to do, or /help";
 
@@ -336,29 +336,13 @@ fn a_question_calls_only_a_person_who_looks_elsewhere() {
     assert_eq!(calls(&quiet.finish()), (false, false));
 }
 
-/// How often any thread of the process was put on a processor so far.
-#[cfg(target_os = "linux")]
-fn switches(terminal: &Terminal) -> u64 {
-    let threads = fs::read_dir(format!("/proc/{}/task", terminal.pid())).expect("threads");
-    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
-    let of = |status: String| -> u64 {
-        status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
-    };
-    threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("status")).ok()).map(of).sum()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn waiting_for_the_person_costs_nothing() {
     let stage = stage(json!([{"calls": [question("Database")]}, {"text": "ok"}]));
     let mut terminal = start(&stage, &[]);
     terminal.wait_for(BOX);
-    let check = |terminal: &Terminal| {
-        thread::sleep(Duration::from_millis(1200));
-        let before = switches(terminal);
-        thread::sleep(Duration::from_secs(2));
-        assert_eq!(switches(terminal) - before, 0);
-    };
+    let check = |terminal: &Terminal| check_sleeps(Duration::from_secs(2), || switches(terminal.pid(), |_| true));
     terminal.keys("half");
     terminal.wait_for("> half");
     check(&terminal);
@@ -493,11 +477,7 @@ fn in_line_mode_a_terminal_that_goes_away_is_no_farewell() {
             seen.extend(byte);
         }
         drop((reader, pair));
-        let deadline = Instant::now() + PATIENCE;
-        while stage.read("code").is_empty() {
-            assert!(Instant::now() < deadline, "it goes on without a terminal");
-            thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("its end without a terminal", || !stage.read("code").is_empty());
         assert_eq!(stage.read("code").trim(), "129", "{shown}");
         let record = stage.read(&format!(".local/state/askuser/sessions/{}.jsonl", sessions(&stage)[0]));
         assert!(!record.contains("cancelled"), "{record}");
@@ -553,6 +533,8 @@ fn a_held_key_answers_one_question_and_not_the_next() {
     let turns = json!([{"calls": [question("One"), question("Two")]}, {"text": "Both."}]);
     let mut terminal = stage(turns).askuser(&["agent", "--script", "script.json", "hello"], "");
     terminal.wait_for("╭─ One ─╮");
+    // A key that is held: it counts once the prompt has been seen, and repeats after half a second, thirty times a second. What
+    // is tried here is the time between its presses.
     thread::sleep(Duration::from_millis(300));
     terminal.keys("1");
     thread::sleep(Duration::from_millis(500));

@@ -1,7 +1,7 @@
 //! What was typed and not sent: saved within a second and on every signal, whichever way the prompt goes.
 
 use crate::inbox::{Printed, detached, id, pending, run};
-use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, example};
+use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, check_sleeps, example, switches, wait_until};
 use askuser::Via;
 use askuser::store::{Handle, Principal, QuestionId};
 use askuser_inbox::Location;
@@ -34,11 +34,7 @@ impl Drafts {
 
     #[track_caller]
     fn wait_until(&self, id: &str, what: &str, holds: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !holds(&self.words(id)) {
-            assert!(Instant::now() < deadline, "{:?} is kept instead of {what:?}", self.words(id));
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until(&format!("{what:?} is kept"), || holds(&self.words(id)));
     }
 }
 
@@ -302,18 +298,11 @@ fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
 }
 
 /// How often the thread of the prompt was put on a processor so far.
+/// Whether a thread is the prompt's: the one that the process began with has the same name.
 #[cfg(target_os = "linux")]
-fn switches(terminal: &Terminal) -> u64 {
-    let threads = std::fs::read_dir(format!("/proc/{}/task", terminal.pid())).unwrap();
-    let read = |path: std::path::PathBuf, file: &str| std::fs::read_to_string(path.join(file)).unwrap_or_default();
-    // The thread that the process began with has the same name.
-    let is_prompt = |path: &std::path::PathBuf| {
-        read(path.clone(), "comm") == "askuser\n" && !path.ends_with(terminal.pid().to_string())
-    };
-    let prompt = threads.map(|thread| thread.unwrap().path()).find(is_prompt);
-    let status = read(prompt.expect("the prompt's thread"), "status");
-    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
-    status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
+fn is_prompts(terminal: &Terminal, thread: &std::path::Path) -> bool {
+    let name = std::fs::read_to_string(thread.join("comm")).unwrap_or_default();
+    name == "askuser\n" && !thread.ends_with(terminal.pid().to_string())
 }
 
 #[cfg(target_os = "linux")]
@@ -323,17 +312,9 @@ fn a_prompt_that_keeps_drafts_wakes_up_only_to_save_what_was_typed() {
     let id = detached(&stage, "database", &[]);
     let mut terminal = answer(&stage, &id, &[]);
     terminal.wait_for("esc later");
-    // Comes to rest, for longer than it would take to save anything.
+    // For longer than it would take to save anything.
     let check_sleeps = |terminal: &Terminal| {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let before = switches(terminal);
-            std::thread::sleep(Duration::from_secs(2));
-            if switches(terminal) == before {
-                break;
-            }
-            assert!(Instant::now() < deadline, "it wakes up again and again");
-        }
+        check_sleeps(Duration::from_secs(2), || switches(terminal.pid(), |thread| is_prompts(terminal, thread)));
     };
     check_sleeps(&terminal);
     terminal.keys("4my own");

@@ -1,9 +1,10 @@
 //! Questions that wait in the inbox: asked by one process, answered by another, delivered to a third.
 
-use crate::terminal::{Ended, PATIENCE, Stage, Terminal, example};
+use crate::terminal::{Ended, PATIENCE, Stage, Terminal, example, wait_until};
 use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
 use askuser::{Origin, Outcome, Request, RequestKey, Via};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,28 +37,22 @@ fn lines(stage: &Stage, args: &[&str]) -> Vec<Value> {
 
 /// Waits until so many questions are pending, and says which.
 pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let found = lines(stage, &["inbox", "--json"]);
-        if found.len() == count {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{} instead of {count} pending", found.len());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut found = Vec::new();
+    wait_until(&format!("{count} pending"), || {
+        found = lines(stage, &["inbox", "--json"]);
+        found.len() == count
+    });
+    found
 }
 
 /// Waits until a process waits for the only question that is pending. One that was left is pending as well.
 pub(crate) fn attended(stage: &Stage) -> Value {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let question = pending(stage, 1).remove(0);
-        if question["asker"]["waits"] == true {
-            return question;
-        }
-        assert!(Instant::now() < deadline, "no process waits: {question}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut question = Value::Null;
+    wait_until("a process that waits", || {
+        question = pending(stage, 1).remove(0);
+        question["asker"]["waits"] == true
+    });
+    question
 }
 
 pub(crate) fn id(question: &Value) -> &str {
@@ -233,21 +228,21 @@ fn a_command_that_an_agent_started_cannot_answer_or_withdraw() {
 #[test]
 fn scripts_can_count_and_follow() {
     let stage = Stage::new();
-    let counting = stage.spawn(&["inbox", "--count", "--follow"]);
-    let following = stage.spawn(&["inbox", "--json", "--follow"]);
-    std::thread::sleep(Duration::from_millis(300));
+    let mut children =
+        [&["inbox", "--count", "--follow"], &["inbox", "--json", "--follow"]].map(|args| stage.spawn(args));
+    let [counts, changes] = children.each_mut().map(|child| BufReader::new(child.stdout.take().unwrap()).lines());
+    let mut counts = counts.map(Result::unwrap);
+    let mut states = changes.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["state"].clone());
+    assert_eq!(counts.next().unwrap(), "0");
     let id = detached(&stage, "database", &[]);
-    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!((counts.next().unwrap().as_str(), states.next().unwrap()), ("1", json!("pending")));
     run(&stage, &["answer", &id, "--select", "SQLite"]);
-    std::thread::sleep(Duration::from_millis(500));
-    let stop = |mut child: Child| {
+    assert_eq!((counts.next().unwrap().as_str(), states.next().unwrap()), ("0", json!("answered")));
+    for child in &mut children {
         child.kill().unwrap();
-        output(child).1
-    };
-    assert_eq!(stop(counting), "0\n1\n0\n");
-    let states: Vec<Value> =
-        stop(following).lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["state"].clone()).collect();
-    assert_eq!(states, ["pending", "answered"]);
+        child.wait().unwrap();
+    }
+    assert_eq!((counts.next(), states.next()), (None, None), "there was nothing else to say");
     assert_eq!(run(&stage, &["inbox", "--count"]).stdout, "0\n");
 }
 
@@ -293,11 +288,8 @@ fn a_key_pressed_here_stops_the_clock_that_the_inbox_keeps() {
     assert!(pending(&stage, 1)[0]["expires_ms"].is_number());
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
-    let deadline = Instant::now() + PATIENCE;
-    while pending(&stage, 1)[0]["expires_ms"].is_number() {
-        assert!(Instant::now() < deadline, "it still runs out");
-    }
-    std::thread::sleep(Duration::from_millis(3_500));
+    wait_until("a question without a deadline", || !pending(&stage, 1)[0]["expires_ms"].is_number());
+    assert!(!terminal.shows_within(Duration::from_millis(3_500), "Timed out"));
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
 }
@@ -376,23 +368,14 @@ fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     let stage = Stage::new();
     let told = stage.path("told").display().to_string();
     detached(&stage, "database", &["--on-question", &format!("cat > {told}; echo \"$ASKUSER_FROM\" >> {told}.from")]);
-    let deadline = Instant::now() + PATIENCE;
-    while !stage.read("told").contains('\n') {
-        assert!(Instant::now() < deadline, "it was never run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the command that was named", || stage.read("told").contains('\n'));
     let told: Value = serde_json::from_str(&stage.read("told")).unwrap();
     assert_eq!(told["questions"][0]["header"], "Database");
     assert_eq!(told["id"], pending(&stage, 1)[0]["id"], "it can be answered by it");
     // Waits until it has failed, since it goes on after us.
     let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
-    while !run(&stage, &["doctor"])
-        .stdout
-        .contains("the last notification failed: on_question: exit status: 7: no phone")
-    {
-        assert!(Instant::now() < deadline, "{}", run(&stage, &["doctor"]).stdout);
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let failed = "the last notification failed: on_question: exit status: 7: no phone";
+    wait_until(failed, || run(&stage, &["doctor"]).stdout.contains(failed));
     let pid = rustix::process::Pid::from_raw(asker.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     output(asker);
@@ -451,15 +434,21 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
         stage.spawn(&["ask", &example("database"), "--via", "inbox", "--from", "claude #(x)", "--format", "value"]);
     person.wait_for("claude (x) asks");
     person.wait_for("esc later");
-    // A digit alone answers nothing there, and no key does until the keyboard has rested.
-    person.keys("2");
-    std::thread::sleep(Duration::from_millis(1500));
-    person.keys("<down>");
-    person.wait_for("> ○ MongoDB");
-    person.keys("<enter>");
+    press_until(&mut person, "2", |screen| screen.contains("> ○ MongoDB"));
+    assert_eq!(pending(&stage, 1).len(), 1, "a digit alone answers nothing there");
+    press_until(&mut person, "<enter>", |screen| !screen.contains("claude (x) asks"));
     assert_eq!(output(asker), (Some(0), "MongoDB\n".into(), output_notice(&stage)));
     person.wait_gone("claude (x) asks");
     let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).env_remove("TMUX").arg("kill-server").output();
+}
+
+/// Presses a key again until it counts, which it does not before the keyboard has rested.
+fn press_until(terminal: &mut Terminal, key: &str, holds: impl Fn(&str) -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds(&terminal.screen_within(Duration::from_millis(1_500), &holds)) {
+        assert!(Instant::now() < deadline, "{}", terminal.screen());
+        terminal.keys(key);
+    }
 }
 
 /// A popup comes while a person types something else: a digit only moves the focus there.
@@ -469,13 +458,7 @@ fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
     let id = detached(&stage, "database", &[]);
     let mut popup = stage.shell(&format!("exec askuser answer {id} --unbidden 2>err"));
     popup.wait_for("> ○ PostgreSQL");
-    let deadline = Instant::now() + PATIENCE;
-    while !popup.screen().contains("> ○ MongoDB") {
-        assert!(Instant::now() < deadline, "{}", popup.screen());
-        popup.keys("2");
-        // The keyboard must rest before a key counts.
-        std::thread::sleep(Duration::from_millis(1100));
-    }
+    press_until(&mut popup, "2", |screen| screen.contains("> ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1);
     popup.keys("<enter>");
     popup.wait_for("✔ Database: MongoDB");

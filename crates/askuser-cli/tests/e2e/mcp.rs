@@ -1,14 +1,13 @@
 //! `askuser mcp`: the real process at the other end of two pipes, and a person who answers from another one.
 
 use crate::inbox::{attended, id, pending, run};
-use crate::terminal::{PATIENCE, Stage};
+use crate::terminal::{PATIENCE, Stage, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
 
 /// A client, and the server it started.
 pub(crate) struct Client {
@@ -56,15 +55,12 @@ impl Client {
     }
 
     pub(crate) fn ended(mut self) -> Option<i32> {
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            if let Some(status) = self.server.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let _ = self.server.kill();
-        panic!("the server has not ended");
+        let mut status = None;
+        wait_until("the end of the server", || {
+            status = self.server.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap().code()
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

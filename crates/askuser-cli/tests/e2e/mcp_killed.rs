@@ -119,7 +119,7 @@ fn an_answerer_that_is_killed_at_any_moment_has_answered_or_has_not() {
         client.ask(round);
         let question = pending(&stage, 1).remove(0);
         let mut answerer = stage.spawn(&["answer", id(&question), "--select", "Database=SQLite"]);
-        // From before it has begun until after it is done.
+        // From before it has begun until after it is done: there is nothing to wait for, any moment is meant.
         std::thread::sleep(Duration::from_millis(3 * round));
         answerer.kill().unwrap();
         answerer.wait().unwrap();

@@ -1,9 +1,7 @@
 //! Under tmux: a terminal that rewraps its lines on a resize, and whose history can be looked at.
 
-use crate::terminal::{PATIENCE, Stage, example};
+use crate::terminal::{Stage, comes, example, wait_until};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// A tmux server of its own, with one window of 80x24.
 struct Tmux {
@@ -74,11 +72,7 @@ impl Tmux {
 
     #[track_caller]
     fn wait_until(&self, what: &str, holds: impl Fn(&str) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
-        while !holds(&self.screen()) {
-            assert!(Instant::now() < deadline, "never seen: {what}\n{}", self.history());
-            thread::sleep(Duration::from_millis(20));
-        }
+        assert!(comes(|| holds(&self.screen())), "never seen: {what}\n{}", self.history());
     }
 
     #[track_caller]
@@ -265,11 +259,7 @@ fn a_terminal_that_goes_away_ends_the_prompt() {
     let Some(tmux) = Tmux::start(&script) else { return };
     tmux.wait_for("? keys");
     tmux.run(&["kill-server"]);
-    let deadline = Instant::now() + PATIENCE;
-    while tmux.stage.read("code").is_empty() {
-        assert!(Instant::now() < deadline, "it goes on without a terminal");
-        thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the end of a prompt without a terminal", || !tmux.stage.read("code").is_empty());
     assert_eq!(tmux.stage.read("code").trim(), "3");
     assert!(tmux.stage.read("out").contains("\"status\":\"unavailable\""), "{}", tmux.stage.read("out"));
     assert!(tmux.stage.read("err").contains("the terminal was closed"), "{}", tmux.stage.read("err"));

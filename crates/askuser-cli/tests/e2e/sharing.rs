@@ -2,7 +2,6 @@
 
 use crate::terminal::{RESTORED, Stage, example};
 use serde_json::{Value, json};
-use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -16,8 +15,7 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
     terminal.keys(&format!("{ask} {second} >two & {ask} {first} >one<enter>"));
     terminal.wait_for("Which database");
     terminal.wait_for("? keys");
-    thread::sleep(Duration::from_millis(300));
-    assert!(!terminal.screen().contains("Which package manager"), "{}", terminal.screen());
+    assert!(!terminal.shows_within(Duration::from_millis(300), "Which package manager"), "{}", terminal.screen());
     terminal.keys("2");
     terminal.wait_for("✔ Database: MongoDB");
     terminal.wait_behind("ready$ ");
@@ -42,10 +40,9 @@ fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_and_each_gets_its_o
         format!("({ask} {first} >one 2>err1; echo $? >code1) & ({ask} {second} >two 2>err2; echo $? >code2) & wait");
     let mut terminal = stage.shell(&script);
     terminal.wait_for("? keys");
-    thread::sleep(Duration::from_millis(500));
-    let screen = terminal.screen();
-    assert_eq!(screen.matches("? keys").count(), 1, "two prompts at once:\n{screen}");
-    assert_eq!(screen.matches("╭─").count(), 1, "two prompts at once:\n{screen}");
+    let two = |screen: &str| ["? keys", "╭─"].iter().any(|part| screen.matches(part).count() > 1);
+    let screen = terminal.screen_within(Duration::from_millis(500), two);
+    assert!(!two(&screen), "two prompts at once:\n{screen}");
     // Either may come first; the other comes once it is done.
     let questions = [("Which database", "✔ Database: MongoDB"), ("Which package manager", "✔ Package Mgr: pnpm")];
     let came_first = usize::from(!screen.contains(questions[0].0));

@@ -20,6 +20,52 @@ use tempfile::TempDir;
 /// How long to wait for what ought to happen at once: a loaded machine is slow, never this slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Waits for what no screen shows: a file, a process, a store. The only place that looks again and again.
+pub(crate) fn comes(mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[track_caller]
+pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
+    assert!(comes(holds), "never: {what}");
+}
+
+/// How often these threads of a process were put on a processor so far; `is_meant` gets their folders in `/proc`.
+#[cfg(target_os = "linux")]
+pub(crate) fn switches(pid: i32, is_meant: impl Fn(&Path) -> bool) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten().map(|thread| thread.path());
+    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
+    let of = |status: String| -> u64 {
+        status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
+    };
+    let meant = threads.filter(|thread| is_meant(thread));
+    meant.filter_map(|thread| fs::read_to_string(thread.join("status")).ok()).map(of).sum()
+}
+
+/// Comes to rest, and then is not woken up for so long: that nothing happens shows in nothing but the time it takes.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn check_sleeps(time: Duration, switches: impl Fn() -> u64) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let before = switches();
+        thread::sleep(time);
+        if switches() == before {
+            return;
+        }
+        assert!(Instant::now() < deadline, "it wakes up again and again");
+    }
+}
+
 const BINARY: &str = env!("CARGO_BIN_EXE_askuser");
 
 /// A clean place to run in.
@@ -473,6 +519,12 @@ impl Terminal {
         self.shared.wait(time, |seen| seen.text().contains(text))
     }
 
+    /// The screen as soon as it is like this, or after this time.
+    pub(crate) fn screen_within(&self, time: Duration, holds: impl Fn(&str) -> bool) -> String {
+        self.shared.wait(time, |seen| holds(&seen.text()));
+        self.screen()
+    }
+
     /// Presses a key that changes the screen, and waits until all of the change is there: then the cursor is at rest.
     #[track_caller]
     pub(crate) fn step(&mut self, key: &str) {
@@ -516,13 +568,9 @@ impl Terminal {
     /// Waits until the process that was started is stopped.
     #[track_caller]
     pub(crate) fn wait_stopped(&self) {
-        let deadline = Instant::now() + PATIENCE;
         // After the name in parentheses comes the state.
         let state = || fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
-        while !state().rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')) {
-            assert!(Instant::now() < deadline, "never stopped: {}", state());
-            thread::sleep(Duration::from_millis(2));
-        }
+        wait_until("stopped", || state().rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')));
     }
 
     /// The process that was started.
@@ -538,14 +586,13 @@ impl Terminal {
     /// Waits until the process has ended and says what is left.
     #[track_caller]
     pub(crate) fn finish(mut self) -> Ended {
-        let deadline = Instant::now() + PATIENCE;
-        let status = loop {
-            match self.child.try_wait().expect("a status") {
-                Some(status) => break status,
-                None => assert!(Instant::now() < deadline, "it goes on and on\n{}", self.shown()),
-            }
-            thread::sleep(Duration::from_millis(2));
-        };
+        let mut status = None;
+        let ended = comes(|| {
+            status = self.child.try_wait().expect("a status");
+            status.is_some()
+        });
+        assert!(ended, "it goes on and on\n{}", self.shown());
+        let status = status.expect("a status");
         self.running = false;
         // What it started may hold the terminal longer; what it wrote itself has arrived by then.
         self.shared.wait(Duration::from_secs(2), |seen| seen.closed);

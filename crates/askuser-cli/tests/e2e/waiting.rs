@@ -1,8 +1,7 @@
 //! Waiting for a person: it costs nothing, and it ends when it was told to, unless a person is there.
 
-use crate::terminal::{RESTORED, Stage, Terminal, example};
+use crate::terminal::{RESTORED, Stage, Terminal, example, switches};
 use serde_json::json;
-use std::thread;
 use std::time::{Duration, Instant};
 
 fn ask(args: &[&str]) -> Terminal {
@@ -12,22 +11,10 @@ fn ask(args: &[&str]) -> Terminal {
     terminal
 }
 
-/// How often the process was put on a processor so far.
-#[cfg(target_os = "linux")]
-fn switches(terminal: &Terminal) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", terminal.pid())).expect("a status");
-    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
-    status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
-}
-
-/// Once at rest, it does not wake up for that long.
 #[cfg(target_os = "linux")]
 #[track_caller]
 fn check_sleeps(terminal: &Terminal, time: Duration) {
-    thread::sleep(Duration::from_millis(700));
-    let before = switches(terminal);
-    thread::sleep(time);
-    assert_eq!(switches(terminal) - before, 0);
+    crate::terminal::check_sleeps(time, || switches(terminal.pid(), |_| true));
 }
 
 #[cfg(target_os = "linux")]
@@ -107,7 +94,7 @@ fn a_key_holds_the_time() {
     terminal.keys("<down>");
     terminal.wait_for("> ○ MongoDB");
     terminal.wait_gone("stop the clock");
-    thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
+    assert!(!terminal.shows_within(Duration::from_millis(2500).saturating_sub(started.elapsed()), "Timed out"));
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
 }
