@@ -96,6 +96,77 @@ fn the_core_does_no_io_and_reads_no_clock() {
     );
 }
 
+/// Every package that is linked with a library of ours, whoever asks for it.
+fn linked(krate: &str, features: &[&str]) -> Vec<String> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let args = ["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none", "--package", krate];
+    let listed = std::process::Command::new(cargo).args(args).args(features).current_dir(root()).output().unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let text = String::from_utf8(listed.stdout).unwrap();
+    text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_library_is_said_to_do_without_is_not_linked_with_it() {
+    let runtime = ["tokio", "mio", "async-std", "smol"];
+    let network = ["reqwest", "hyper", "rustls", "ring", "socket2"];
+    let terminal = ["crossterm", "ratatui-core", "signal-hook"];
+    let database = ["rusqlite", "libsqlite3-sys"];
+    let system = ["rustix", "libc", "getrandom"];
+    for (krate, features, absent) in [
+        ("askuser", &[][..], &[&runtime[..], &network, &terminal, &database, &system][..]),
+        ("askuser-terminal", &[], &[&runtime, &network, &database]),
+        // Its watcher of files has `mio` for its own thread.
+        ("askuser-inbox", &[], &[&runtime[..1], &network, &terminal]),
+        ("askuser-mcp", &[], &[&network[2..4], &terminal, &database]),
+        ("askuser-agent", &[], &[&terminal, &database]),
+        ("askuser-agent", &["--no-default-features"], &[&network[..4]]),
+    ] {
+        let linked = linked(krate, features);
+        assert!(linked.contains(&"askuser".to_owned()), "{krate}: {linked:?}");
+        for name in absent.iter().copied().flatten() {
+            assert!(!linked.iter().any(|other| other == name), "{krate} {features:?} is linked with {name}");
+        }
+    }
+}
+
+/// The parts of the standard library that a library of ours refers to, by the names that the linker sees.
+#[cfg(unix)]
+fn symbols(krate: &str) -> String {
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.strip_prefix(&format!("lib{krate}-")).is_some_and(|rest| rest.ends_with(".rlib") && !rest.contains('-'))
+    };
+    let newest = files.filter(is_it).max_by_key(|path| path.metadata().unwrap().modified().unwrap()).unwrap();
+    let listed = std::process::Command::new("nm").arg("--undefined-only").arg(newest).output().unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    String::from_utf8(listed.stdout).unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn the_core_refers_to_nothing_that_touches_the_system() {
+    // As both ways to spell a symbol spell them.
+    let system = [
+        "3std2fs",
+        "3std3net",
+        "3std3env",
+        "7process7Command",
+        "7process4exit",
+        "3std2io5stdio",
+        "3std6thread5spawn",
+        "7Builder5spawn",
+    ];
+    let core = symbols("askuser");
+    for part in system {
+        assert!(!core.contains(part), "{part}");
+    }
+    // It would be noticed.
+    assert!(symbols("askuser_terminal").contains(system[0]) && symbols("askuser_inbox").contains(system[0]));
+}
+
 #[test]
 fn surfaces_depend_on_the_core_and_never_on_each_other() {
     let surfaces = ["askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent", "askuser-conformance"];

@@ -101,6 +101,30 @@ fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
 }
 
 #[test]
+fn a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back() {
+    if is_inside() {
+        let _ = crate::ask_request(&request("1", database()), &options(), &mut |_| panic!("on purpose"));
+        return;
+    }
+    let name = "asker::tests::a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back";
+    let output = run(name, &[("? keys", "1")]);
+    let (drawn, after) = output.split_once("on purpose").expect("the message");
+    let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
+    let mut terminal = vt100::Parser::new(size(24), size(80), 0);
+    terminal.process(drawn.as_bytes());
+    let screen = terminal.screen();
+    assert!(drawn.contains("PostgreSQL") && !screen.contents().contains("PostgreSQL"), "{}", screen.contents());
+    assert!(
+        !screen.hide_cursor() && !screen.bracketed_paste() && screen.attributes_formatted() == "\x1b[m",
+        "{output:?}"
+    );
+    assert!(drawn.rfind("\x1b[?7h") > drawn.rfind("\x1b[?7l"), "lines are wrapped again: {output:?}");
+    assert!(!after.contains("\x1b["), "{output:?}");
+    let (before, after) = modes(&output);
+    assert_eq!(before, after, "{output}");
+}
+
+#[test]
 fn a_prompt_that_is_closed_from_elsewhere_says_why() {
     if is_inside() {
         for presentation in [Presentation::Screen, Presentation::Line] {

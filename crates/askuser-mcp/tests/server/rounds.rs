@@ -143,3 +143,27 @@ async fn what_was_said_in_one_of_two_forms_is_offered_in_the_inbox() {
     let draft = desk.draft(&question.id).await;
     assert_eq!(draft[0]["selectedOptions"], json!(["SQLite"]), "{draft}");
 }
+
+#[tokio::test]
+async fn what_was_said_in_one_of_two_forms_is_forgotten_once_both_are_answered() {
+    let desk = Desk::new();
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());
+    let mut input = database();
+    input["questions"].as_array_mut().unwrap().push(features()["questions"][0].clone());
+    client.call(1, ASK, input.clone()).await;
+    let shown = client.result(1).await;
+    let first = json!({"action": "accept", "content": {"answer": "SQLite"}});
+    back(&mut client, 2, input.clone(), &shown, first.clone()).await;
+    let question = desk.pending(1).await.remove(0);
+    desk.draft(&question.id).await;
+    let second = json!({"action": "accept", "content": {"answer": ["Search"]}});
+    let params = json!({
+        "name": ASK,
+        "arguments": input,
+        "requestState": shown["requestState"],
+        "inputResponses": {"question1": first, "question2": second},
+    });
+    client.request(3, "tools/call", params).await;
+    desk.pending(0).await;
+    desk.no_draft(&question.id).await;
+}
