@@ -142,8 +142,8 @@ macro_rules! settings {
                 ]),
             }
             format: Option<Format> {
-                "How to print the result: auto is text on a terminal, else json; value is the answer alone; claude is \
-                 Claude Code's updatedInput",
+                "How to print the result: auto is json, and nothing more than the confirmation on a terminal; value is the \
+                 answer alone; claude is Claude Code's updatedInput",
                 value: "auto|text|json|record|value|claude", default: "auto", by: Everyone, of: Results,
                 parse: |v| one_of(v, &[
                     ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
