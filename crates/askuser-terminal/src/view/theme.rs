@@ -288,7 +288,7 @@ fn colours(role: Role) -> [RoleColor; 2] {
         Role::Muted =>     [RoleColor(0x64748B, 243, Color::DarkGray),    RoleColor(0x64748B, 242, Color::Reset)],
         Role::Success =>   [RoleColor(0x34D399,  78, Color::LightGreen),  RoleColor(0x047857,  22, Color::Reset)],
         Role::Warning =>   [RoleColor(0xFBBF24, 214, Color::LightYellow), RoleColor(0xB45309,  94, Color::Reset)],
-        Role::Danger =>    [RoleColor(0xF87171, 210, Color::LightRed),    RoleColor(0xDC2626, 160, Color::Red)],
+        Role::Danger =>    [RoleColor(0xF87171, 210, Color::LightRed),    RoleColor(0xB91C1C, 160, Color::Red)],
     }
 }
 
