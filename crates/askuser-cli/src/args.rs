@@ -344,10 +344,10 @@ pub(crate) fn schema() -> Command {
         )
 }
 
-/// The four examples.
+/// The examples.
 pub(crate) fn demo() -> Command {
     let settings = |command: Command| command.args(settings(&[Of::Asking]));
-    Command::new("demo").about("Show four example prompts, one after the other").defer(settings)
+    Command::new("demo").about("Show what a question can be: seven examples, one after the other").defer(settings)
 }
 
 pub(crate) fn doctor() -> Command {

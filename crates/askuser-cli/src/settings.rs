@@ -132,8 +132,8 @@ macro_rules! settings {
                 ("auto", None), ("text", Some(Format::Text)), ("json", Some(Format::Json)),
                 ("record", Some(Format::Record)), ("value", Some(Format::Value)), ("claude", Some(Format::Claude)),
             ]) => {
-                "How to print the result: auto is text on a terminal, else json; value is the answer alone; claude is \
-                 Claude Code's updatedInput",
+                "How to print the result: auto is json, and nothing more than the confirmation on a terminal; value is the \
+                 answer alone; claude is Claude Code's updatedInput",
                 value: "auto|text|json|record|value|claude", default: "auto", by: Everyone, of: Results,
             }
             // Requests carry a key: which provider gets them, and where they go, is the user's to say.

@@ -56,7 +56,7 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
         return;
     }
     let name = "asker::tests::what_the_questions_are_about_stands_above_them_and_stays";
-    let output = run(name, &[("? keys", "\r"), ("Choose 1 to 4", "1\r")]);
+    let output = run(name, &[("keys", "\r"), ("Choose 1 to 4", "1\r")]);
     // In the frame, then in the scrollback; in line mode once.
     assert_eq!(output.matches("The plan:").count(), 3, "{output}");
     assert!(output.find("look") < output.find("Which database"), "{output}");
@@ -185,7 +185,7 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
         return;
     }
     let name = "asker::tests::success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not";
-    let output = run(name, &[("? keys", "1"), ("Tailwind", "1\r")]);
+    let output = run(name, &[("keys", "1"), ("Tailwind", "1\r")]);
     assert_eq!(output.matches("Database: ").count(), 1, "{output}");
     let (stored, shown) = (output.find("SAID stored"), output.find("Database: "));
     assert!(stored.is_some() && stored < shown, "{output}");
@@ -208,7 +208,7 @@ fn an_answer_that_was_handed_over_ends_the_process_and_no_signal_does() {
         return hang_up_at_the_answer(true);
     }
     let output =
-        run("asker::tests::an_answer_that_was_handed_over_ends_the_process_and_no_signal_does", &[("? keys", "1")]);
+        run("asker::tests::an_answer_that_was_handed_over_ends_the_process_and_no_signal_does", &[("keys", "1")]);
     assert!(output.contains("SAID alive"), "{output}");
 }
 
@@ -218,7 +218,7 @@ fn a_process_that_goes_on_after_its_prompt_is_ended_by_a_signal_all_the_same() {
         return hang_up_at_the_answer(false);
     }
     let name = "asker::tests::a_process_that_goes_on_after_its_prompt_is_ended_by_a_signal_all_the_same";
-    let output = run(name, &[("? keys", "1")]);
+    let output = run(name, &[("keys", "1")]);
     assert!(!output.contains("SAID alive"), "{output}");
     let (before, after) = modes(&output);
     assert_eq!(before, after, "{output}");

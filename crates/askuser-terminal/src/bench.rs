@@ -29,7 +29,7 @@ impl Frames {
         let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);
         self.painter.paint(&view.lines, view.columns, view.caret);
         if view.caret.is_none() {
-            self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
+            self.painter.preset([self.theme.style(Role::Secondary), self.theme.focused(Role::Text)]);
         }
         self.painter.take()
     }

@@ -73,7 +73,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
         return;
     }
     let name = format!("{NAME}a_question_takes_the_place_of_the_live_region_and_its_answer_stays");
-    let output = run(&name, &[("? keys", "\x1b[I\x1b[B\r"), ("LIVE AGAIN", "x")]);
+    let output = run(&name, &[("keys", "\x1b[I\x1b[B\r"), ("LIVE AGAIN", "x")]);
     let after = screen(&output);
     assert!(after.contains("┃ what it is about\n✔ Database: MongoDB\nOUTCOME answered\n"), "{after}");
     assert!(!after.contains("LIVE"), "{after}");
@@ -192,7 +192,7 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         return;
     }
     let name = format!("{NAME}what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost");
-    let output = run(&name, &[("READY", "2\r"), ("? keys", "\x1b")]);
+    let output = run(&name, &[("READY", "2\r"), ("keys", "\x1b")]);
     let screen = screen(&output);
     assert!(
         screen.contains("Char('2')") && screen.contains("Enter") && screen.contains("OUTCOME cancelled"),

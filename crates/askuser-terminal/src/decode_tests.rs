@@ -361,8 +361,8 @@ proptest! {
 #[test]
 fn the_reply_about_the_background_is_read_however_it_is_split_and_is_never_typed() {
     for (reply, expected) in [
-        ("\x1b]11;rgb:ffff/ffff/ffff\x1b\\", Some(Background::Light)),
-        ("\x1b]11;rgb:1e/1e/2e\x07", Some(Background::Dark)),
+        ("\x1b]11;rgb:ffff/ffff/ffff\x1b\\", Some(Background::Told([255; 3]))),
+        ("\x1b]11;rgb:1e/1e/2e\x07", Some(Background::Told([0x1e, 0x1e, 0x2e]))),
         ("\x1b]11;nonsense\x07", None),
         ("\x1b]11;\u{e9}:0/0\x07", None),
     ] {
@@ -398,7 +398,7 @@ fn the_attributes_asked_for_behind_the_background_end_the_wait_for_it() {
     assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())]);
     // One that comes late is still read.
     decoder.feed(b"\x1b]11;rgb:0/0/0\x07", &mut inputs);
-    assert_eq!((decoder.replies.take_background(), inputs.len()), (Some(Background::Dark), 1));
+    assert_eq!((decoder.replies.take_background(), inputs.len()), (Some(Background::Told([0; 3])), 1));
 }
 
 #[test]
@@ -457,7 +457,7 @@ fn a_reply_that_is_half_read_when_a_question_comes_is_not_typed_into_it() {
     decoder.restart();
     decoder.feed(b"2cx", &mut inputs);
     assert_eq!(inputs, [TerminalInput::Key(KeyCode::Char('x').into())]);
-    assert_eq!(decoder.replies.take_background(), Some(Background::Light));
+    assert_eq!(decoder.replies.take_background(), Some(Background::Told([255; 3])));
 }
 
 #[test]
@@ -525,7 +525,7 @@ fn a_reply_in_eight_bits_is_read_as_the_one_in_seven() {
         let (mut decoder, mut inputs) = (Decoder::default(), Vec::new());
         decoder.replies.expect_background();
         decoder.feed(reply, &mut inputs);
-        assert_eq!((decoder.replies.take_background(), inputs), (Some(Background::Light), vec![]));
+        assert_eq!((decoder.replies.take_background(), inputs), (Some(Background::Told([255; 3])), vec![]));
         assert!(!decoder.replies.are_due());
     }
     // And so are keys.

@@ -198,7 +198,7 @@ impl InlinePrompt<'_> {
         let view = self.session.view(columns, rows);
         self.painter.paint(&view.lines, view.columns, view.caret);
         if view.caret.is_none() {
-            self.painter.preset_foreground([Role::Secondary, Role::Text].map(|role| self.theme.colour(role)));
+            self.painter.preset([self.theme.style(Role::Secondary), self.theme.focused(Role::Text)]);
         }
         let viewport = view.viewport;
         self.session.prompt_mut().look(viewport);

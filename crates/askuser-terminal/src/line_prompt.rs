@@ -102,8 +102,8 @@ impl LinePrompt {
     fn run_command(&mut self, word: &str) -> Effect {
         let review = self.prompt.page() == Page::Review;
         match word {
+            "" | "y" | "yes" if review => self.press(KeyCode::Enter),
             "" => self.reject_line(),
-            "y" | "yes" if review => self.press(KeyCode::Enter),
             "?" | "h" | "help" => self.act(Action::Help),
             "b" | "back" => self.press(KeyCode::Left),
             "f" | "forward" => self.press(KeyCode::Right),
@@ -244,7 +244,7 @@ impl LinePrompt {
 
     fn reject_line(&mut self) -> Effect {
         let text = match self.prompt.current() {
-            None => "Type y to send, or ? for help".to_owned(),
+            None => "Press Enter to send, or type ? for help".to_owned(),
             Some((question, entry)) if question.is_multi_select() => {
                 format!("Type numbers from 1 to {}, such as 1,2, or ? for help", entry.other_row() + 1)
             }

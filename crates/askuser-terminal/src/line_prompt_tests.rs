@@ -55,7 +55,7 @@ transcript!(multi, features(), ["1, 3"]);
 transcript!(other, package_manager(), ["4", "bun"]);
 transcript!(other_and_options_together, features(), ["1 5", "Storybook"]);
 transcript!(other_left_again, package_manager(), ["4", "", "1"]);
-transcript!(two_questions_and_a_review, authentication(), ["1", "1,2", "y"]);
+transcript!(two_questions_and_a_review, authentication(), ["1", "1,2", ""]);
 transcript!(back_and_forth, authentication(), ["2", "b", "f", "1", "b", "b", "3", "yes"]);
 transcript!(a_change_on_the_review, authentication(), ["2", "1", "1", "3", "y"]);
 transcript!(an_incomplete_review, authentication(), ["f", "f", "y", "1", "4", "y"]);

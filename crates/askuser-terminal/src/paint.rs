@@ -2,8 +2,8 @@
 //!
 //! The frame is drawn where the cursor is, and the scrollback above is not touched.
 //! Between frames the cursor is at the caret, or hidden in the frame's first cell; a terminal that rewraps its lines on a
-//! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour, because the
-//! next change is likely to use it; everything else is reset.
+//! resize moves it along, so the frame can be found again. Between frames the pen keeps its foreground colour and its weight,
+//! because the next change is likely to use them; everything else is reset.
 
 mod cells;
 mod pen;
@@ -15,7 +15,7 @@ use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of}
 use pen::{PLAIN, Pen};
 use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
-use ratatui_core::style::{Color, Modifier};
+use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Line;
 use resize::Erased;
 use std::io::Write;
@@ -103,7 +103,7 @@ impl Painter {
             self.raw(b"\x1b[J");
         }
         self.ask_bottom_row(lines.len());
-        if self.pen != (Pen { fg: self.pen.fg, ..PLAIN }) {
+        if self.pen != self.pen.resting() {
             self.set_pen(PLAIN);
         }
         match caret {
@@ -127,10 +127,11 @@ impl Painter {
         [up.as_bytes(), bytes].concat()
     }
 
-    /// Sets the foreground to the first of these colours, unless it is one of them already: those of the next change.
-    pub(crate) fn preset_foreground(&mut self, colours: [Color; 2]) {
-        if !colours.contains(&self.pen.fg) {
-            self.set_pen(Pen { fg: colours[0], ..self.pen });
+    /// Sets the pen to the first of these styles, unless it is one of them already: those of the next change.
+    pub(crate) fn preset(&mut self, styles: [Style; 2]) {
+        let pens = styles.map(|style| Pen::of(style).resting());
+        if !pens.contains(&self.pen) {
+            self.set_pen(pens[0]);
         }
     }
 
@@ -159,11 +160,7 @@ impl Painter {
         for line in lines {
             for span in &line.spans {
                 let style = line.style.patch(span.style);
-                self.set_pen(Pen {
-                    fg: style.fg.unwrap_or(Color::Reset),
-                    bg: style.bg.unwrap_or(Color::Reset),
-                    modifier: style.add_modifier,
-                });
+                self.set_pen(Pen::of(style));
                 self.out.extend(encode(&span.content, self.charset));
             }
             self.set_pen(PLAIN);

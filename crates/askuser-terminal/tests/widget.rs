@@ -56,7 +56,7 @@ fn the_cursor_is_at_the_caret_and_nowhere_else() {
     press(&mut prompt, KeyCode::Char('4'));
     "bun".chars().for_each(|c| _ = press(&mut prompt, KeyCode::Char(c)));
     let mut terminal = draw(&mut prompt, 66, 20);
-    terminal.backend_mut().assert_cursor_position(Position::new(6 + 26, 1 + 14));
+    terminal.backend_mut().assert_cursor_position(Position::new(6 + 28, 1 + 15));
 }
 
 #[test]

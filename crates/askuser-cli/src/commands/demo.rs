@@ -1,29 +1,47 @@
-//! `askuser demo`: the proposals' four examples, one after the other.
+//! `askuser demo`: the proposals' four examples, then what else a question can be: with previews, about a diff, against the
+//! clock, kept in an inbox.
 
+use super::answer;
 use super::ask::terminal;
 use crate::args;
+use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{exit_code, write};
 use crate::source;
+use crate::store::{self, done, open, words};
 use crate::surfaces::terminal_options;
 use crate::wrapped::wrapped_for;
-use askuser::{Status, report};
+use askuser::prompt::Trigger;
+use askuser::store::{Handle, Principal};
+use askuser::{Context, Inbox, Request, Status, Via, report};
+use askuser_inbox::InboxAsker;
 use std::ffi::OsString;
+use std::time::Duration;
 
-const EXAMPLES: [(&str, &str); 4] = [
-    ("1 of 4: choosing one", include_str!("../../demo/database.json")),
-    ("2 of 4: choosing several", include_str!("../../demo/features.json")),
-    ("3 of 4: two questions with a review", include_str!("../../demo/authentication.json")),
-    ("4 of 4: your own words, under Other", include_str!("../../demo/package-manager.json")),
+const EXAMPLES: [(&str, &str); 6] = [
+    ("choose one", include_str!("../../demo/database.json")),
+    ("choose several; n adds a note to an option", include_str!("../../demo/features.json")),
+    ("two questions with a review", include_str!("../../demo/authentication.json")),
+    ("your own words, under Other", include_str!("../../demo/package-manager.json")),
+    ("a preview of each option", include_str!("../../demo/layout.json")),
+    ("a diff to agree to, before time runs out", include_str!("../../demo/apply.json")),
 ];
+const COUNT: usize = EXAMPLES.len() + 1;
+
+/// What the last of the examples is about, and how long it waits.
+const DIFF: &str = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -7,5 +7,5 @@\n fn delay(attempt: u32) -> Duration {\n\
+                    -    Duration::from_secs(1)\n+    Duration::from_millis(100 * 2u64.pow(attempt))\n }\n";
+const TIME: Duration = Duration::from_secs(90);
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (_, settings) = super::parse(args::demo(), words)?;
     let mut code = exit::ANSWERED;
-    for (title, json) in EXAMPLES {
-        let set = source::parse(json, &settings).map_err(source::invalid)?;
-        write(&format!("\nExample {title} (? for keys, Ctrl-C to leave)\n"))?;
-        let request = terminal::request(set, &settings);
+    for (i, (title, json)) in EXAMPLES.into_iter().enumerate() {
+        announce(i + 1, title)?;
+        let mut request = request(json, &settings)?;
+        if i + 1 == EXAMPLES.len() {
+            request = request.with_context(Context::diff(DIFF)).with_deadline(settings.timeout.unwrap_or(TIME));
+        }
         let options = terminal_options(&settings);
         let resolution = terminal::ask(&request, &settings, &options, &mut |_| Ok(()))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
@@ -35,5 +53,35 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         write(&format!("\nThe model reads:\n\n{}\n", wrapped_for(std::io::stdout(), &prose)))?;
         code = code.max(exit_code(&resolution));
     }
+    // Without a person there is nothing to open an inbox for.
+    if settings.headless.is_none() && settings.answers.is_none() {
+        announce(COUNT, "a question that waits in an inbox; Esc leaves it there")?;
+        let folder = std::env::temp_dir().join(format!("askuser-demo-{}", std::process::id()));
+        let shown = std::fs::create_dir(&folder)
+            .map_err(|error| Failure::new(format!("cannot create {}: {error}", folder.display())))
+            .and_then(|()| open_inbox(Settings { store: Some(folder.join("inbox.db")), ..settings }));
+        let _ = std::fs::remove_dir_all(folder);
+        shown?;
+    }
+    write("\nNext: askuser init\n")?;
     Ok(code)
+}
+
+fn announce(number: usize, title: &str) -> Result<(), Failure> {
+    write(&format!("\nExample {number} of {COUNT}: {title} (? for keys, Ctrl-C to leave)\n"))
+}
+
+fn request(json: &str, settings: &Settings) -> Result<Request, Failure> {
+    Ok(terminal::request(source::parse(json, settings).map_err(source::invalid)?, settings))
+}
+
+/// Keeps a question in an inbox of its own, as an agent would, and opens it as its person.
+fn open_inbox(settings: Settings) -> Result<(), Failure> {
+    let request = request(include_str!("../../demo/database.json"), &settings)?.with_origin(store::origin("demo"));
+    let store = open(&settings)?;
+    let put = done(InboxAsker::new(store.clone(), store::person()).keep(&request, None))?;
+    write(&format!("\nAn agent {}\n", words::how_to_answer(&put.question)))?;
+    let person = Handle::new(store, Principal::person(store::person(), Via::Inbox));
+    answer::at_the_prompt(&person, &put.question, &settings, Trigger::Opened)?;
+    Ok(())
 }

@@ -213,6 +213,7 @@ impl Reasons<'_> {
         let shown = match background {
             Background::Dark => "dark background",
             Background::Light => "light background",
+            Background::Told(_) => "background told by the terminal",
             Background::Unknown => "unknown background",
             Background::Contrast => "any background",
         };

@@ -9,10 +9,12 @@ mod command;
 
 use crate::config::Settings;
 use crate::store::words;
+use crate::surfaces::terminal_options;
 use askuser::sanitize;
 use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
 use askuser::{Inbox, Via};
 use askuser_inbox::{InboxAsker, Location};
+use askuser_terminal::Background;
 use std::io::{IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -36,6 +38,12 @@ pub(crate) fn notifier(
         popup: settings.popup,
         notify: settings.notify,
         location: location.to_string(),
+        theme: match terminal_options(settings).theme.background {
+            Background::Dark => Some("dark"),
+            Background::Light => Some("light"),
+            Background::Contrast => Some("contrast"),
+            Background::Told(_) | Background::Unknown => None,
+        },
         // As the person would see it.
         person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
         is_shown_here,
@@ -66,6 +74,8 @@ struct Call {
     popup: bool,
     notify: bool,
     location: String,
+    /// The theme, where it is known here: in a popup the terminal does not tell it.
+    theme: Option<&'static str>,
     person: Handle,
     /// Whether a prompt of the asking process shows it.
     is_shown_here: bool,
@@ -136,7 +146,8 @@ impl Call {
         // By its name: Linux adds " (deleted)" to the path of a program that an upgrade has replaced.
         let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
         let id = question.id.as_str();
-        let prompt = [program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
+        let mut prompt = vec![program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
+        prompt.extend(self.theme.into_iter().flat_map(|theme| ["--theme", theme]));
         let mut command = if std::env::var_os("ZELLIJ").is_some() {
             let mut command = Command::new("zellij");
             command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);

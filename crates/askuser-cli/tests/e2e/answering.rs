@@ -42,20 +42,20 @@ fn the_first_frame_is_as_the_proposal_draws_it() {
 │
 │  Which database should we use for this project?
 │
-│  > ○ PostgreSQL (Recommended)
-│      Robust relational DB, great for complex queries
+│  1 > ○ PostgreSQL (Recommended)
+│        Robust relational DB, great for complex queries
 │
-│    ○ MongoDB
-│      Document DB, flexible schema for rapid development
+│  2   ○ MongoDB
+│        Document DB, flexible schema for rapid development
 │
-│    ○ SQLite
-│      Embedded DB, zero configuration, good for small apps
+│  3   ○ SQLite
+│        Embedded DB, zero configuration, good for small apps
 │
-│    ○ Other
-│      Type something else…
+│  4   ○ Other
+│        Type something else…
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  ↑↓ navigate • enter select • 1-4 choose • n note • esc cancel • ? keys";
+  enter select • 1-4 choose • c talk • d decline • esc cancel • ? keys";
     terminal.wait_for_screen(expected);
 }
 
@@ -190,7 +190,7 @@ fn the_review_shows_every_answer() {
 │  > Send these answers
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  ↑↓ navigate • enter send • 1-2 change • ←→ questions • esc cancel • ? keys";
+  enter send • 1-2 change • c talk • d decline • esc cancel • ? keys";
     terminal.wait_for_screen(expected);
 }
 
@@ -247,26 +247,27 @@ fn typing_under_other_looks_as_the_proposal_draws_it() {
 │
 │  Which package manager do you prefer?
 │
-│    ○ npm
-│      Default Node.js package manager
+│  1   ○ npm
+│        Default Node.js package manager
 │
-│    ○ pnpm (Recommended)
-│      Fast, efficient disk space usage
+│  2   ○ pnpm (Recommended)
+│        Fast, efficient disk space usage
 │
-│    ○ yarn
-│      Alternative with workspaces support
+│  3   ○ yarn
+│        Alternative with workspaces support
 │
-│  > ○ Other
-│      Please specify: bun
+│  4 > ○ Other
+│        Please specify: bun
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  enter done  •  esc back  •  alt-enter new line  •  ctrl-g editor";
+  enter done • esc back • alt-enter new line • ctrl-g editor";
     terminal.wait_for_screen(expected);
 }
 
 #[test]
 fn a_note_goes_with_the_choice_it_is_on() {
-    let steps = [("> ○ PostgreSQL", "n"), ("Note:", "version 17"), ("version 17█", "<enter>"), ("n note", "<enter>")];
+    let steps =
+        [("> ○ PostgreSQL", "n"), ("Note:", "version 17"), ("version 17█", "<enter>"), ("d decline", "<enter>")];
     let ended = answer("database", &[], &steps);
     assert_eq!(ended.json()["answers"][0]["note"], "version 17");
     assert_eq!(ended.picks(), json!([["PostgreSQL (Recommended)"]]));
@@ -275,7 +276,7 @@ fn a_note_goes_with_the_choice_it_is_on() {
 
 #[test]
 fn a_boxed_note_stands_under_its_answer() {
-    let steps = [("> ○ PostgreSQL", "n17"), ("Note: 17", "<enter>"), ("n note", "<enter>")];
+    let steps = [("> ○ PostgreSQL", "n17"), ("Note: 17", "<enter>"), ("d decline", "<enter>")];
     let ended = answer("database", &["--confirm", "boxed"], &steps);
     assert_eq!(ended.screen, "\n╭─ Database ─╮\n│ ✔ PostgreSQL\n│   Note: 17\n╰────────────╯");
 }
@@ -381,12 +382,23 @@ fn a_rejected_key_says_what_to_do() {
     terminal.wait_for("Choose 1 to 4");
 }
 
-#[test]
-fn text_is_the_format_where_the_result_goes_to_the_terminal() {
+/// What stays on the screen where the result goes there too.
+fn left_on_the_screen(args: &str) -> String {
     let stage = Stage::new();
-    let mut terminal = stage.shell(&format!("exec askuser ask --arm 0 --flash 0 {}", example("database")));
+    let mut terminal = stage.shell(&format!("exec askuser ask --arm 0 --flash 0 {} {args}", example("database")));
     terminal.wait_for("? keys");
     terminal.keys("1");
+    terminal.finish().screen
+}
+
+#[test]
+fn where_the_result_goes_to_the_terminal_the_confirmation_is_all_of_it() {
+    assert_eq!(left_on_the_screen(""), "\n✔ Database: PostgreSQL");
+    assert!(left_on_the_screen("--confirm none").contains("Selected: PostgreSQL"));
+}
+
+#[test]
+fn prose_is_printed_below_the_confirmation_if_it_is_asked_for() {
     let expected = "
 ✔ Database: PostgreSQL
 User answered the following questions:
@@ -395,7 +407,7 @@ User answered the following questions:
    Selected: PostgreSQL
 
 Proceeding with user selections.";
-    assert_eq!(terminal.finish().screen, expected);
+    assert_eq!(left_on_the_screen("--format text"), expected);
 }
 
 #[test]
@@ -409,7 +421,7 @@ fn a_record_is_keyed_by_question_text() {
 }
 
 #[test]
-fn the_demo_asks_the_four_examples_one_after_the_other() {
+fn the_demo_shows_choices_words_a_preview_a_diff_a_deadline_and_an_inbox_and_says_what_comes_next() {
     let stage = Stage::new();
     let mut terminal = stage.shell("exec askuser demo --arm 0 --flash 0");
     let steps = [
@@ -427,7 +439,17 @@ fn the_demo_asks_the_four_examples_one_after_the_other() {
         terminal.wait_for(text);
         terminal.keys(keys);
     }
-    terminal.wait_for("Other: bun");
+    terminal.wait_for("| #1042     |");
+    terminal.keys("<down>");
+    terminal.wait_for("• prints well");
+    terminal.keys("<enter>");
+    terminal.wait_for("┃ -    Duration::from_secs(1)");
+    terminal.wait_for("2 min left · press any key to stop the clock");
+    terminal.keys("1");
+    terminal.wait_for("waits in the inbox as");
+    terminal.wait_for("Asked by: demo");
+    terminal.keys("3");
     let ended = terminal.finish();
+    assert!(ended.screen.ends_with("✔ Database: SQLite\n\nNext: askuser init"), "{}", ended.screen);
     assert_eq!((ended.code, ended.modes), (Some(0), RESTORED));
 }

@@ -119,20 +119,20 @@ fn a_serial_terminal_shows_the_same_prompt() {
 |
 |  Which database should we use for this project?
 |
-|  > ( ) PostgreSQL (Recommended)
-|        Robust relational DB, great for complex queries
+|  1 > ( ) PostgreSQL (Recommended)
+|          Robust relational DB, great for complex queries
 |
-|    ( ) MongoDB
-|        Document DB, flexible schema for rapid development
+|  2   ( ) MongoDB
+|          Document DB, flexible schema for rapid development
 |
-|    ( ) SQLite
-|        Embedded DB, zero configuration, good for small apps
+|  3   ( ) SQLite
+|          Embedded DB, zero configuration, good for small apps
 |
-|    ( ) Other
-|        Type something else...
+|  4   ( ) Other
+|          Type something else...
 |
 +-----------------------------------------------------------------------------+
-  up/down navigate * enter select * 1-4 choose * n note * esc cancel * ? keys";
+  enter select * 1-4 choose * c talk * d decline * esc cancel * ? keys";
     assert_eq!(terminal.screen(), expected);
 }
 

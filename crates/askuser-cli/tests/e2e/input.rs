@@ -193,17 +193,17 @@ fn the_quick_form_asks() {
 │
 │  Which database?
 │
-│  > ○ PostgreSQL
-│      rich features
+│  1 > ○ PostgreSQL
+│        rich features
 │
-│    ○ SQLite
-│      embedded
+│  2   ○ SQLite
+│        embedded
 │
-│    ○ Other
-│      Type something else…
+│  3   ○ Other
+│        Type something else…
 │
 ╰─────────────────────────────────────────────────────────────────────────────╯
-  ↑↓ navigate • enter select • 1-3 choose • n note • esc cancel • ? keys";
+  enter select • 1-3 choose • c talk • d decline • esc cancel • ? keys";
     terminal.wait_for_rest(1);
     assert_eq!(terminal.screen(), expected);
     terminal.keys("2");
@@ -217,7 +217,7 @@ fn the_quick_form_needs_neither_header_nor_descriptions() {
     terminal.wait_for("╭─ Question ─╮");
     terminal.keys("1");
     let ended = terminal.finish();
-    assert_eq!((ended.picks(), ended.screen.as_str()), (json!([["Yes"]]), "\n✔ Question: Yes"));
+    assert_eq!((ended.picks(), ended.screen.as_str()), (json!([["Yes"]]), "\n✔ Go on? Yes"));
 }
 
 #[test]

@@ -115,14 +115,13 @@ fn cursor_row(params: &[u8]) -> Option<u16> {
     row.parse::<u16>().ok()?.checked_sub(1)
 }
 
-/// The background of `11;rgb:ffff/ffff/ffff`, in one to four digits a colour: the brighter half is light.
+/// The background of `11;rgb:ffff/ffff/ffff`, in one to four digits a colour.
 fn background_of(reply: &[u8]) -> Option<Background> {
     let colours = std::str::from_utf8(reply).ok()?.strip_prefix("11;rgb:")?;
-    let share = |digits: &str| {
-        let most = 16f64.powi(i32::try_from(digits.len()).ok().filter(|count| (1..=4).contains(count))?) - 1.0;
-        Some(f64::from(u16::from_str_radix(digits, 16).ok()?) / most)
+    let channel = |digits: &str| {
+        let most = 16u32.pow(u32::try_from(digits.len()).ok().filter(|count| (1..=4).contains(count))?) - 1;
+        u8::try_from(u32::from(u16::from_str_radix(digits, 16).ok()?) * 255 / most).ok()
     };
-    let [r, g, b] = <[f64; 3]>::try_from(colours.split('/').map(share).collect::<Option<Vec<_>>>()?).ok()?;
-    let luma = 0.299 * r + 0.587 * g + 0.114 * b;
-    Some(if luma > 0.5 { Background::Light } else { Background::Dark })
+    let colours = colours.split('/').map(channel).collect::<Option<Vec<_>>>()?;
+    <[u8; 3]>::try_from(colours).ok().map(Background::Told)
 }

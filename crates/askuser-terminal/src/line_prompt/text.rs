@@ -14,7 +14,7 @@ Type the number of an option, or its label, and press Enter;
 several numbers as in 1,3 where several may be chosen.
   n 2   add a note to option 2
   v 2   read the preview of option 2, if it has one
-  y     send the answers, at the end of several questions
+  Enter send the answers, at the end of several questions
   b     back to the earlier question
   f     forward to the later question
   c     talk about it first
@@ -115,7 +115,7 @@ impl LinePrompt {
     /// What the person may type.
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
-            None => write!(out, "Send them? (y to send, a number to change one, ? for help): "),
+            None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
             Some((question, entry)) if question.is_multi_select() => {
                 write!(out, "Choose one or more, such as 1,{} (? for help): ", entry.other_row())
             }

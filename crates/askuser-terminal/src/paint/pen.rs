@@ -1,6 +1,6 @@
 //! The pen: the colours and modifiers that the terminal applies to what is written next (SGR).
 
-use ratatui_core::style::{Color, Modifier};
+use ratatui_core::style::{Color, Modifier, Style};
 
 /// Colours and modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,16 @@ pub(super) struct Pen {
 pub(super) const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
 
 impl Pen {
+    pub(super) fn of(style: Style) -> Pen {
+        let [fg, bg] = [style.fg, style.bg].map(|colour| colour.unwrap_or(Color::Reset));
+        Pen { fg, bg, modifier: style.add_modifier }
+    }
+
+    /// What of it stays between frames.
+    pub(super) fn resting(self) -> Pen {
+        Pen { fg: self.fg, bg: Color::Reset, modifier: self.modifier & Modifier::BOLD }
+    }
+
     /// Whether a blank that it writes can be seen.
     pub(super) fn marks_blanks(self) -> bool {
         self.bg != Color::Reset || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
@@ -22,7 +32,13 @@ impl Pen {
     pub(super) fn codes_from(self, previous: Pen) -> String {
         let mut codes = Vec::new();
         let mut from = previous;
-        if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
+        if from.modifier.difference(self.modifier) == Modifier::BOLD
+            && !from.modifier.contains(Modifier::DIM)
+            && self.bg == from.bg
+        {
+            codes.push("22".to_owned());
+            from.modifier.remove(Modifier::BOLD);
+        } else if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
             codes.push("0".to_owned());
             from = PLAIN;
         }

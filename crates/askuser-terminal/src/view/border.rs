@@ -31,7 +31,7 @@ pub(super) fn bottom<'a>(
     let rule = |count: usize| signs.horizontal.repeat(count);
     let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));
     let soon = left.is_some_and(|left| left <= Duration::from_secs(10));
-    let time_style = if soon { theme.style(Role::Warning) } else { muted };
+    let time_style = if soon { theme.message(Role::Warning) } else { muted };
     Line::from(vec![
         Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge),
         Span::styled(time, time_style),

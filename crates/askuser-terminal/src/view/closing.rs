@@ -15,6 +15,8 @@ pub enum Confirm {
     /// `✔ Database: PostgreSQL`
     #[default]
     Inline,
+    /// `✔ Which database? PostgreSQL`, for a question whose header says nothing.
+    Asked,
     /// A box with the answers in it.
     Boxed,
     /// The text of each question, and below it `✔ Database: PostgreSQL`.
@@ -62,16 +64,28 @@ pub fn closing_lines(
         for question in set.questions() {
             lines.extend(asked(question.text(), theme, columns));
             let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim());
-            lines.extend(answer.into_iter().flat_map(|answer| inline(question.header(), answer, mark, theme, columns)));
+            lines.extend(
+                answer
+                    .into_iter()
+                    .flat_map(|answer| inline(&format!("{}:", question.header()), answer, mark, theme, columns)),
+            );
         }
     } else {
         for answer in outcome.answers() {
             let question = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
             let header = question
                 .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
-            if confirm == Confirm::Inline {
-                lines.extend(inline(&header, answer, mark, theme, columns));
-                continue;
+            let asked = question.filter(|_| confirm == Confirm::Asked).map(|question| sanitize::line(question.text()));
+            match (confirm, asked) {
+                (Confirm::Boxed, _) => {}
+                (_, Some(asked)) => {
+                    lines.extend(inline(&asked, answer, mark, theme, columns));
+                    continue;
+                }
+                (_, None) => {
+                    lines.extend(inline(&format!("{header}:"), answer, mark, theme, columns));
+                    continue;
+                }
             }
             if !lines.is_empty() {
                 lines.push(Line::default());
@@ -135,7 +149,7 @@ fn with_words(what: &str, words: Option<&str>) -> String {
 }
 
 fn inline(
-    header: &str,
+    about: &str,
     answer: &Answer,
     (sign, role): (&str, Role),
     theme: &Theme,
@@ -146,11 +160,9 @@ fn inline(
     if let Some(note) = &answer.note {
         text = format!("{text} (note: {note})");
     }
-    let lead = [
-        Span::styled(format!("{sign} "), theme.style(role)),
-        Span::styled(format!("{header}: "), theme.style(Role::Secondary)),
-    ];
-    words_lines(&lead, &text, theme, columns)
+    let lead = [Span::styled(format!("{sign} "), theme.style(role))];
+    let words = [(format!("{about} "), theme.style(Role::Secondary)), (text, theme.style(Role::Text))];
+    wrap_styled(words, &lead, &[Span::raw("  "), bar(theme)], columns)
 }
 
 fn boxed(
@@ -171,19 +183,16 @@ fn boxed(
         let further = [&wall[..], &[Span::raw(" ".repeat(width(sign) + 1))]].concat();
         rows.extend(wrap_styled([(value.as_str(), theme.style(Role::Text))], &lead, &further, columns));
     }
-    // The edges are as wide as what is between them, so that nothing runs past the corner.
-    let chip = format!(" {header} ");
-    let corners = width(signs.chip_left) + width(&chip) + width(signs.chip_right);
-    let longer = rows.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0).saturating_sub(corners);
-    let rule = signs.horizontal.repeat(longer);
-    let mut lines = vec![Line::from(vec![
+    // As wide as the chip, as the proposals draw it; answers may run past the corner.
+    let chip = [
         Span::styled(signs.chip_left, edge),
-        Span::styled(chip, theme.style(Role::Chip)),
-        Span::styled(format!("{rule}{}", signs.chip_right), edge),
-    ])];
-    lines.extend(rows);
+        Span::styled(format!(" {header} "), theme.style(Role::Chip)),
+        Span::styled(signs.chip_right, edge),
+    ];
     let bottom = width(signs.box_bottom_left) + width(signs.box_bottom_right);
-    let rule = signs.horizontal.repeat((corners + longer).saturating_sub(bottom));
+    let rule = signs.horizontal.repeat(spans_width(&chip).saturating_sub(bottom));
+    let mut lines = vec![Line::from_iter(chip)];
+    lines.extend(rows);
     lines.push(Line::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), edge));
     lines
 }

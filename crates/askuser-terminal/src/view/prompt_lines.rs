@@ -15,7 +15,7 @@ use super::PromptPhase;
 use super::theme::{Role, Theme};
 use super::wrap::{spans_width, width, wrap};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
-use ratatui_core::style::{Modifier, Style};
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
 /// The message when the deadline has passed.
@@ -43,7 +43,7 @@ pub(super) fn compose<'a>(
     };
     let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
     let lines = PromptLines { blank, ..PromptLines::default() };
-    let mut composer = Composer { prompt, theme, phase, columns, text_columns, border, lines };
+    let mut composer = Composer { prompt, theme, phase, columns, text_columns, number_column: 0, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
@@ -73,6 +73,8 @@ struct Composer<'a, 'b> {
     columns: usize,
     /// The columns of question and options, the border included.
     text_columns: usize,
+    /// The columns of the numbers before the options; none where a label would wrap for them.
+    number_column: usize,
     border: Role,
     lines: PromptLines<'a>,
 }
@@ -102,7 +104,7 @@ impl<'a> Composer<'a, '_> {
             (_, Role::Muted) => Role::Primary,
             (_, border) => border,
         };
-        let edge = self.style(chip).add_modifier(Modifier::BOLD);
+        let edge = self.theme.strong(chip);
         let mut line = vec![
             Span::styled(signs.chip_left, edge),
             Span::styled(format!(" {title} "), self.style(Role::Chip)),
@@ -166,7 +168,7 @@ impl<'a> Composer<'a, '_> {
             Some((text, role)) => {
                 let room = self.columns.saturating_sub(INDENT);
                 // The notice is not dimmed, even if the prompt is.
-                let style = Theme { dimmed: false, ..*self.theme }.style(role);
+                let style = Theme { dimmed: false, ..*self.theme }.message(role);
                 if self.prompt.mode() != InputMode::Help {
                     self.lines.footer_kind = FooterKind::Notice;
                 }
@@ -193,10 +195,10 @@ impl<'a> Composer<'a, '_> {
         self.row(0, Vec::new());
     }
 
-    fn paragraph(&mut self, indent: usize, text: &'a str, role: Role) {
+    fn paragraph(&mut self, indent: usize, text: &'a str, style: Style) {
         let room = self.room(indent);
         for range in wrap(text, room, room) {
-            self.row(indent, vec![Span::styled(text[range].trim_end_matches(' '), self.style(role))]);
+            self.row(indent, vec![Span::styled(text[range].trim_end_matches(' '), style)]);
         }
     }
 
@@ -206,7 +208,7 @@ impl<'a> Composer<'a, '_> {
             Some(line) if spans_width(&line.spans) + width(text) <= self.text_columns => {
                 line.spans.push(Span::styled(text, self.theme.style(role)));
             }
-            _ => self.paragraph(indent, text.trim_start(), role),
+            _ => self.paragraph(indent, text.trim_start(), self.style(role)),
         }
     }
 

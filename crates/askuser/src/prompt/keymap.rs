@@ -171,7 +171,7 @@ pub static TABLE: &[Binding] = &[
     row(&[key(PageUp)], &[Typing], Action::PageUp, "", "", None),
     row(&[key(PageDown)], &[Typing], Action::PageDown, "", "", None),
     row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
-    row(&[key(Char('c'))], LETTERS, Action::Discuss, "c", "talk about it first", Some(("c", "talk first"))),
+    row(&[key(Char('c'))], LETTERS, Action::Discuss, "c", "talk about it first", Some(("c", "talk"))),
     row(&[key(Char('d'))], LETTERS, Action::Decline, "d", "decline, with a reason if you like", Some(("d", "decline"))),
     row(&[key(Esc)], PAGES, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),
     row(&[key(Esc)], &[Typing], Action::Escape, "Esc", "back to the options, text kept", Some(("esc", "back"))),

@@ -90,6 +90,8 @@ pub enum NoticeKind {
     Advice,
     /// The key was refused, and why.
     Rejected,
+    /// The key came before keys count; the notice goes once they do.
+    TooEarly,
 }
 
 /// Where the view of a long page starts.
@@ -517,7 +519,7 @@ impl Prompt {
 
     /// What the person is told about the last key.
     pub fn notice(&self) -> Option<&Notice> {
-        self.notice.as_ref()
+        self.notice.as_ref().filter(|notice| notice.kind != NoticeKind::TooEarly || self.now < self.armed_at)
     }
 
     /// Whether the border shows a rejected key just now.
@@ -547,7 +549,8 @@ impl Prompt {
             self.now
                 + Duration::from_millis(if rest == 0 { step as u64 } else { rest as u64 }.min(left.as_millis() as u64))
         });
-        flash.into_iter().chain(fresh).chain(countdown).min()
+        let armed = self.notice().filter(|notice| notice.kind == NoticeKind::TooEarly).map(|_| self.armed_at);
+        flash.into_iter().chain(fresh).chain(countdown).chain(armed).min()
     }
 
     /// Where the page should start.
@@ -616,10 +619,14 @@ impl Prompt {
     pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
+        // Where Space and digits do the same, they share a hint.
+        let share = self.context() == KeyContext::Multi && self.trigger != Trigger::Popup;
         self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
             let (key, word) = row.hint?;
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
+                Action::Mark if share => (format!("{key}/1-{}", self.numbers()).into(), word),
+                Action::Number(_) if share => return None,
                 Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
                 Action::Number(_) => {
                     let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());

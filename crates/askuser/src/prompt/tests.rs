@@ -856,7 +856,7 @@ fn a_key_held_since_the_earlier_prompt_never_reaches_the_next_one() {
         let held = format!("<wait:500>{}", format!("{key}<wait:40>").repeat(100));
         let prompt = || Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(100)));
         let mut played = play(prompt(), &held);
-        assert_eq!(played.line(), "1 on PostgreSQL | ", "{key}");
+        assert!(played.line().starts_with("1 on PostgreSQL | "), "{key}");
         played.play("<wait:700><enter>");
         assert_eq!(played.line(), "answered | Database: PostgreSQL", "{key}");
     }
@@ -866,7 +866,7 @@ fn a_key_held_since_the_earlier_prompt_never_reaches_the_next_one() {
 fn a_slow_typist_who_began_before_the_prompt_was_seen_answers_nothing() {
     let prompt = Prompt::new(database(), ARMING).among_keys(None);
     let mut played = play(prompt, "h<wait:300>i<wait:300>d<wait:300>o<wait:300>1<wait:300><enter>");
-    assert_eq!(played.line(), "1 on PostgreSQL | ");
+    assert!(played.line().starts_with("1 on PostgreSQL | "));
     played.play("<wait:700>2");
     assert_eq!(played.line(), "answered | Database: MongoDB");
 }
@@ -874,7 +874,7 @@ fn a_slow_typist_who_began_before_the_prompt_was_seen_answers_nothing() {
 #[test]
 fn a_key_pressed_twice_does_not_reach_the_next_prompt() {
     let next = |since| Prompt::new(database(), ARMING).among_keys(Some(Duration::from_millis(since)));
-    assert_eq!(play(next(100), "<wait:599>1").line(), "1 on PostgreSQL | ");
+    assert!(play(next(100), "<wait:599>1").line().starts_with("1 on PostgreSQL | "));
     assert_eq!(play(next(100), "<wait:600>1").line(), "answered | Database: PostgreSQL");
     assert_eq!(play(next(900), "<wait:250>1").line(), "answered | Database: PostgreSQL");
 }
@@ -884,7 +884,20 @@ fn a_text_typed_into_a_prompt_that_just_opened_does_not_answer_it() {
     let typed = "please use 2 not 1".chars().map(|c| format!("{c}<wait:150>")).collect::<String>();
     let typed = typed.replace(' ', "<space>");
     let played = play(Prompt::new(database(), ARMING).among_keys(None), &typed);
-    assert_eq!(played.line(), "1 on PostgreSQL | ");
+    assert!(played.line().starts_with("1 on PostgreSQL | "));
+}
+
+#[test]
+fn a_key_that_came_too_early_says_so_until_keys_count() {
+    let mut played = play(Prompt::new(database(), ARMING).among_keys(None), "<down><wait:100><enter>");
+    let told = |played: &Played| played.prompt.notice().map(|notice| notice.text.clone());
+    assert_eq!(told(&played).as_deref(), Some("Not taken: keys count once you stop typing for a moment"));
+    // The surface is woken to take it away, and from then on keys count.
+    assert_eq!(played.prompt.next_change(), Some(Duration::from_millis(800)));
+    played.play("<wait:700>");
+    assert_eq!(told(&played), None);
+    played.play("<enter>");
+    assert_eq!(played.line(), "answered | Database: MongoDB");
 }
 
 #[test]
@@ -1186,15 +1199,15 @@ fn hints(set: QuestionSet, script: &str) -> String {
 
 #[test]
 fn the_footer_tells_what_can_be_done_here() {
-    let rest = "n note • c talk first • d decline • esc cancel • ? keys";
+    let rest = "n note • c talk • d decline • esc cancel • ? keys";
     assert_eq!(hints(database(), ""), format!("↑↓ navigate • enter select • 1-4 choose • {rest}"));
-    assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space toggle • 1-5 toggle • {rest}"));
-    assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space toggle • 1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space/1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space/1-5 toggle • {rest}"));
     assert_eq!(hints(features(), "1j"), hints(features(), "1"), "what is ticked is sent from every row");
     assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
     assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • 1-4 choose • esc cancel");
     assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • 1-5 toggle • esc cancel");
-    let review = "←→ questions • c talk first • d decline • esc cancel • ? keys";
+    let review = "←→ questions • c talk • d decline • esc cancel • ? keys";
     assert_eq!(hints(three(), "111"), format!("↑↓ navigate • enter send • 1-3 change • {review}"));
     assert_eq!(hints(three(), "111<up>"), format!("↑↓ navigate • enter change • 1-3 change • {review}"));
     assert_eq!(hints(database(), "4"), "enter done • esc back • alt-enter new line • ctrl-g editor");

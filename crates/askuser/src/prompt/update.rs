@@ -19,6 +19,9 @@ const FLASH: Duration = Duration::from_millis(400);
 /// Who types on has not seen the prompt yet: even a slow typist presses the next key within this.
 const REST: Duration = Duration::from_millis(700);
 
+/// The notice for a key that came too early to answer. It goes by itself once keys count.
+const TOO_EARLY: &str = "Not taken: keys count once you stop typing for a moment";
+
 /// The notice for a key that would permit a text not read to its end. Another key than the one that permits reads on: to
 /// hold that one down permits nothing.
 const READ_ON: &str = "Read it to its end first: PgDn";
@@ -59,6 +62,10 @@ impl Prompt {
         if self.is_arming() {
             self.put_off();
             if is_armed_key(key) || matches!(action(key, self.context()), Some(Action::Edit(_))) {
+                if self.arming == Arming::UntilRest {
+                    let text = TOO_EARLY.to_owned();
+                    self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
+                }
                 return Effect::Continue;
             }
         }
@@ -99,7 +106,7 @@ impl Prompt {
 
     fn put_off(&mut self) {
         if self.arming == Arming::UntilRest {
-            self.armed_at = self.armed_at.max(self.now + self.options.key_delay.max(REST));
+            self.armed_at = self.armed_at.max(self.now + REST);
         }
     }
 

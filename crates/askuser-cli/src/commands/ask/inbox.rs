@@ -7,7 +7,7 @@ use crate::result::{self, print};
 use crate::signals::Signals;
 use crate::source;
 use crate::store::{asker, at_the_terminal, done, open, origin, runtime, words};
-use crate::surfaces::{Surfaces, terminal_options};
+use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal};
 use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
 use askuser_inbox::InboxAsker;
@@ -35,7 +35,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
     let store = open(settings)?;
     let terminal = here.then(|| {
-        let mut options = terminal_options(settings);
+        let mut options = super::prompt_options(args, settings);
         options.kept_in = Some(at_the_terminal(&store));
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
@@ -44,7 +44,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             failure::notice("askuser", &words::how_to_answer(question));
         }
     });
-    wait(asker, &request, settings)
+    wait(asker, &request, settings, here)
 }
 
 /// Names the question: by the key that was given, or else by this very process.
@@ -70,7 +70,7 @@ fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
 }
 
 /// Waits until it is answered, here or anywhere. To stop waiting takes nothing back.
-fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
+fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: bool) -> Result<u8, Failure> {
     let runtime = runtime()?;
     let delivered = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -94,18 +94,26 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8,
         }
         Some(Err(error)) => return Err(Failure::new(error.chain())),
     };
-    hand_over(delivery, asker, request, settings)
+    hand_over(delivery, asker, request, settings, is_prompted)
 }
 
 /// Prints what came of it; only then does it count as delivered. A file or a program takes it over before the prompt shows
 /// success; on a terminal it stands under the prompt.
-fn hand_over(delivery: Delivery, asker: InboxAsker, request: &Request, settings: &Settings) -> Result<u8, Failure> {
+fn hand_over(
+    delivery: Delivery,
+    asker: InboxAsker,
+    request: &Request,
+    settings: &Settings,
+    is_prompted: bool,
+) -> Result<u8, Failure> {
     let agent = store(&asker, request);
     if std::io::stdout().is_terminal() {
         let resolution = delivery.stored();
         drop(asker);
         let _ = done(agent.flush());
-        print(request.set(), &resolution, settings)?;
+        if !(is_prompted && super::confirmation_suffices(settings)) {
+            print(request.set(), &resolution, settings)?;
+        }
         return result::code(&resolution, settings);
     }
     match print(request.set(), delivery.resolution(), settings) {

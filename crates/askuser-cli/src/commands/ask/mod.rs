@@ -4,11 +4,14 @@ mod inbox;
 pub(super) mod terminal;
 
 use crate::args;
-use crate::config::Surface;
+use crate::config::{Settings, Surface};
 use crate::failure::{Failure, notice, outlive_file_size_limit};
-use crate::surfaces::Surfaces;
+use crate::surfaces::{Surfaces, terminal_options};
 use askuser::{Decision, Request};
+use askuser_terminal::{Confirm, Options};
+use clap::ArgMatches;
 use std::ffi::OsString;
+use std::io::IsTerminal;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(args::ask(), words)?;
@@ -17,6 +20,21 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         true => inbox::run(&args, &settings),
         false => terminal::run(&args, &settings),
     }
+}
+
+/// How the prompt is shown. A question of the command line without a header is confirmed with its own words.
+fn prompt_options(args: &ArgMatches, settings: &Settings) -> Options {
+    let mut options = terminal_options(settings);
+    let is_nameless = args.contains_id("question") && !args.contains_id("header");
+    if is_nameless && options.confirm == Confirm::Inline {
+        options.confirm = Confirm::Asked;
+    }
+    options
+}
+
+/// Whether the confirmation that a prompt leaves on this terminal is all that has to be printed.
+fn confirmation_suffices(settings: &Settings) -> bool {
+    settings.format.is_none() && settings.confirm != Confirm::None && std::io::stdout().is_terminal()
 }
 
 /// What the policy knows of a request. The operator is told of answers that match none of its questions.

@@ -4,8 +4,8 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::source;
-use crate::surfaces::{Surfaces, terminal_options};
-use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution};
+use crate::surfaces::Surfaces;
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Via};
 use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
 use std::io::IsTerminal;
@@ -32,10 +32,13 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         }
         Ok(())
     };
-    let mut options = terminal_options(settings);
+    let mut options = super::prompt_options(args, settings);
     options.ends_process = true;
     let resolution = ask(&request, settings, &options, &mut store)?;
-    printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+    let was_prompted = matches!(resolution.via(), Some(Via::Terminal | Via::Line));
+    if !(was_prompted && super::confirmation_suffices(settings)) {
+        printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+    }
     result::code(&resolution, settings)
 }
 

@@ -8,16 +8,45 @@ use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
 /// The footer while there is more to read before the focused row can be chosen.
-pub(crate) fn read_on(key: &str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
-    let bullet = theme.signs.bullet;
-    let mut words = format!("{key} read on");
-    for (key, does) in prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key)) {
-        let more = format!("  {bullet}  {key} {does}");
-        if INDENT + width(&words) + width(&more) <= columns {
-            words.push_str(&more);
-        }
+pub(crate) fn read_on(key: &'static str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
+    let others = prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key));
+    let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
+    fitting(hints, theme, columns, |(key, _)| if key == "?" { 0 } else { 1 })
+}
+
+/// A key and what it does.
+type Hint = (Cow<'static, str>, &'static str);
+
+/// `enter select • esc cancel`: as many hints as fit, those that `rank` least left out first.
+fn fitting<K: Ord>(mut hints: Vec<Hint>, theme: &Theme, columns: usize, rank: impl Fn(&Hint) -> K) -> Line<'static> {
+    let gap = format!(" {} ", theme.signs.bullet);
+    let spelled = |hint: &Hint| spell(&hint.0, theme);
+    let columns_of = |hints: &[Hint]| {
+        let words = hints.iter().map(|hint| width(&spelled(hint)) + 1 + width(hint.1)).sum::<usize>();
+        INDENT + words + width(&gap) * hints.len().saturating_sub(1)
+    };
+    while columns_of(&hints) > columns
+        && let Some(least) = (0..hints.len()).rev().min_by_key(|i| rank(&hints[*i]))
+    {
+        hints.remove(least);
     }
-    Line::from(vec![Span::raw("  "), Span::styled(words, theme.style(Role::Muted))])
+    let mut spans = vec![Span::raw("  ")];
+    for (i, hint) in hints.iter().enumerate() {
+        let gap = if i == 0 { "" } else { &gap };
+        spans.push(Span::styled(gap.to_owned(), theme.style(Role::Muted)));
+        spans.push(Span::styled(spelled(hint), theme.style(Role::Secondary)));
+        spans.push(Span::styled(format!(" {}", hint.1), theme.style(Role::Muted)));
+    }
+    Line::from(spans)
+}
+
+/// Key names in characters that this terminal can show.
+fn spell(keys: &str, theme: &Theme) -> String {
+    if theme.signs.up == "↑" {
+        return keys.to_owned();
+    }
+    let arrows = [("↑ ↓", "Up Down"), ("← →", "Left Right"), ("↑↓", "up/down"), ("←→", "left/right"), ("–", "-")];
+    arrows.iter().fold(keys.to_owned(), |keys, (arrow, word)| keys.replace(arrow, word))
 }
 
 /// What the terminal's loop does by itself, without the prompt.
@@ -27,7 +56,7 @@ impl<'a> Composer<'a, '_> {
     pub(super) fn help(&mut self) {
         self.gap();
         let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
-        let keys: Vec<_> = keys.map(|(spelled, does)| (self.spell(spelled), does)).collect();
+        let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled, self.theme), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
         // Keys that leave too little room for the text get a line of their own.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);
@@ -53,33 +82,12 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Key names in characters that this terminal can show.
-    fn spell(&self, keys: &str) -> String {
-        if self.theme.signs.up == "↑" {
-            return keys.to_owned();
-        }
-        let arrows = [("↑ ↓", "Up Down"), ("← →", "Left Right"), ("↑↓", "up/down"), ("←→", "left/right"), ("–", "-")];
-        arrows.iter().fold(keys.to_owned(), |keys, (arrow, word)| keys.replace(arrow, word))
-    }
-
-    /// `↑↓ navigate  •  enter select  •  esc cancel`, as many as fit.
+    /// The keys that matter here, as many as fit.
     pub(super) fn hints(&self) -> Line<'a> {
-        /// Hints to keep when room is short, the most important one last: by their key, digits by what they do.
-        const ESSENTIAL: [&str; 7] = ["alt-enter", "↑↓", "space", "esc", "?", "choose", "enter"];
-        let rank = |(key, word): &(Cow<'_, str>, &str)| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
-        let mut hints: Vec<_> = self.prompt.hints().collect();
-        loop {
-            let words: Vec<String> = hints.iter().map(|(key, word)| format!("{} {word}", self.spell(key))).collect();
-            // Before a hint goes, the gaps get narrow.
-            let lines = ["  ", " "].iter().map(|gap| words.join(&format!("{gap}{}{gap}", self.theme.signs.bullet)));
-            let fitting = lines.into_iter().find(|line| width(line) + INDENT <= self.columns);
-            match (fitting, (0..hints.len()).rev().min_by_key(|&i| rank(&hints[i]))) {
-                (None, Some(least)) => _ = hints.remove(least),
-                (line, _) => {
-                    let line = Span::styled(line.unwrap_or_default(), self.style(Role::Muted));
-                    return Line::from(vec![Span::raw("  "), line]);
-                }
-            }
-        }
+        /// What to keep when room is short, the most important last: by the key, digits by what they do.
+        const ESSENTIAL: [&str; 11] =
+            ["alt-enter", "↑↓", "c", "d", "esc", "?", "toggle", "change", "move", "choose", "enter"];
+        let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
+        fitting(self.prompt.hints().collect(), self.theme, self.columns, rank)
     }
 }

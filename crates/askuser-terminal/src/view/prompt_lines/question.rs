@@ -8,7 +8,7 @@ use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
 use askuser::Question;
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
-use ratatui_core::style::Modifier;
+use ratatui_core::style::Style;
 use ratatui_core::text::Span;
 
 /// The most lines that stand under a label: under any of them, and under the focused one.
@@ -31,6 +31,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     pub(super) fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
+        self.number_column = if self.numbers_fit(question) { width("1 ") } else { 0 };
         self.origin();
         self.gap();
         self.question_text(question.text());
@@ -57,7 +58,7 @@ impl<'a> Composer<'a, '_> {
             let text =
                 if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
             self.describe(row == entry.focus(), &mut tallest, |own| {
-                own.paragraph(own.label_column(), text, Role::Muted);
+                own.paragraph(own.label_column(), text, own.style(Role::Muted));
             });
         }
         self.end_row(entry, row, start);
@@ -78,16 +79,26 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
+    /// Whether every label takes as many rows with a number before it as without.
+    fn numbers_fit(&self, question: &Question) -> bool {
+        let badge = |is_recommended| if is_recommended { " (Recommended)" } else { "" };
+        let labels =
+            question.options().iter().map(|option| format!("{}{}", option.name(), badge(option.is_recommended())));
+        let room = self.room(self.label_column());
+        let rows = |label: &str, room: usize| wrap(label, room, room).len();
+        labels.into_iter().all(|label| rows(&label, room) == rows(&label, room.saturating_sub(width("1 "))))
+    }
+
     /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
     fn question_text(&mut self, text: &'a str) {
         let room = self.room(INDENT);
         if self.prompt.wording() == Wording::Prose {
-            return self.prose(INDENT, text, Role::Text, |_, rows| rows > 1);
+            return self.prose(INDENT, text, self.theme.strong(Role::Text), |_, rows| rows > 1);
         }
         if wrap_exactly(text, room).len() == 1 {
-            return self.paragraph(INDENT, text, Role::Text);
+            return self.paragraph(INDENT, text, self.theme.strong(Role::Text));
         }
-        for row in barred::exactly(text, self.theme, room, |_, _| self.style(Role::Text)) {
+        for row in barred::exactly(text, self.theme, room, |_, _| self.theme.strong(Role::Text)) {
             self.row(INDENT, row.spans);
         }
     }
@@ -95,14 +106,14 @@ impl<'a> Composer<'a, '_> {
     /// What choosing an option means. It stands to the right of the marks; lines of its own have bars.
     fn description(&mut self, text: &'a str) {
         if !text.is_empty() {
-            self.prose(self.label_column(), text, Role::Muted, |text, _| text.contains('\n'));
+            self.prose(self.label_column(), text, self.style(Role::Muted), |text, _| text.contains('\n'));
         }
     }
 
     /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
     /// each has a bar.
-    fn prose(&mut self, indent: usize, text: &'a str, role: Role, needs_bars: fn(&str, usize) -> bool) {
-        let (room, style) = (self.room(indent), self.style(role));
+    fn prose(&mut self, indent: usize, text: &'a str, style: Style, needs_bars: fn(&str, usize) -> bool) {
+        let room = self.room(indent);
         let is_read = self.prompt.wording() == Wording::Prose;
         if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
             let rows = barred::prose(&blocks, self.theme, room, style);
@@ -110,7 +121,7 @@ impl<'a> Composer<'a, '_> {
         }
         let words = match markdown::inline(text).filter(|_| is_read) {
             Some(pieces) => markdown::words(&pieces, style, self.theme),
-            None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, role),
+            None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, style),
             None => vec![(text.to_owned(), style)],
         };
         let mut rows = wrap_styled(words.clone(), &[], &[], room);
@@ -123,10 +134,10 @@ impl<'a> Composer<'a, '_> {
 
     /// The column of labels and descriptions.
     fn label_column(&self) -> usize {
-        INDENT + 2 + width(self.theme.signs.radio) + 1
+        INDENT + self.number_column + 2 + width(self.theme.signs.radio) + 1
     }
 
-    /// `> ● label`
+    /// `1 > ● label`
     fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
         let signs = self.theme.signs;
         let focused = entry.focus() == row;
@@ -144,15 +155,22 @@ impl<'a> Composer<'a, '_> {
             (false, false) => (Role::Secondary, Role::Primary),
         };
         let style = if focused { self.theme.focused(text) } else { self.style(text) };
-        let mark = if picked { self.style(mark).add_modifier(Modifier::BOLD) } else { self.style(mark) };
+        let mark = if picked { self.theme.strong(mark) } else { self.style(mark) };
+        let number = match (self.number_column, row + 1) {
+            (0, _) => String::new(),
+            (_, number @ 1..=9) => format!("{number} "),
+            _ => "  ".to_owned(),
+        };
         let column = self.label_column();
         let room = self.room(column);
         for (i, range) in wrap(name, room, room).into_iter().enumerate() {
             let label = Span::styled(name[range].trim_end_matches(' '), style);
             if i == 0 {
-                let cursor = if focused { Span::styled(signs.cursor, self.style(Role::Text)) } else { Span::raw(" ") };
+                let number = Span::styled(number.clone(), self.style(Role::Muted));
+                let cursor =
+                    if focused { Span::styled(signs.cursor, self.theme.focused(Role::Text)) } else { Span::raw(" ") };
                 let mark = Span::styled(sign, mark);
-                self.row(INDENT, vec![cursor, Span::raw(" "), mark, Span::raw(" "), label]);
+                self.row(INDENT, vec![number, cursor, Span::raw(" "), mark, Span::raw(" "), label]);
             } else {
                 self.row(column, vec![label]);
             }
@@ -167,7 +185,7 @@ impl<'a> Composer<'a, '_> {
         {
             self.field(self.label_column(), "Note: ", note, typing);
             if let Some(hint) = self.prompt.note_hint(row) {
-                self.paragraph(self.label_column(), hint, Role::Muted);
+                self.paragraph(self.label_column(), hint, self.style(Role::Muted));
             }
         }
         self.lines.rows.push(start..self.lines.body.len());

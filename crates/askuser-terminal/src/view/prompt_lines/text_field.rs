@@ -9,7 +9,7 @@ use ratatui_core::text::Span;
 impl<'a> Composer<'a, '_> {
     pub(super) fn closing_field(&mut self, title: &'static str, name: &'static str) {
         self.gap();
-        self.paragraph(INDENT, title, Role::Text);
+        self.paragraph(INDENT, title, self.theme.strong(Role::Text));
         if let Some(text) = self.prompt.text() {
             self.field(INDENT, name, text, true);
         }
@@ -21,7 +21,7 @@ impl<'a> Composer<'a, '_> {
         let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
         let mut name = name;
         if self.room(indent + width(name) + 1) < LEGIBLE {
-            self.paragraph(indent, name.trim_end(), name_role);
+            self.paragraph(indent, name.trim_end(), self.style(name_role));
             name = "";
         }
         // The last column is for the caret.

@@ -101,14 +101,17 @@ fn answers_are_green_headers_quiet_and_refusals_muted() {
 }
 
 #[test]
-fn a_long_note_does_not_run_past_the_corner_of_its_box() {
+fn the_box_is_the_one_that_the_proposal_draws() {
+    let set = fixtures::features();
+    let outcome = Outcome::answered(&set, vec![answer(&set, 0, &[0, 1, 3], None, None)]).expect("answered");
+    let drawn = "╭─ Features ─╮\n│ ✔ TypeScript\n│ ✔ ESLint + Prettier\n│ ✔ Tailwind CSS\n╰────────────╯\n";
+    assert_eq!(lines(&set, &outcome, Confirm::Boxed, &Theme::default()), drawn);
+}
+
+#[test]
+fn a_question_without_a_header_of_its_own_is_confirmed_with_its_words() {
     let set = database();
-    let outcome =
-        Outcome::answered(&set, vec![answer(&set, 0, &[0], None, Some("a note that is longer than the chip"))]);
-    for columns in [79, 30] {
-        let lines = closing_lines(&set, outcome.as_ref().unwrap(), Confirm::Boxed, &Theme::default(), columns);
-        let widths: Vec<usize> = lines.iter().map(|line| width(&line.to_string())).collect();
-        assert!(widths.iter().all(|width| *width <= widths[0]) && widths[0] <= columns.into(), "{widths:?}");
-        assert_eq!(widths.first(), widths.last());
-    }
+    let outcome = Outcome::answered(&set, vec![answer(&set, 0, &[1], None, Some("soon"))]).expect("answered");
+    let shown = lines(&set, &outcome, Confirm::Asked, &Theme::default());
+    assert_eq!(shown, "✔ Which database should we use for this project? MongoDB (note: soon)\n");
 }

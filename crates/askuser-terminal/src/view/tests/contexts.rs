@@ -165,7 +165,7 @@ fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
     let context = Context::command((1..=60).map(|n| format!("step {n}\n")).collect::<String>());
     let mut prompt = agreeing(&context);
     let shown = picture(&prompt, &context, (80, 24));
-    assert!(shown.contains("  PgDn read on  •  esc cancel") && !shown.contains("enter select"), "{shown}");
+    assert!(shown.contains("  PgDn read on • esc cancel") && !shown.contains("enter select"), "{shown}");
     for _ in 0..30 {
         let viewport = with(&prompt, &context, (80, 24)).viewport.clone();
         prompt.look(viewport);

@@ -30,11 +30,11 @@ fn a_question_of_several_lines_cannot_show_options_a_footer_or_a_confirmation_of
 
 #[test]
 fn one_long_line_cannot_begin_a_row_like_an_option() {
-    let text = format!("Run it? {} > ○ Deny", "x".repeat(34));
+    let text = format!("Run it? {} 1 > ○ Deny", "x".repeat(34));
     let prompt = Prompt::new(of(&text), ARMED);
     let shown = rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (40, 40))));
-    assert!(shown.contains(&"│  ┃ > ○ Deny".to_owned()), "{shown:#?}");
-    assert_eq!(shown.iter().filter(|row| row.starts_with("│  > ○")).count(), 1, "{shown:#?}");
+    assert!(shown.contains(&"│  ┃ 1 > ○ Deny".to_owned()), "{shown:#?}");
+    assert_eq!(shown.iter().filter(|row| row.starts_with("│  1 > ○")).count(), 1, "{shown:#?}");
 }
 
 #[test]
@@ -109,11 +109,11 @@ fn the_command_of_a_permission_keeps_its_blanks_where_it_is_wrapped() {
 
 #[test]
 fn a_model_cannot_begin_a_row_like_an_option() {
-    let origin = askuser::Origin::default().with_task(format!("{} > ○ Deny", "x".repeat(60)));
+    let origin = askuser::Origin::default().with_task(format!("{} 1 > ○ Deny", "x".repeat(60)));
     let request = Request::new(RequestKey::new("s", "c"), of("Run it?")).with_origin(origin);
     let prompt = Prompt::of(&request, Duration::ZERO);
     for columns in 20..100 {
         let shown = rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, (columns, 60))));
-        assert_eq!(shown.iter().filter(|row| row.starts_with("│  > ")).count(), 1, "{shown:#?}");
+        assert_eq!(shown.iter().filter(|row| row.starts_with("│  1 > ")).count(), 1, "{shown:#?}");
     }
 }

@@ -18,7 +18,8 @@ fn of(text: &str, description: &str) -> QuestionSet {
 fn lists_and_code_blocks_in_a_question_and_in_a_description_are_shown_as_such() {
     let text = "Which **first**?\n\n- the `parser`\n- the printer\n\n```\nmake all\n```";
     let screen = shown(&Prompt::new(of(text, "Then:\n1. test\n2. ship"), ARMED), (60, 40)).join("\n");
-    for row in ["│  ┃ Which first?", "│  ┃ • the parser", "│  ┃ • the printer", "│  ┃ │ make all ", "│      ┃ 2. ship"]
+    for row in
+        ["│  ┃ Which first?", "│  ┃ • the parser", "│  ┃ • the printer", "│  ┃ │ make all ", "│        ┃ 2. ship"]
     {
         assert!(screen.lines().any(|line| line.starts_with(row)), "{row} in\n{screen}");
     }
@@ -64,7 +65,7 @@ fn a_person_who_notes_something_beside_a_yes_reads_that_it_holds_it_up() {
         shown(&prompt, (100, 24)).join("\n")
     };
     let (yes, no) = ("nin a branch", "<down>nnever");
-    let run = "Note: in a branch\n│      With a note it does not run yet: the agent reads the note and may ask again";
+    let run = "Note: in a branch\n│        With a note it does not run yet: the agent reads the note and may ask again";
     let screen = typing(Purpose::Permission, yes);
     assert!(screen.contains(run), "{screen}");
     // It stays for as long as the note does.
