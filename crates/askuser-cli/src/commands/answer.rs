@@ -106,13 +106,38 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
     }
 }
 
-/// Lets the person answer at this terminal.
+/// What came of a question that was opened at this terminal.
+pub(crate) enum Opened {
+    Answered,
+    TimedOut,
+    PutAside { has_draft: bool },
+}
+
+/// Lets the person answer at this terminal, and says so where they have not.
 pub(crate) fn at_the_prompt(
     store: &Handle,
     question: &StoredQuestion,
     settings: &Settings,
     trigger: Trigger,
 ) -> Result<u8, Failure> {
+    Ok(match open(store, question, settings, trigger)? {
+        Opened::Answered => exit::ANSWERED,
+        Opened::TimedOut => exit::NOT_ANSWERED,
+        Opened::PutAside { has_draft } => {
+            let what = if has_draft { "saved as draft" } else { "put aside" };
+            failure::notice("askuser", &format!("{what}; the question is still waiting"));
+            exit::DETACHED
+        }
+    })
+}
+
+/// Lets the person answer at this terminal.
+pub(crate) fn open(
+    store: &Handle,
+    question: &StoredQuestion,
+    settings: &Settings,
+    trigger: Trigger,
+) -> Result<Opened, Failure> {
     failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
     options.trigger = trigger;
@@ -124,19 +149,15 @@ pub(crate) fn at_the_prompt(
     let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
     match shown {
-        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
-        Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
+        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(Opened::TimedOut),
+        Ok(Shown::Answered(_)) => Ok(Opened::Answered),
         Ok(Shown::EndedElsewhere(ending)) => Err(with_unsent(ended_elsewhere(question, &ending), store, question)),
         Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
-            Err(Failure::new(format!("{} still waits, but what you typed is not saved: {why}", question.id)))
+            Err(Failure::new(format!("the question is still waiting, but your draft could not be saved: {why}")))
         }
-        Ok(Shown::PutAside { draft, .. }) => {
-            let kept = if draft.is_empty() { "" } else { ", with what you have answered so far" };
-            failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
-            Ok(exit::DETACHED)
-        }
+        Ok(Shown::PutAside { draft, .. }) => Ok(Opened::PutAside { has_draft: !draft.is_empty() }),
         Err(AskError::Interrupted) => {
-            Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))
+            Err(Failure::new("interrupted; the question is still waiting").code(exit::INTERRUPTED))
         }
         Err(AskError::Signal(signal)) => {
             let _ = signal_hook::low_level::emulate_default_handler(signal);

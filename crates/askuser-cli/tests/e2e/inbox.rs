@@ -314,7 +314,7 @@ fn what_was_put_aside_is_offered_again() {
     terminal.wait_for("Question 2 of 2");
     terminal.keys("<esc>");
     assert_eq!(terminal.finish().code, Some(75));
-    assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{}", stage.read("err"));
+    assert!(stage.read("err").contains("saved as draft; the question is still waiting"), "{}", stage.read("err"));
     assert_eq!(pending(&stage, 1).len(), 1, "the caller still waits");
     let mut terminal = stage.askuser(&answer, "2>err");
     terminal.wait_for("Question 2 of 2");
@@ -343,7 +343,7 @@ fn in_line_mode_too_a_question_is_put_aside_and_not_said_to_be_cancelled() {
         terminal.keys(leave);
         let ended = terminal.finish();
         assert_eq!((ended.code, ended.screen.contains("ancelled")), (Some(75), false), "{leave}: {}", ended.screen);
-        assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{leave}");
+        assert!(stage.read("err").contains("saved as draft; the question is still waiting"), "{leave}");
     }
     assert_eq!(pending(&stage, 1).len(), 1, "its asker waits on");
 }
