@@ -141,8 +141,8 @@ pub(crate) fn answer() -> Command {
     Command::new("answer")
         .about("Answer a question in the inbox")
         .long_about(
-            "Answer a question in the inbox.\n\nOpens its prompt, or takes the answer from --select, --other and --answers. The \
-             first answer counts; a later one is refused and told who was first.",
+            "Answer a question in the inbox.\n\nOpens its prompt, unless the answer is given here. The first answer counts; a \
+             later one is refused and told who was first.",
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
@@ -153,6 +153,30 @@ pub(crate) fn answer() -> Command {
                 .arg(question_id())
                 .arg(many("select", "HEADER=LABEL", "Choose this option; repeat for several choices"))
                 .arg(many("other", "HEADER=TEXT", "Answer in these words instead of choosing an option"))
+                .arg(many("note", "HEADER=TEXT", "Add this note to the answer"))
+                .arg(
+                    Arg::new("decline")
+                        .long("decline")
+                        .value_name("REASON")
+                        .num_args(0..=1)
+                        .default_missing_value("")
+                        .help("Decline to answer, with this reason if you like"),
+                )
+                .arg(
+                    Arg::new("discuss")
+                        .long("discuss")
+                        .value_name("TEXT")
+                        .value_parser(not_blank)
+                        .conflicts_with("decline")
+                        .help("Talk about it first, with this message"),
+                )
+                .arg(
+                    Arg::new("reply")
+                        .long("reply")
+                        .value_name("FILE")
+                        .conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"])
+                        .help("Read the reply as JSON from this file, or from standard input if it is -"),
+                )
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
                 .args(inbox_settings())

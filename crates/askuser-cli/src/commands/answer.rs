@@ -1,7 +1,8 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure, exit, reason};
+use crate::json;
 use crate::result::write;
 use crate::source;
 use crate::store::{
@@ -11,7 +12,7 @@ use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Purpose, Via, reply};
+use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -62,36 +63,12 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 /// is not. A setting of the user's that names such a file is for those who ask.
 fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
-    let mut answers: Vec<Value> = Vec::new();
-    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput")] {
-        for given in args.get_many::<String>(flag).unwrap_or_default() {
-            let (header, value) = match given.split_once('=') {
-                Some((header, value)) => (header.trim(), value),
-                // With one question there is nothing to confuse it with.
-                None if set.questions().len() == 1 => (set.questions()[0].header(), given.as_str()),
-                None => {
-                    return Err(Failure::new(format!(
-                        "--{flag} {given:?}, must be HEADER=…: there are {} questions",
-                        set.questions().len()
-                    )));
-                }
-            };
-            let found = answers.iter().position(|answer| answer["header"] == header);
-            let i = found.unwrap_or_else(|| {
-                answers.push(json!({"header": header}));
-                answers.len() - 1
-            });
-            match field {
-                "selectedOptions" => match answers[i][field].as_array_mut() {
-                    Some(labels) => labels.push(value.into()),
-                    None => answers[i][field] = json!([value]),
-                },
-                _ => answers[i][field] = value.into(),
-            }
-        }
-    }
-    if !answers.is_empty() {
-        let outcome = reply::outcome(set, &json!({"answers": answers})).map_err(source::invalid_answer)?;
+    let reply = match args.get_one::<String>("reply") {
+        Some(file) => Some(reply_in(file)?),
+        None => reply_by_flags(set, args)?,
+    };
+    if let Some(reply) = reply {
+        let outcome = reply::outcome(set, &reply).map_err(source::invalid_answer)?;
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
@@ -103,6 +80,74 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
     match policy.apply_to(&question.request).map_err(unfit)? {
         Decision::Settled(resolution) => Ok(Some((resolution.into_outcome(), Via::AnswersFile))),
         Decision::Ask(_) => Err(Failure::new(format!("{file} does not answer every question"))),
+    }
+}
+
+/// A reply as another program writes it.
+fn reply_in(file: &str) -> Result<Value, Failure> {
+    let text = match file {
+        "-" => source::read("standard input", std::io::stdin().lock())?,
+        file => {
+            let opened = std::fs::File::open(file);
+            source::read(
+                file,
+                opened.map_err(|error| Failure::new(format!("--reply: cannot open {file}: {}", reason(&error))))?,
+            )?
+        }
+    };
+    let reply = json::without_repeats(&text)
+        .map_err(|error| Failure::new(format!("--reply: {file} is not JSON ({error}), must be a JSON object")))?;
+    // That nobody answered is for those to say who asked.
+    match reply["status"].as_str() {
+        Some(status @ ("timed_out" | "unavailable")) => {
+            let limit = "must be answered, cancelled, declined or discuss";
+            Err(Failure::new(format!("--reply: status is {status:?}, {limit}")))
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// The reply that `--select`, `--other`, `--note`, `--decline` and `--discuss` make.
+fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>, Failure> {
+    let mut answers: Vec<Value> = Vec::new();
+    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput"), ("note", "note")] {
+        for given in args.get_many::<String>(flag).unwrap_or_default() {
+            let (header, value) = named(set, flag, given)?;
+            let found = answers.iter().position(|answer| answer["header"] == header);
+            let i = found.unwrap_or_else(|| {
+                answers.push(json!({"header": header}));
+                answers.len() - 1
+            });
+            match &mut answers[i][field] {
+                Value::Array(labels) => labels.push(value.into()),
+                slot @ Value::Null if flag == "select" => *slot = json!([value]),
+                slot @ Value::Null => *slot = value.into(),
+                _ => return Err(Failure::new(format!("--{flag}: given twice for {header:?}, at most once"))),
+            }
+        }
+    }
+    let mut reply = json!({"answers": answers});
+    for (flag, status, words) in [("decline", "declined", "reason"), ("discuss", "discuss", "message")] {
+        if let Some(given) = args.get_one::<String>(flag) {
+            (reply["status"], reply[words]) = (status.into(), given.as_str().into());
+        }
+    }
+    Ok((!answers.is_empty() || !reply["status"].is_null()).then_some(reply))
+}
+
+/// The header and the value of `HEADER=VALUE`. With one question there is nothing to confuse it with.
+fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    let questions = set.questions();
+    match (given.split_once('='), questions) {
+        (Some((header, value)), [only]) if [only.header(), only.header_verbatim()].contains(&header.trim()) => {
+            Ok((header.trim(), value))
+        }
+        (_, [only]) => Ok((only.header(), given)),
+        (Some((header, value)), _) => Ok((header.trim(), value)),
+        (None, _) => {
+            let count = questions.len();
+            Err(Failure::new(format!("--{flag} {given:?}, must be HEADER=…: there are {count} questions")))
+        }
     }
 }
 
