@@ -576,3 +576,21 @@ fn the_log_tells_notes_and_reasons() {
     assert!(first.contains("MongoDB (only for the catalogue) (ada from inbox"), "{first}");
     assert!(second.contains("→ declined: not my decision (ada from inbox"), "{second}");
 }
+
+#[test]
+fn at_a_terminal_the_log_has_an_entry_of_rows_with_a_mark_for_each_question() {
+    let stage = Stage::new().env("USER", "ada").size(60, 24);
+    let id = detached(&stage, "database", &["--from", "claude-code"]);
+    detached(&stage, "features", &["--from", "x\n  ✔ answered: Yes"]);
+    run(&stage, &["answer", &id, "--select", "SQLite"]);
+    let terminal = stage.shell("askuser log; echo done");
+    terminal.wait_for("done");
+    let screen = terminal.screen();
+    let entry = format!(
+        "  claude-code in ~  {id}\n  \"Which database should we use for this project?\"\n  ✔ answered: Database: SQLite (ada from inbox, after 0 s,\n"
+    );
+    assert!(screen.contains(&entry), "{screen}");
+    assert!(screen.contains("\n  … pending for "), "{screen}");
+    let answered = screen.lines().filter(|line| line.starts_with("  ✔")).count();
+    assert_eq!(answered, 1, "a name cannot pass for an outcome:\n{screen}");
+}
