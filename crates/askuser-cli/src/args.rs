@@ -28,7 +28,6 @@ pub(crate) fn command() -> Command {
         .about("Lets an AI agent stop, put one to four structured questions to a person, and continue with the answer")
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
-        .arg_required_else_help(true)
         .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
@@ -470,7 +469,16 @@ pub(crate) fn doctor() -> Command {
 }
 
 pub(crate) fn config() -> Command {
-    Command::new("config").about("Show every setting, its value and where it came from").defer(with_settings)
+    let set = Command::new("set")
+        .about("Set a setting in your own askuser.toml; the rest of the file stays as it is, comments included")
+        .arg(Arg::new("key").value_name("KEY").required(true).help("The setting, such as theme"))
+        .arg(Arg::new("value").value_name("VALUE").required(true).allow_hyphen_values(true).help("Its value"));
+    Command::new("config")
+        .about("Show every setting, its value and where it came from; or set one")
+        .subcommand(set)
+        .disable_help_subcommand(true)
+        .args_conflicts_with_subcommands(true)
+        .defer(with_settings)
 }
 
 fn with_settings(command: Command) -> Command {

@@ -374,3 +374,27 @@ fn output_that_nobody_reads_to_the_end_is_no_error() {
     let ended = stage.shell("(askuser man 2>err; echo $? >code) | head -c 1").finish();
     assert_eq!((stage.read("code").trim(), stage.read("err").as_str(), ended.code), ("0", "", Some(0)));
 }
+
+#[test]
+fn bash_completes_the_values_of_options_and_pending_ids_and_nothing_hidden() {
+    let stage = Stage::new();
+    let id = crate::inbox::detached(&stage, "database", &[]);
+    stage.run(&["completions", "bash"]);
+    let completed = |words: &str| {
+        let script = format!(
+            ". ./out; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _askuser askuser \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[*]}}\""
+        );
+        std::fs::write(stage.path("complete.sh"), script).expect("a file");
+        stage.shell("bash complete.sh >completed 2>&1").finish();
+        stage.read("completed").trim().to_owned()
+    };
+    assert_eq!(completed("askuser ask --theme ''"), "auto dark light contrast");
+    assert_eq!(completed("askuser ask --via ''"), "policy terminal inbox terminal,inbox");
+    assert_eq!(completed("askuser agent --permissions a"), "ask accept-edits allow");
+    assert_eq!(completed("askuser man che"), "check");
+    for command in ["answer", "wait", "withdraw"] {
+        assert_eq!(completed(&format!("askuser {command} {}", &id[..4])), id, "{command}");
+    }
+    assert!(!completed("askuser answer -").contains("unbidden"), "{}", completed("askuser answer -"));
+}
