@@ -12,7 +12,7 @@ use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, reply};
+use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, Violations, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -63,12 +63,12 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 /// is not. A setting of the user's that names such a file is for those who ask.
 fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
-    let reply = match args.get_one::<String>("reply") {
-        Some(file) => Some(reply_in(file)?),
-        None => reply_by_flags(set, args)?,
-    };
-    if let Some(reply) = reply {
-        let outcome = reply::outcome(set, &reply).map_err(source::invalid_answer)?;
+    if let Some(file) = args.get_one::<String>("reply") {
+        let outcome = reply::outcome(set, &reply_in(file)?).map_err(source::invalid_answer)?;
+        return Ok(Some((outcome, Via::Inbox)));
+    }
+    if let Some(reply) = reply_by_flags(set, args)? {
+        let outcome = reply::outcome(set, &reply).map_err(|violations| in_flags(&violations, &reply))?;
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
@@ -133,6 +133,26 @@ fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>,
         }
     }
     Ok((!answers.is_empty() || !reply["status"].is_null()).then_some(reply))
+}
+
+/// What is wrong with an answer, in the flags it was given by.
+fn in_flags(violations: &Violations, reply: &Value) -> Failure {
+    let mut message = "invalid answer, nothing was recorded".to_owned();
+    for violation in violations.iter() {
+        let mut line = violation.to_string();
+        for (i, answer) in reply["answers"].as_array().into_iter().flatten().enumerate() {
+            let header = answer["header"].as_str().unwrap_or_default();
+            for (field, flag) in [(".header", ""), (".selectedOptions[", "--select "), (".customInput", "--other "), (".note", "--note ")] {
+                if let Some(rest) = line.strip_prefix(&format!("answers[{i}]{field}")) {
+                    line = format!("{flag}{header}{}", rest.trim_start_matches(|c: char| c != ':'));
+                }
+            }
+            line = line.replacen(&format!("answers[{i}]:"), &format!("{header}:"), 1);
+        }
+        line = line.replace("selectedOptions or customInput", "--select or --other");
+        message.push_str(&format!("\n  {line}"));
+    }
+    Failure::new(message)
 }
 
 /// The header and the value of `HEADER=VALUE`. With one question there is nothing to confuse it with.

@@ -67,7 +67,9 @@ fn what_is_no_reply_of_a_person_is_refused_and_changes_nothing() {
     refused(&["--reply", "-", "--decline"], b"", "cannot be used together");
     refused(&["--decline", "--discuss", "x"], b"", "cannot be used together");
     refused(&["--discuss", " "], b"", "--discuss: \" \", must not be blank");
-    refused(&["--note", "alone"], b"", "invalid answer, nothing was recorded");
+    let no_choice = "invalid answer, nothing was recorded\n  Database: no choice, needs one of --select or --other\n";
+    refused(&["--note", "alone"], b"", no_choice);
+    refused(&["--select", "Nope"], b"", "\n  --select Database: \"Nope\" is not an option, must be one of ");
     refused(&["--other", "a", "--other", "b"], b"", "--other: given twice for \"Database\", at most once");
     assert_eq!(pending(&stage, 1).len(), 1);
 }
