@@ -97,9 +97,9 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
 /// What waits in the inbox.
 pub(crate) fn inbox() -> Command {
     Command::new("inbox")
-        .about("Show the questions that wait for an answer, and answer them")
+        .about("Show the questions that are waiting for an answer, and answer them")
         .long_about(
-            "Show the questions that wait for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
+            "Show the questions that are waiting for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
              for scripts and status bars, --next for a key binding.",
         )
         .after_help(EXIT_CODES)
@@ -109,7 +109,7 @@ pub(crate) fn inbox() -> Command {
             };
             command
                 .arg(flag("json", "Print the waiting questions, one JSON object per line"))
-                .arg(flag("count", "Print how many questions wait").conflicts_with("json"))
+                .arg(flag("count", "Print how many questions are waiting").conflicts_with("json"))
                 .arg(flag("follow", "Keep running and print every change"))
                 .arg(flag("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
                 .args(inbox_settings())
@@ -463,7 +463,7 @@ pub(crate) fn demo() -> Command {
 
 pub(crate) fn doctor() -> Command {
     Command::new("doctor")
-        .about("Say how a question would be asked here, and why")
+        .about("Say whether questions reach you here, how, and what to fix")
         .after_help("Exit codes: 0 questions can be answered, 3 no person can be asked")
         .defer(with_settings)
 }

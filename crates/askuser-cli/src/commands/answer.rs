@@ -12,7 +12,7 @@ use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, Violations, reply};
+use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -68,7 +68,8 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
         return Ok(Some((outcome, Via::Inbox)));
     }
     if let Some(reply) = reply_by_flags(set, args)? {
-        let outcome = reply::outcome(set, &reply).map_err(|violations| in_flags(&violations, &reply))?;
+        let outcome = reply::outcome(set, &reply)
+            .map_err(|violations| source::invalid_answer(violations.map(|violation| in_flags(violation, &reply))))?;
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
@@ -107,10 +108,13 @@ fn reply_in(file: &str) -> Result<Value, Failure> {
     }
 }
 
+/// The flags that say something of one question, and what they are called in a reply.
+const FLAGS: [(&str, &str); 3] = [("select", "selectedOptions"), ("other", "customInput"), ("note", "note")];
+
 /// The reply that `--select`, `--other`, `--note`, `--decline` and `--discuss` make.
 fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>, Failure> {
     let mut answers: Vec<Value> = Vec::new();
-    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput"), ("note", "note")] {
+    for (flag, field) in FLAGS {
         for given in args.get_many::<String>(flag).unwrap_or_default() {
             let (header, value) = named(set, flag, given)?;
             let found = answers.iter().position(|answer| answer["header"] == header);
@@ -136,23 +140,13 @@ fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>,
 }
 
 /// What is wrong with an answer, in the flags it was given by.
-fn in_flags(violations: &Violations, reply: &Value) -> Failure {
-    let mut message = "invalid answer, nothing was recorded".to_owned();
-    for violation in violations.iter() {
-        let mut line = violation.to_string();
-        for (i, answer) in reply["answers"].as_array().into_iter().flatten().enumerate() {
-            let header = answer["header"].as_str().unwrap_or_default();
-            for (field, flag) in [(".header", ""), (".selectedOptions[", "--select "), (".customInput", "--other "), (".note", "--note ")] {
-                if let Some(rest) = line.strip_prefix(&format!("answers[{i}]{field}")) {
-                    line = format!("{flag}{header}{}", rest.trim_start_matches(|c: char| c != ':'));
-                }
-            }
-            line = line.replacen(&format!("answers[{i}]:"), &format!("{header}:"), 1);
-        }
-        line = line.replace("selectedOptions or customInput", "--select or --other");
-        message.push_str(&format!("\n  {line}"));
-    }
-    Failure::new(message)
+fn in_flags(bad: Violation, reply: &Value) -> Violation {
+    let place = bad.path.strip_prefix("answers[").and_then(|rest| rest.split_once(']'));
+    let Some((i, field)) = place else { return bad };
+    let header = i.parse().ok().and_then(|i: usize| reply["answers"][i]["header"].as_str()).unwrap_or_default();
+    let flag = FLAGS.iter().find(|(_, name)| field.trim_start_matches('.').starts_with(name));
+    let path = flag.map_or_else(|| header.to_owned(), |(flag, _)| format!("--{flag} {header}"));
+    Violation { path, limit: bad.limit.replace("selectedOptions or customInput", "--select or --other"), ..bad }
 }
 
 /// The header and the value of `HEADER=VALUE`. With one question there is nothing to confuse it with.

@@ -18,7 +18,7 @@ pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
                 Status::Answered => "was answered",
                 Status::Cancelled | Status::Unavailable { .. } => "was cancelled",
                 Status::Declined { .. } => "was declined",
-                Status::Discuss { .. } => "is to be talked about first:",
+                Status::Discuss { .. } => "was sent back for discussion",
                 Status::TimedOut => return format!("timed out{at}, no answer"),
             };
             format!(
